@@ -1,0 +1,150 @@
+"""What every node of the program shares: where it came from, what was written beside it, and what it is called.
+
+Nodes are frozen and compare by identity; `tvms.ir.equal` compares them by structure. `span` and `trivia` are
+outside structural equality.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from . import script as _script
+
+
+class Source(Struct, eq=False, frozen=True):
+    """A text that was read, and the name to show for it in messages (a path, or `<string>`)."""
+
+    name: str
+    text: str
+
+
+class Span(Struct, frozen=True):
+    """The half-open range of characters `[start, end)` of `source` that a node was written as."""
+
+    source: Source
+    start: int
+    end: int
+
+
+class Trivia(Struct, frozen=True):
+    """Comments that belong to a statement or a function: each text starts with `#` and has no line end."""
+
+    before: tuple[str, ...] = ()
+    """Own-line comments above it."""
+    after: str | None = None
+    """The comment at the end of its (first) line."""
+    end: tuple[str, ...] = ()
+    """Own-line comments below the last statement of its body."""
+
+
+class Node(Struct, frozen=True, eq=False, kw_only=True):
+    """The base of everything in a program."""
+
+    span: Span | None = None
+
+    def script(self, dialect: str = "tvms", **options: Any) -> str:
+        """Return this node as text in `dialect`: "tvms" or "tvm-0.21" (TVM: `Scriptable.script`)."""
+        return _script.script(self, dialect, **options)
+
+    def show(self, dialect: str = "tvms", **options: Any) -> None:
+        """Print this node: coloured in a terminal, as HTML in a notebook (TVM: `Scriptable.show`)."""
+        _script.show(self, dialect, **options)
+
+    def __str__(self) -> str:
+        return _script.script(self, "tvms")
+
+
+Attrs: TypeAlias = dict[str, Any]
+"""Attributes of a function, loop, block, operator call or module. Values are None, bool, int, float, str,
+tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different values. Never modified in place."""
+
+
+class StructInfo(Node, frozen=True, eq=False):
+    """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`."""
+
+
+class RelaxExpr(Node, frozen=True, eq=False, kw_only=True):
+    """A graph-level value: `relax.Expr`, a function, or a reference to one (TVM: `tvm.ir.RelaxExpr`)."""
+
+    struct_info: StructInfo | None = None
+
+
+class Op(Node, frozen=True, eq=False):
+    """An operator or intrinsic, by its registered name, such as `tir.exp` or `relax.matmul`.
+
+    What is known of it (arity, dtype rule, meaning) stands in `tvms.ir.ops`, looked up by `name`.
+    """
+
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class GlobalVar(RelaxExpr, frozen=True, eq=False):
+    """A reference to a function of the module, by name."""
+
+    name_hint: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GlobalVar) and other.name_hint == self.name_hint
+
+    def __hash__(self) -> int:
+        return hash(self.name_hint)
+
+
+class BaseFunc(RelaxExpr, frozen=True, eq=False, kw_only=True):
+    """A function of a module: `tir.PrimFunc`, `relax.Function` or `relax.ExternFunc`."""
+
+    attrs: Attrs = {}
+    trivia: Trivia | None = None
+
+
+class GlobalInfo(Node, frozen=True, eq=False):
+    """Information that a whole module shares, listed in `IRModule.global_infos`."""
+
+
+class DummyGlobalInfo(GlobalInfo, frozen=True, eq=False):
+    """`I.dummy_global_info()`."""
+
+
+class VDevice(GlobalInfo, frozen=True, eq=False):
+    """`I.vdevice(target, vdevice_id, memory_scope)`: where a tensor lives."""
+
+    target: Attrs
+    vdevice_id: int = 0
+    memory_scope: str = "global"
+
+
+class Metadata(Node, frozen=True, eq=False):
+    """`metadata["relax.expr.Constant"][0]`: an object whose contents TVM printed elsewhere, or nowhere."""
+
+    key: str
+    index: int
+
+
+class IRModule(Node, frozen=True, eq=False):
+    """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
+
+    functions: dict[str, BaseFunc]
+    attrs: Attrs = {}
+    global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
+    name: str = "Module"
+    trivia: Trivia | None = None
+
+    def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
+        return self.functions[name.name_hint if isinstance(name, GlobalVar) else name]
+
+    def __contains__(self, name: object) -> bool:
+        return (name.name_hint if isinstance(name, GlobalVar) else name) in self.functions
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """Return the reference to function `name`; KeyError where there is none."""
+        if name not in self.functions:
+            raise KeyError(name)
+        return GlobalVar(name)

@@ -1,0 +1,104 @@
+"""Dtypes as strings, TVM's: kind and bits, then `x` and the lanes ("int32", "float16x8", "float32xvscalex4")."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+Code = Literal["int", "uint", "float", "bfloat", "handle", "void", "bool", "custom"]
+
+_FLOAT8 = {
+    "e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu",
+}  # fmt: skip
+_SMALL_FLOATS = {f"float8_{kind}": 8 for kind in _FLOAT8} | {
+    "float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4,
+}  # fmt: skip
+_PATTERN = re.compile(
+    r"(?P<base>bool|handle|void|float8_\w+?|float6_\w+?|float4_\w+?|bfloat16|(?P<code>u?int|float)(?P<bits>\d+))"
+    r"(?P<vscale>xvscale)?(?:x(?P<lanes>\d+))?$"
+)
+
+
+class DType(Struct, frozen=True):
+    """A dtype taken apart. `name` is the scalar dtype; `bits` counts one lane."""
+
+    name: str
+    code: Code
+    bits: int
+    lanes: int = 1
+    scalable: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that one lane takes in memory."""
+        return (self.bits + 7) // 8
+
+
+@lru_cache(maxsize=1024)
+def parse_dtype(dtype: str) -> DType:
+    """Take `dtype` apart; ValueError where it is none."""
+    match = _PATTERN.match(dtype)
+    if match is None:
+        raise ValueError(f"'{dtype}' is no dtype")
+    base = match["base"]
+    lanes = int(match["lanes"] or 1)
+    scalable = match["vscale"] is not None
+    if base in _SMALL_FLOATS:
+        return DType(base, "float", _SMALL_FLOATS[base], lanes, scalable)
+    fixed: dict[str, tuple[Code, int]] = {
+        "bool": ("bool", 1), "handle": ("handle", 64), "void": ("void", 0), "bfloat16": ("bfloat", 16),
+    }  # fmt: skip
+    if base in fixed:
+        code, bits = fixed[base]
+        return DType(base, code, bits, lanes, scalable)
+    code, bits = match["code"], int(match["bits"] or 0)
+    valid = bits in (16, 32, 64) if code == "float" else bits in (1, 2, 4, 8, 16, 32, 64, 128)
+    if not valid:
+        raise ValueError(f"'{dtype}' is no dtype")
+    return DType(base, code, bits, lanes, scalable)  # type: ignore[arg-type]
+
+
+def is_dtype(text: str) -> bool:
+    """Whether `text` names a dtype."""
+    try:
+        parse_dtype(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_float(dtype: str) -> bool:
+    """Whether `dtype` is a floating-point dtype of any lanes, bfloat16 and the 8-bit ones included."""
+    return parse_dtype(dtype).code in ("float", "bfloat")
+
+
+def is_int(dtype: str) -> bool:
+    """Whether `dtype` is a signed or unsigned integer (not bool) of any lanes."""
+    return parse_dtype(dtype).code in ("int", "uint")
+
+
+def is_bool(dtype: str) -> bool:
+    """Whether `dtype` is bool, of any lanes."""
+    return parse_dtype(dtype).code == "bool"
+
+
+def lanes_of(dtype: str) -> int:
+    """How many lanes `dtype` has."""
+    return parse_dtype(dtype).lanes
+
+
+def with_lanes(dtype: str, lanes: int) -> str:
+    """Return `dtype` with other lanes."""
+    name = parse_dtype(dtype).name
+    return name if lanes == 1 else f"{name}x{lanes}"
+
+
+def int_range(dtype: str) -> tuple[int, int]:
+    """Return the least and the greatest value of an integer dtype or bool."""
+    parsed = parse_dtype(dtype)
+    if parsed.code == "int":
+        return -(1 << (parsed.bits - 1)), (1 << (parsed.bits - 1)) - 1
+    return 0, (1 << parsed.bits) - 1

@@ -1,0 +1,189 @@
+"""The graph level: Relax, as fields only (TVM: `include/tvm/relax/{expr,struct_info}.h`).
+
+Every expression may carry the struct info that was inferred for it; variables always do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import tir
+from .base import Attrs, BaseFunc, Node, Op, StructInfo, Trivia, VDevice
+from .base import RelaxExpr as Expr
+
+# --- Struct info: what is known of a value at compile time ----------------------------------------------------
+
+
+class ObjectStructInfo(StructInfo, frozen=True, eq=False):
+    """Any value."""
+
+
+class PrimStructInfo(StructInfo, frozen=True, eq=False):
+    """A scalar of the loop level; `value` where it is known."""
+
+    dtype: str
+    value: tir.PrimExpr | None = None
+
+
+class ShapeStructInfo(StructInfo, frozen=True, eq=False):
+    """A shape; `ndim` is -1 where it is unknown, and `len(values)` where they are known."""
+
+    values: tuple[tir.PrimExpr, ...] | None = None
+    ndim: int = -1
+
+
+class TensorStructInfo(StructInfo, frozen=True, eq=False):
+    """A tensor; `shape` is a ShapeExpr or a variable that holds a shape; dtype "void" and ndim -1 mean unknown."""
+
+    shape: Expr | None = None
+    dtype: str = "void"
+    ndim: int = -1
+    vdevice: VDevice | None = None
+
+
+class TupleStructInfo(StructInfo, frozen=True, eq=False):
+    fields: tuple[StructInfo, ...]
+
+
+class FuncStructInfo(StructInfo, frozen=True, eq=False):
+    """A function; `params` is None for one that takes anything, whose result `derive_func` tells from the call."""
+
+    params: tuple[StructInfo, ...] | None
+    ret: StructInfo
+    purity: bool = True
+    derive_func: str | None = None
+
+
+class DeviceMesh(Node, frozen=True, eq=False):
+    """Devices laid out in `shape`: either `device_ids` lists them, or `device_range` spans them."""
+
+    shape: tuple[int, ...]
+    device_ids: tuple[int, ...] = ()
+    device_range: tir.Range | None = None
+
+
+class Placement(Node, frozen=True, eq=False):
+    """For each mesh dimension: the tensor dimension that is split over it, or None where it is replicated."""
+
+    dim_specs: tuple[int | None, ...]
+
+
+class DTensorStructInfo(StructInfo, frozen=True, eq=False):
+    """A tensor that is spread over a device mesh."""
+
+    tensor_sinfo: TensorStructInfo
+    device_mesh: DeviceMesh
+    placement: Placement
+
+
+# --- Expressions ----------------------------------------------------------------------------------------------
+
+
+class Var(Expr, frozen=True, eq=False):
+    name_hint: str
+
+
+class DataflowVar(Var, frozen=True, eq=False):
+    """A variable that is visible only inside its dataflow block."""
+
+
+class Constant(Expr, frozen=True, eq=False):
+    """A tensor known at compile time.
+
+    `data` is a NumPy array of that shape and dtype, or `base.Metadata` where a text named it without giving it.
+    """
+
+    data: Any
+    name: str | None = None
+    """Its name in the sidecar file (`I.constant("fc1.weight")`), outside structural equality."""
+
+
+class Call(Expr, frozen=True, eq=False):
+    """A call. `attrs` holds every attribute that the operator declares, defaults included."""
+
+    op: Op | Expr
+    args: tuple[Expr, ...]
+    attrs: Attrs = {}
+    sinfo_args: tuple[StructInfo, ...] = ()
+
+
+class Tuple(Expr, frozen=True, eq=False):
+    fields: tuple[Expr, ...]
+
+
+class TupleGetItem(Expr, frozen=True, eq=False):
+    tuple_value: Expr
+    index: int
+
+
+class ShapeExpr(Expr, frozen=True, eq=False):
+    values: tuple[tir.PrimExpr, ...]
+
+
+class PrimValue(Expr, frozen=True, eq=False):
+    value: tir.PrimExpr
+
+
+class StringImm(Expr, frozen=True, eq=False):
+    value: str
+
+
+class DataTypeImm(Expr, frozen=True, eq=False):
+    value: str
+
+
+class ExternFunc(BaseFunc, frozen=True, eq=False):
+    """A function that is registered at run time under `global_symbol`."""
+
+    global_symbol: str
+
+
+class If(Expr, frozen=True, eq=False):
+    cond: Expr
+    true_branch: SeqExpr
+    false_branch: SeqExpr
+
+
+# --- Bindings and functions -----------------------------------------------------------------------------------
+
+
+class Binding(Node, frozen=True, eq=False, kw_only=True):
+    trivia: Trivia | None = None
+
+
+class VarBinding(Binding, frozen=True, eq=False):
+    """`var = value`; `value` may be a nested `Function`."""
+
+    var: Var
+    value: Expr
+
+
+class MatchCast(Binding, frozen=True, eq=False):
+    """`var = R.match_cast(value, struct_info)`: checked at run time; binds the symbolic dimensions it names first."""
+
+    var: Var
+    value: Expr
+    struct_info: StructInfo
+
+
+class BindingBlock(Node, frozen=True, eq=False):
+    bindings: tuple[Binding, ...]
+    trivia: Trivia | None = None
+
+
+class DataflowBlock(BindingBlock, frozen=True, eq=False):
+    """Bindings without side effects; variables that are not `DataflowVar` are its outputs (`R.output`)."""
+
+
+class SeqExpr(Expr, frozen=True, eq=False):
+    blocks: tuple[BindingBlock, ...]
+    body: Expr
+
+
+class Function(BaseFunc, frozen=True, eq=False):
+    """A graph-level function; its body is a sequence of binding blocks and the value it returns."""
+
+    params: tuple[Var, ...]
+    body: SeqExpr
+    ret_struct_info: StructInfo | None = None
+    is_pure: bool = True

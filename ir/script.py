@@ -1,0 +1,34 @@
+"""The one door from the program to text: `dsl` registers its printer here, so that `ir` need not know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_doors: dict[str, Callable[..., Any]] = {}
+
+
+def register(script: Callable[..., str], show: Callable[..., None], render: Callable[..., str]) -> None:
+    """Set how nodes are printed (`script`), shown to a person (`show`), and diagnostics turned to text (`render`)."""
+    _doors.update(script=script, show=show, render=render)
+
+
+def _door(name: str) -> Callable[..., Any]:
+    if name not in _doors:
+        raise RuntimeError("no printer is registered: import tvms, not tvms.ir alone")
+    return _doors[name]
+
+
+def script(node: object, dialect: str, **options: Any) -> str:
+    """Return `node` as text in `dialect`."""
+    return _door("script")(node, dialect, **options)
+
+
+def show(node: object, dialect: str, **options: Any) -> None:
+    """Print `node` for a person."""
+    _door("show")(node, dialect, **options)
+
+
+def render(diagnostics: object) -> str:
+    """Return diagnostics as text, without colour."""
+    return _door("render")(diagnostics)

@@ -1,0 +1,457 @@
+"""The loop level: TensorIR, as fields only (TVM: `include/tvm/tir/{expr,stmt,buffer,function}.h`).
+
+`dtype` is TVM's string form: "int64", "float32x4", "bool", "handle", "void"; `tvms.ir.dtype` reads it. Every
+expression carries its dtype, first, as in `tvm.tir.Call(dtype, op, args)`; `tvms.ir.make` builds expressions
+that need no dtype given. Variables and buffers are what they are by identity.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from .base import Attrs, BaseFunc, GlobalVar, Node, Op, Trivia
+
+# --- Types ----------------------------------------------------------------------------------------------------
+
+
+class Type(Node, frozen=True, eq=False):
+    """The type of a variable where its dtype does not say all."""
+
+
+class PrimType(Type, frozen=True, eq=False):
+    dtype: str
+
+
+class PointerType(Type, frozen=True, eq=False):
+    element_type: Type
+    storage_scope: str = ""
+
+
+class TupleType(Type, frozen=True, eq=False):
+    fields: tuple[Type, ...] = ()
+
+
+class FuncType(Type, frozen=True, eq=False):
+    arg_types: tuple[Type, ...]
+    ret_type: Type
+
+
+class TensorMapType(Type, frozen=True, eq=False):
+    """The type of a CUDA tensor map (`T.TensorMap()`)."""
+
+
+# --- Expressions ----------------------------------------------------------------------------------------------
+
+
+class PrimExpr(Node, frozen=True, eq=False):
+    dtype: str
+
+
+class Var(PrimExpr, frozen=True, eq=False):
+    name: str
+    type_annotation: Type | None = None
+    """None stands for `PrimType(dtype)`."""
+
+
+class SizeVar(Var, frozen=True, eq=False):
+    """A variable that is never negative."""
+
+
+class IntImm(PrimExpr, frozen=True, eq=False):
+    """An integer or, with dtype "bool", a truth value."""
+
+    value: int
+
+
+class FloatImm(PrimExpr, frozen=True, eq=False):
+    value: float
+
+
+class StringImm(PrimExpr, frozen=True, eq=False):
+    value: str
+
+
+class Cast(PrimExpr, frozen=True, eq=False):
+    value: PrimExpr
+
+
+class BinaryOp(PrimExpr, frozen=True, eq=False):
+    a: PrimExpr
+    b: PrimExpr
+
+
+class Add(BinaryOp, frozen=True, eq=False): ...
+
+
+class Sub(BinaryOp, frozen=True, eq=False): ...
+
+
+class Mul(BinaryOp, frozen=True, eq=False): ...
+
+
+class Div(BinaryOp, frozen=True, eq=False):
+    """Division; of integers, rounded towards zero."""
+
+
+class Mod(BinaryOp, frozen=True, eq=False):
+    """The remainder of `Div`, with the sign of `a`."""
+
+
+class FloorDiv(BinaryOp, frozen=True, eq=False): ...
+
+
+class FloorMod(BinaryOp, frozen=True, eq=False):
+    """The remainder of `FloorDiv`, with the sign of `b`."""
+
+
+class Min(BinaryOp, frozen=True, eq=False): ...
+
+
+class Max(BinaryOp, frozen=True, eq=False): ...
+
+
+class CmpOp(BinaryOp, frozen=True, eq=False):
+    """A comparison; its dtype is bool, with the lanes of its operands."""
+
+
+class EQ(CmpOp, frozen=True, eq=False): ...
+
+
+class NE(CmpOp, frozen=True, eq=False): ...
+
+
+class LT(CmpOp, frozen=True, eq=False): ...
+
+
+class LE(CmpOp, frozen=True, eq=False): ...
+
+
+class GT(CmpOp, frozen=True, eq=False): ...
+
+
+class GE(CmpOp, frozen=True, eq=False): ...
+
+
+class And(BinaryOp, frozen=True, eq=False):
+    """Logical and; `b` is not evaluated where `a` is false."""
+
+
+class Or(BinaryOp, frozen=True, eq=False):
+    """Logical or; `b` is not evaluated where `a` is true."""
+
+
+class Not(PrimExpr, frozen=True, eq=False):
+    a: PrimExpr
+
+
+class Select(PrimExpr, frozen=True, eq=False):
+    """A choice that evaluates both sides (`T.Select`); `tir.if_then_else` evaluates one."""
+
+    condition: PrimExpr
+    true_value: PrimExpr
+    false_value: PrimExpr
+
+
+class BufferLoad(PrimExpr, frozen=True, eq=False):
+    buffer: Buffer
+    indices: tuple[PrimExpr, ...]
+    predicate: PrimExpr | None = None
+
+
+class ProducerLoad(PrimExpr, frozen=True, eq=False):
+    """A read of a tensor expression, before it has a buffer."""
+
+    producer: Node
+    indices: tuple[PrimExpr, ...]
+
+
+class Ramp(PrimExpr, frozen=True, eq=False):
+    """The vector `base, base + stride, …` of `lanes` elements; `lanes` may hold `T.vscale()`."""
+
+    base: PrimExpr
+    stride: PrimExpr
+    lanes: PrimExpr
+
+
+class Broadcast(PrimExpr, frozen=True, eq=False):
+    value: PrimExpr
+    lanes: PrimExpr
+
+
+class Let(PrimExpr, frozen=True, eq=False):
+    var: Var
+    value: PrimExpr
+    body: PrimExpr
+
+
+class Call(PrimExpr, frozen=True, eq=False):
+    """A call of an intrinsic (`Op`) or of a function of the module."""
+
+    op: Op | GlobalVar
+    args: tuple[PrimExpr | Node, ...]
+    annotations: Attrs = {}
+
+
+class Shuffle(PrimExpr, frozen=True, eq=False):
+    """Elements of the concatenated `vectors` at `indices`."""
+
+    vectors: tuple[PrimExpr, ...]
+    indices: tuple[PrimExpr, ...]
+
+
+class CommReducer(Node, frozen=True, eq=False):
+    """A commutative reducer: `result` combines `lhs` and `rhs`; `identity_element` leaves the other as it is."""
+
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[PrimExpr, ...]
+    identity_element: tuple[PrimExpr, ...]
+
+
+class Reduce(PrimExpr, frozen=True, eq=False):
+    """A reduction inside a tensor expression; `value_index` picks one of several results."""
+
+    combiner: CommReducer
+    source: tuple[PrimExpr, ...]
+    axis: tuple[IterVar, ...]
+    condition: PrimExpr
+    value_index: int = 0
+    init: tuple[PrimExpr, ...] = ()
+
+
+# --- Buffers, ranges, iterators -------------------------------------------------------------------------------
+
+
+class Range(Node, frozen=True, eq=False):
+    """The integers `[min, min + extent)`."""
+
+    min: PrimExpr
+    extent: PrimExpr
+
+
+class BufferType(Enum):
+    DEFAULT = "default"
+    AUTO_BROADCAST = "auto_broadcast"
+
+
+class Buffer(Node, frozen=True, eq=False):
+    """A multi-dimensional view of the memory that `data` points to.
+
+    `strides` and `elem_offset` count elements; no strides means compact, row-major.
+    """
+
+    data: Var
+    dtype: str
+    shape: tuple[PrimExpr, ...]
+    name: str
+    strides: tuple[PrimExpr, ...] = ()
+    elem_offset: PrimExpr | None = None
+    """None stands for zero (compact buffers declared without one)."""
+    data_alignment: int = 64
+    """In bytes."""
+    offset_factor: int = 1
+    buffer_type: BufferType = BufferType.DEFAULT
+    axis_separators: tuple[int, ...] = ()
+    scope: str = "global"
+    """The storage scope, the same as in `data`'s pointer type: "global", "shared", "local", …"""
+
+
+class BufferRegion(Node, frozen=True, eq=False):
+    buffer: Buffer
+    region: tuple[Range, ...]
+
+
+class MatchBufferRegion(Node, frozen=True, eq=False):
+    """`buffer` is another view of `source` inside a block."""
+
+    buffer: Buffer
+    source: BufferRegion
+
+
+class IterVarType(Enum):
+    """What may be done with the iterations of an axis (TVM: `IterVarType`)."""
+
+    DATA_PAR = "spatial"
+    COMM_REDUCE = "reduce"
+    ORDERED = "scan"
+    OPAQUE = "opaque"
+    THREAD_INDEX = "thread"
+    UNROLLED = "unrolled"
+    VECTORIZED = "vectorized"
+    PARALLELIZED = "parallelized"
+    TENSORIZED = "tensorized"
+
+
+class IterVar(Node, frozen=True, eq=False):
+    dom: Range | None
+    var: Var
+    iter_type: IterVarType
+    thread_tag: str = ""
+
+
+class IndexMap(Node, frozen=True, eq=False):
+    """A change of index: from `initial_indices` to `final_indices`."""
+
+    initial_indices: tuple[Var, ...]
+    final_indices: tuple[PrimExpr, ...]
+    inverse_index_map: IndexMap | None = None
+
+
+# --- Statements -----------------------------------------------------------------------------------------------
+
+
+class Stmt(Node, frozen=True, eq=False, kw_only=True):
+    trivia: Trivia | None = None
+
+
+class LetStmt(Stmt, frozen=True, eq=False):
+    var: Var
+    value: PrimExpr
+    body: Stmt
+
+
+class AttrStmt(Stmt, frozen=True, eq=False):
+    """`value` is said about `node` while `body` runs."""
+
+    node: Any
+    attr_key: str
+    value: PrimExpr
+    body: Stmt
+
+
+class AssertStmt(Stmt, frozen=True, eq=False):
+    condition: PrimExpr
+    message: PrimExpr
+    body: Stmt
+
+
+class BufferStore(Stmt, frozen=True, eq=False):
+    buffer: Buffer
+    value: PrimExpr
+    indices: tuple[PrimExpr, ...]
+    predicate: PrimExpr | None = None
+
+
+class BufferRealize(Stmt, frozen=True, eq=False):
+    buffer: Buffer
+    bounds: tuple[Range, ...]
+    condition: PrimExpr
+    body: Stmt
+
+
+class ProducerStore(Stmt, frozen=True, eq=False):
+    producer: Node
+    value: PrimExpr
+    indices: tuple[PrimExpr, ...]
+
+
+class ProducerRealize(Stmt, frozen=True, eq=False):
+    producer: Node
+    bounds: tuple[Range, ...]
+    condition: PrimExpr
+    body: Stmt
+    storage_scope: str = ""
+
+
+class Allocate(Stmt, frozen=True, eq=False):
+    """Memory for `extents` elements of `dtype` while `body` runs."""
+
+    buffer_var: Var
+    dtype: str
+    extents: tuple[PrimExpr, ...]
+    condition: PrimExpr
+    body: Stmt
+    annotations: Attrs = {}
+
+
+class AllocateConst(Stmt, frozen=True, eq=False):
+    buffer_var: Var
+    dtype: str
+    extents: tuple[PrimExpr, ...]
+    data: Any
+    """A NumPy array, or None where the contents stand at `irmod_storage_idx` of the module's constants."""
+    body: Stmt
+    annotations: Attrs = {}
+    irmod_storage_idx: int | None = None
+
+
+class DeclBuffer(Stmt, frozen=True, eq=False):
+    buffer: Buffer
+    body: Stmt
+
+
+class SeqStmt(Stmt, frozen=True, eq=False):
+    """Two or more statements in order, none of them a SeqStmt; the empty statement is `Evaluate(0)`."""
+
+    seq: tuple[Stmt, ...]
+
+
+class IfThenElse(Stmt, frozen=True, eq=False):
+    condition: PrimExpr
+    then_case: Stmt
+    else_case: Stmt | None = None
+
+
+class Evaluate(Stmt, frozen=True, eq=False):
+    value: PrimExpr
+
+
+class ForKind(Enum):
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unroll"
+    THREAD_BINDING = "thread_binding"
+
+
+class For(Stmt, frozen=True, eq=False):
+    """`body` for every value of `loop_var` in `[min, min + extent)`."""
+
+    loop_var: Var
+    min: PrimExpr
+    extent: PrimExpr
+    kind: ForKind
+    body: Stmt
+    thread_binding: IterVar | None = None
+    annotations: Attrs = {}
+
+
+class While(Stmt, frozen=True, eq=False):
+    condition: PrimExpr
+    body: Stmt
+
+
+class Block(Stmt, frozen=True, eq=False):
+    """A unit of scheduling: what it computes for each value of its own iterators, whatever the loops around it."""
+
+    iter_vars: tuple[IterVar, ...]
+    reads: tuple[BufferRegion, ...]
+    writes: tuple[BufferRegion, ...]
+    name_hint: str
+    body: Stmt
+    init: Stmt | None = None
+    alloc_buffers: tuple[Buffer, ...] = ()
+    match_buffers: tuple[MatchBufferRegion, ...] = ()
+    annotations: Attrs = {}
+
+
+class BlockRealize(Stmt, frozen=True, eq=False):
+    """A block run for `iter_values`, where `predicate` holds. Its trivia are those of the block."""
+
+    iter_values: tuple[PrimExpr, ...]
+    predicate: PrimExpr
+    block: Block
+
+
+# --- Functions ------------------------------------------------------------------------------------------------
+
+
+class PrimFunc(BaseFunc, frozen=True, eq=False):
+    """A loop-level function. `buffer_map` says which handle parameters are buffers, and of which shape."""
+
+    params: tuple[Var, ...]
+    body: Stmt
+    ret_type: Type | None = None
+    """None stands for the empty tuple: nothing is returned."""
+    buffer_map: dict[Var, Buffer] = {}
