@@ -17,4 +17,8 @@ CODES: dict[str, str] = {
     "E0008": "unexpected token",
     "E0009": "a bracket that is not closed, or closes nothing",
     "E0010": "a limit of the language is exceeded",
+    "E0101": "a name that is not defined",
+    "E0102": "a function that the module does not have",
+    "E0103": "an attribute or a form that does not exist",
+    "E0104": "two functions of the same name",
 }

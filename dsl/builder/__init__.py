@@ -1,0 +1,1 @@
+"""From the syntax tree to the program: names get their meaning, forms become nodes."""

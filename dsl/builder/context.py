@@ -1,0 +1,140 @@
+"""What the builders of a text share: its source, what was found wrong, and what its names stand for.
+
+How a builder uses it:
+
+- `context.error(code, message, node, help)` records a diagnostic under `node` and returns the exception `Failed`:
+  `raise context.error(…)` gives the statement up, and plain `context.error(…)` goes on.
+- `with context.recover(names):` around one statement catches `Failed`; the names that the statement would have
+  defined become `POISON`, whose use raises `Failed` again without a further message.
+- `context.scope` maps names to values; `with context.scope.frame():` forgets on leaving what was defined inside.
+- `context.globals` holds the functions of the module, declared before any body is built.
+
+Values are what `expressions.evaluate(context, node)` returns: plain Python values (None, bool, int, float, str,
+tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (namespaces, forms, modules, closures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+from ...ir.base import GlobalVar, Source, Span
+from ...ir.diagnostics import Diagnostic, Note
+from .. import syntax
+
+_ABSENT = object()
+
+
+class Failed(Exception):
+    """What was being built cannot be; the diagnostic that says why is recorded already."""
+
+
+class Poison:
+    """The value of a name whose definition failed."""
+
+
+POISON = Poison()
+
+
+class Scope:
+    """Names and their values, newest first; a dict with an undo log, so that a look-up costs the same at any depth."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._values = dict(names)
+        self._undo: list[list[tuple[str, Any]]] = []
+
+    def define(self, name: str, value: Any) -> None:
+        """Let `name` stand for `value` until the innermost frame ends."""
+        if self._undo:
+            self._undo[-1].append((name, self._values.get(name, _ABSENT)))
+        self._values[name] = value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what `name` stands for."""
+        return self._values.get(name, default)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def names(self) -> Iterable[str]:
+        """Return all names that stand for something here."""
+        return self._values.keys()
+
+    @contextmanager
+    def frame(self) -> Iterator[None]:
+        """Forget, on leaving, what was defined inside."""
+        self._undo.append([])
+        try:
+            yield
+        finally:
+            values = self._values
+            for name, value in reversed(self._undo.pop()):
+                if value is _ABSENT:
+                    del values[name]
+                else:
+                    values[name] = value
+
+
+class Context:
+    """The state of building one text; see the module's docstring."""
+
+    def __init__(self, source: Source, scope: Scope) -> None:
+        self.source = source
+        self.scope = scope
+        self.diagnostics: list[Diagnostic] = []
+        self.globals: dict[str, GlobalVar] = {}
+        self.tir: Any = None
+        """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
+
+    def span(self, node: syntax.Syntax) -> Span:
+        """Return where `node` stands in the text."""
+        return Span(self.source, node.start, node.end)
+
+    def error(self, code: str, message: str, node: syntax.Syntax, help: str | None = None, *notes: Note) -> Failed:
+        """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
+        self.diagnostics.append(Diagnostic(code, message, self.span(node), help, notes))
+        return Failed()
+
+    def lookup(self, node: syntax.Name) -> Any:
+        """Return what a name stands for; E0101 where it stands for nothing."""
+        value = self.scope.get(node.id, _ABSENT)
+        if value is _ABSENT:
+            raise self.error("E0101", f"name '{node.id}' is not defined", node, did_you_mean(node.id, self.scope.names()))
+        if value is POISON:
+            raise Failed
+        return value
+
+    def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
+        """Return the reference to function `name` of the module; E0102 where it has none."""
+        if name not in self.globals:
+            help = did_you_mean(name, self.globals)
+            raise self.error("E0102", f"the module has no function '{name}'", node, help)
+        return self.globals[name]
+
+    @contextmanager
+    def recover(self, names: Iterable[str] = ()) -> Iterator[None]:
+        """Go on after a statement that failed, with `names`, which it would have defined, poisoned."""
+        try:
+            yield
+        except Failed:
+            for name in names:
+                self.scope.define(name, POISON)
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """Return a hint at the candidate nearest to `name`, if one is near."""
+    near: Sequence[str] = get_close_matches(name, [each for each in candidates if each != name], n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+def target_names(target: syntax.Expr | None) -> tuple[str, ...]:
+    """Return the names that an assignment to `target` defines."""
+    if isinstance(target, syntax.Name):
+        return (target.id,)
+    if isinstance(target, syntax.Tuple | syntax.List):
+        return tuple(name for element in target.elements for name in target_names(element))
+    if isinstance(target, syntax.Starred | syntax.Parenthesised):
+        return target_names(target.value)
+    return ()
