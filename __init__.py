@@ -1,0 +1,69 @@
+"""tvms: a tensor compiler whose programs are plain text files.
+
+    import numpy as np, tvms
+
+    mod = tvms.load("samples/04_perceptron.tvms")
+    print(mod.script(dialect="tvm-0.21"))
+    exe = tvms.compile(mod, target="llvm")
+    y = exe["main"](x, fc1_weight, fc1_bias, fc2_weight)
+
+Everything that takes time to import (NumPy, LLVM) is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import dsl as _dsl  # registers the printer
+from .dsl.load import load_module as load
+from .dsl.load import parse
+from .ir.base import GlobalVar, IRModule
+from .ir.diagnostics import Diagnostic, TvmsError
+from .ir.equal import structural_equal, structural_hash
+from .ir.relax import Function
+from .ir.tir import PrimFunc
+from .ir.verify import verify
+
+if TYPE_CHECKING:
+    from .codegen import Executable, compile, emit, register_func
+    from .ir.interp import run as interpret
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Diagnostic",
+    "Executable",
+    "Function",
+    "GlobalVar",
+    "IRModule",
+    "PrimFunc",
+    "TvmsError",
+    "compile",
+    "emit",
+    "interpret",
+    "load",
+    "parse",
+    "register_func",
+    "structural_equal",
+    "structural_hash",
+    "verify",
+]
+
+_LAZY = {
+    "Executable": ("codegen", "Executable"),
+    "compile": ("codegen", "compile"),
+    "emit": ("codegen", "emit"),
+    "register_func": ("codegen", "register_func"),
+    "interpret": ("ir.interp", "run"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tvms' has no attribute '{name}'")
+    from importlib import import_module
+
+    module, attribute = _LAZY[name]
+    value = getattr(import_module(f".{module}", __name__), attribute)
+    globals()[name] = value
+    return value

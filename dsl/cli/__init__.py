@@ -1,0 +1,88 @@
+"""The command `tvms`: one file per subcommand, each imported only when it is asked for.
+
+Exit codes: 0 fine · 1 findings (the program is wrong, or results differ) · 2 usage, files, syntax · 3 our own fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module, metadata
+from typing import NoReturn
+
+from ...ir.diagnostics import TvmsError
+from . import options
+
+COMMANDS = {
+    "check": "read files and report every mistake in them",
+    "print": "print a module in canonical form, in any dialect",
+    "run": "compile a module, run one of its functions and show the result",
+    "compile": "compile a module to LLVM IR, assembly or an object file",
+    "explain": "explain a diagnostic code, or list all of them",
+}
+"""Subcommands and their one-line help; command `x` stands in module `x_command`."""
+
+
+def _version() -> str:
+    try:
+        return metadata.version("tvms-lang")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise options.UsageError(message, self.format_usage())
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tvms",
+        description="A tensor compiler whose programs are plain text files.",
+        epilog="Exit codes: 0 fine, 1 findings, 2 usage or input, 3 internal error. 'tvms COMMAND --help' says more.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tvms {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
+        options.ADD[name](command)
+    return parser
+
+
+def _run(argv: list[str]) -> int:
+    arguments = _build_parser().parse_args(argv)
+    command = import_module(f"{__name__}.{arguments.command}_command")
+    return command.run(arguments)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; never raises, never shows a traceback (unless TVMS_DEBUG is set)."""
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except options.UsageError as error:
+        print(f"{error.usage}error[E0801]: {error}", file=sys.stderr)
+        return 2
+    except TvmsError as error:
+        options.report(error.diagnostics)
+        return options.exit_code(error.diagnostics)
+    except SystemExit as exit:  # argparse's --help and --version
+        return exit.code if isinstance(exit.code, int) else 2
+    except BrokenPipeError:
+        # The reader of a pipe went away; keep Python from complaining when it flushes stdout at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # the promise of this function
+        if os.environ.get("TVMS_DEBUG"):
+            raise
+        print(
+            f"internal error: {type(error).__name__}: {error}\n"
+            "  = help: this is a bug of tvms; set TVMS_DEBUG=1 to see where, and please report it with the file",
+            file=sys.stderr,
+        )
+        return 3

@@ -1,0 +1,212 @@
+"""What a function takes, and values for it: given on the command line, or made up from a seed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ...ir import relax, tir
+from ...ir.base import BaseFunc, IRModule, Span
+from ...ir.diagnostics import TvmsError, error
+from ...ir.dtype import is_bool, is_float
+from ...ir.make import const
+from ...ir.visit import free_variables, substitute, walk
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Function = tir.PrimFunc | relax.Function
+
+DEFAULT_DIMENSION = 4
+"""The size of a symbolic dimension that neither `--dim` nor an array tells."""
+INTEGER_LIMIT = 4
+"""Random integers stay below it, so that they are likely to be valid indices."""
+
+
+class Argument(Struct, frozen=True):
+    """A parameter: `shape` is None for a scalar. `is_result` marks a buffer that the function writes."""
+
+    name: str
+    dtype: str
+    shape: tuple[tir.PrimExpr, ...] | None
+    span: Span | None = None
+    is_result: bool = False
+
+
+def select_entry(module: IRModule, entry: str | None) -> tuple[str, Function]:
+    """Find the function to run: `entry`, else `main`, else the first public one, else the first."""
+    runnable = {name: function for name, function in module.functions.items() if isinstance(function, Function)}
+    if not runnable:
+        raise error("E0805", "the module holds no function to run")
+    if entry is not None:
+        if entry not in runnable:
+            raise error("E0805", f"there is no function '{entry}'", None, f"it holds: {', '.join(runnable)}")
+        return entry, runnable[entry]
+    public = [name for name, function in runnable.items() if "global_symbol" in function.attrs]
+    name = "main" if "main" in runnable else next(iter(public or runnable))
+    return name, runnable[name]
+
+
+def _written_buffers(function: tir.PrimFunc) -> set[tir.Var]:
+    """Return the data pointers of all buffers that are stored to, through any view of them."""
+    nodes = list(walk(function.body))
+    written = {node.buffer.data for node in nodes if isinstance(node, tir.BufferStore)}
+    views = [match for node in nodes if isinstance(node, tir.Block) for match in node.match_buffers]
+    written |= {view.source.buffer.data for view in reversed(views) if view.buffer.data in written}
+    return written
+
+
+def _graph_argument(param: relax.Var) -> Argument:
+    match param.struct_info:
+        case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype) if dtype != "void":
+            return Argument(param.name_hint, dtype, values, param.span)
+        case relax.PrimStructInfo(dtype=dtype):
+            return Argument(param.name_hint, dtype, None, param.span)
+        case _:
+            raise error(
+                "E0806",
+                f"parameter '{param.name_hint}' has no known shape and dtype to make a value for",
+                param.span,
+                "annotate it R.Tensor((…), dtype), or call the function from Python",
+            )
+
+
+def arguments_of(function: Function) -> tuple[Argument, ...]:
+    """Describe the parameters of `function`, in order."""
+    if isinstance(function, relax.Function):
+        return tuple(_graph_argument(param) for param in function.params)
+    written = _written_buffers(function)
+    found: list[Argument] = []
+    for param in function.params:
+        buffer = function.buffer_map.get(param)
+        if buffer is None:
+            found.append(Argument(param.name, param.dtype, None, param.span))
+        else:
+            found.append(Argument(buffer.name, buffer.dtype, buffer.shape, buffer.span, buffer.data in written))
+    return tuple(found)
+
+
+def _dimension(size: tir.PrimExpr, argument: Argument, sizes: dict[tir.Var, int]) -> int:
+    unknown = [var for var in free_variables(size) if isinstance(var, tir.Var)]
+    for var in unknown:
+        sizes.setdefault(var, DEFAULT_DIMENSION)
+    value = substitute(size, {var: const(sizes[var], var.dtype) for var in unknown})
+    if not isinstance(value, tir.IntImm) or value.value < 0:
+        raise error("E0806", f"the size {size} of parameter '{argument.name}' cannot be computed", argument.span)
+    return value.value
+
+
+def bind_sizes(arguments: tuple[Argument, ...], given: dict[str, Any], dims: dict[str, str]) -> dict[tir.Var, int]:
+    """Bind symbolic dimensions: by `--dim`, else from the given arrays."""
+    sizes: dict[tir.Var, int] = {}
+    known: set[str] = set()
+    for argument in arguments:
+        for axis, size in enumerate(argument.shape or ()):
+            for var in free_variables(size):
+                if not isinstance(var, tir.Var):
+                    continue
+                known.add(var.name)
+                if var.name in dims:
+                    sizes[var] = _size(var.name, dims[var.name])
+                elif size is var and getattr(given.get(argument.name), "ndim", 0) > axis:
+                    sizes.setdefault(var, int(given[argument.name].shape[axis]))
+    for name in dims:
+        if name not in known:
+            known_names = ", ".join(sorted(known)) or "none"
+            raise error("E0807", f"--dim {name}: no parameter has that dimension", None, f"dimensions: {known_names}")
+    return sizes
+
+
+def _size(name: str, text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise error("E0807", f"--dim {name}={text}: not a size", None, "give a whole number, such as 8")
+    return int(text)
+
+
+def read_given(arguments: tuple[Argument, ...], given: dict[str, str]) -> dict[str, Any]:
+    """Read the values given by `--arg`: arrays and numbers; 'random' and 'zeros' stay as they are."""
+    names = [argument.name for argument in arguments]
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in names:
+            raise error("E0808", f"--arg {name}: there is no such parameter", None, f"parameters: {', '.join(names)}")
+        if text in ("random", "zeros"):
+            values[name] = text
+        elif text.endswith(".npy"):
+            values[name] = _read_array(name, text, arguments[names.index(name)].dtype)
+        else:
+            values[name] = _read_number(name, text)
+    return values
+
+
+def _read_number(name: str, text: str) -> int | float:
+    try:
+        return int(text, 0)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            hint = "give FILE.npy, a number, 'random' or 'zeros'"
+            raise error("E0808", f"--arg {name}={text}: neither a number nor an array file", None, hint) from None
+
+
+def _read_array(name: str, path: str, dtype: str) -> np.ndarray:
+    import numpy as np
+
+    from ...ir.numpy_dtype import numpy_dtype
+
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise error("E0809", f"--arg {name}: cannot read '{path}': {reason}", None, "save it with numpy.save") from None
+    if array.dtype.kind == "V" and array.dtype.itemsize == numpy_dtype(dtype).itemsize:
+        return array.view(numpy_dtype(dtype))  # numpy.save forgets what bfloat16 and float8 are
+    return array
+
+
+def make_values(
+    arguments: tuple[Argument, ...], given: dict[str, Any], sizes: dict[tir.Var, int], seed: int
+) -> list[Any]:
+    """Return a value for each parameter. Random floats are uniform in [-0.5, 0.5), results start as zeros."""
+    import numpy as np
+
+    from ...ir.numpy_dtype import numpy_dtype
+
+    random = np.random.default_rng(seed)
+    values: list[Any] = []
+    for argument in arguments:
+        value = given.get(argument.name, "zeros" if argument.is_result else "random")
+        shape = tuple(_dimension(size, argument, sizes) for size in argument.shape or ())
+        if not isinstance(value, str):
+            is_scalar_given = argument.shape is not None and isinstance(value, int | float)
+            values.append(np.full(shape, value, numpy_dtype(argument.dtype)) if is_scalar_given else value)
+            continue
+        array = _make_array(value, shape, argument.dtype, random)
+        values.append(array if argument.shape is not None else array.item())
+    return values
+
+
+def _make_array(kind: str, shape: tuple[int, ...], dtype: str, random: np.random.Generator) -> np.ndarray:
+    import numpy as np
+
+    from ...ir.numpy_dtype import numpy_dtype
+
+    try:
+        if kind == "zeros":
+            return np.zeros(shape, numpy_dtype(dtype))
+        if is_float(dtype):
+            return (random.random(shape) - 0.5).astype(numpy_dtype(dtype))
+        return random.integers(0, 2 if is_bool(dtype) else INTEGER_LIMIT, shape).astype(numpy_dtype(dtype))
+    except (MemoryError, ValueError) as problem:
+        raise error("E0806", f"cannot make an array of shape {shape}: {problem}", None, "choose smaller --dim") from None
+
+
+def is_graph_function(function: BaseFunc) -> bool:
+    """Whether results are returned, and not written into parameters."""
+    return isinstance(function, relax.Function)
+
+
+__all__ = ["Argument", "TvmsError", "arguments_of", "bind_sizes", "make_values", "read_given", "select_entry"]

@@ -1,0 +1,24 @@
+"""`tvms explain [CODE]`: what a diagnostic code means."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+
+from ...ir.codes import CODES
+from ...ir.diagnostics import error
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the title of one code, or all of them."""
+    if arguments.code is None:
+        for code, title in CODES.items():
+            print(f"{code}  {title}")
+        return 0
+    code = arguments.code.upper()
+    if code not in CODES:
+        near = difflib.get_close_matches(code, CODES, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise error("E0804", f"there is no code '{arguments.code}'", help=f"{hint}'tvms explain' lists all codes")
+    print(f"{code}: {CODES[code]}")
+    return 0

@@ -1,0 +1,138 @@
+"""The options of every subcommand, and what the subcommands share: cheap to import, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ...ir.diagnostics import Diagnostic, error
+
+DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
+EMIT_KINDS = ("llvm", "asm", "obj")
+
+
+class UsageError(Exception):
+    """The command line itself is wrong."""
+
+    def __init__(self, message: str, usage: str = "") -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .tvms file, or a TVMScript file; - is standard input")
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+
+
+def _add_print(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
+def _add_entry(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_entry(parser)
+    parser.add_argument(
+        "--arg",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter's value: FILE.npy, a number, 'random' or 'zeros' (default: random inputs)",
+    )
+    parser.add_argument(
+        "--dim", metavar="NAME=SIZE", action="append", default=[], help="the size of a symbolic dimension (default: 4)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of random arguments (default: 0)")
+    parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
+    parser.add_argument("--verify", action="store_true", help="compare with the interpreter, show the largest difference")
+    parser.add_argument("--interpret", action="store_true", help="run the interpreter alone; compile nothing")
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--emit", choices=EMIT_KINDS, default="llvm", help="what to write (default: llvm)")
+    parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm, this machine's CPU)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0203")
+
+
+ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "check": _add_check,
+    "print": _add_print,
+    "run": _add_run,
+    "compile": _add_compile,
+    "explain": _add_explain,
+}
+
+
+def wants_color(stream: object = None) -> bool:
+    """Whether to colour what is written to `stream` (stderr): a terminal, and NO_COLOR is not set."""
+    target = sys.stderr if stream is None else stream
+    return not os.environ.get("NO_COLOR") and bool(getattr(target, "isatty", lambda: False)())
+
+
+def report(diagnostics: Iterable[Diagnostic]) -> None:
+    """Write diagnostics to standard error."""
+    from ..diagnostics import render
+
+    print(render(tuple(diagnostics), color=wants_color()), file=sys.stderr)
+
+
+def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
+    """2 where a file could not be read or parsed, or the command line is wrong; 1 for other errors; 0 for warnings."""
+    codes = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if any(code.startswith(("E00", "E08")) for code in codes):
+        return 2
+    return 1 if codes else 0
+
+
+def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
+    """Split `NAME=VALUE` arguments of `option`."""
+    result: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name or not value:
+            raise UsageError(f"{option} {pair}: write it as NAME=VALUE")
+        if name in result:
+            raise UsageError(f"{option} {name} is given twice")
+        result[name] = value
+    return result
+
+
+def write_output(data: str | bytes, path: str | None) -> None:
+    """Write to the file `path`, whole or not at all, or to standard output."""
+    payload = data.encode() if isinstance(data, str) else data
+    if path is None:
+        sys.stdout.buffer.write(payload)
+        return
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(payload)
+        try:
+            # A temporary file is private; the result gets the mode that any new file would get.
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(target)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise error("E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to") from None

@@ -1,0 +1,14 @@
+"""`tvms print FILE [--dialect D]`: the canonical text of a module."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..load import load_module
+from . import options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the module."""
+    options.write_output(load_module(arguments.file).script(arguments.dialect) + "\n", arguments.output)
+    return 0

@@ -1,0 +1,147 @@
+"""`tvms run FILE`: compile, call, show; `--verify` sets the interpreter's result beside it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...ir import relax
+from ...ir.base import IRModule
+from ...ir.diagnostics import error
+from ..load import load_verified
+from . import options
+from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
+"""The greatest difference that `--verify` accepts, relative to values above one; other floats get the last."""
+
+Results = dict[str, Any]
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def _flatten(name: str, value: Any) -> Results:
+    if isinstance(value, tuple | list):
+        return {key: item for i, part in enumerate(value) for key, item in _flatten(f"{name}[{i}]", part).items()}
+    return {name: value}
+
+
+def _returned_name(function: relax.Function) -> str:
+    body = function.body.body
+    return body.name_hint if isinstance(body, relax.Var) else "result"
+
+
+def _call(
+    call: Callable[..., Any], function: Function, arguments: tuple[Argument, ...], values: list[Any]
+) -> tuple[Results, float]:
+    """Call with copies of `values`; return what was returned or written, by name, and the seconds it took."""
+    own = [_copy(value) for value in values]
+    start = time.perf_counter()
+    returned = call(*own)
+    seconds = time.perf_counter() - start
+    if isinstance(function, relax.Function):
+        return _flatten(_returned_name(function), returned), seconds
+    results = {a.name: value for a, value in zip(arguments, own, strict=True) if a.is_result}
+    return results or _flatten("result", returned), seconds
+
+
+def difference(result: Any, reference: Any) -> float:
+    """Return the largest |result - reference| / max(1, |reference|); equal infinities and NaNs do not differ."""
+    import numpy as np
+
+    a, b = np.asarray(result), np.asarray(reference)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return float("inf")
+    if a.size == 0:
+        return 0.0
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        relative = np.where(same, 0.0, np.abs(a - b) / np.maximum(1.0, np.abs(b)))
+    return float(np.nan_to_num(relative, nan=np.inf).max())
+
+
+def _tolerance(value: np.ndarray) -> float:
+    dtype = str(value.dtype)
+    if dtype in TOLERANCE:
+        return TOLERANCE[dtype]
+    return TOLERANCE["bfloat16"] if "float" in dtype else 0.0
+
+
+def _save(results: Results, folder: str) -> None:
+    import io
+
+    import numpy as np
+
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise error("E0802", f"cannot write to '{folder}': {problem.strerror}", None, "give a folder") from None
+    for name, value in results.items():
+        payload = io.BytesIO()
+        np.save(payload, np.asarray(value), allow_pickle=False)
+        options.write_output(payload.getvalue(), str(Path(folder) / f"{name}.npy"))
+
+
+def _interpreted(module: IRModule, entry: str) -> Callable[..., Any]:
+    from ...ir import interp
+
+    return lambda *values: interp.run(module, entry, values)
+
+
+def _compiled(module: IRModule, entry: str) -> tuple[Callable[..., Any], float]:
+    from ...codegen import compile as compile_module
+
+    start = time.perf_counter()
+    executable = compile_module(module, target="llvm")
+    return executable[entry], time.perf_counter() - start
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one function and show what went in and came out."""
+    from . import table
+
+    module = load_verified(arguments.file)
+    entry, function = select_entry(module, arguments.entry)
+    params = arguments_of(function)
+    given = read_given(params, options.split_pairs(arguments.arg, "--arg"))
+    sizes = bind_sizes(params, given, options.split_pairs(arguments.dim, "--dim"))
+    values = make_values(params, given, sizes, arguments.seed)
+    reference = _interpreted(module, entry)
+    if arguments.interpret:
+        results, seconds = _call(reference, function, params, values)
+        summary = f"interpreted in {table.duration(seconds)}"
+    else:
+        call, compile_seconds = _compiled(module, entry)
+        results, seconds = _call(call, function, params, values)
+        summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}"
+    if arguments.out:
+        _save(results, arguments.out)
+    inputs = {p.name: value for p, value in zip(params, values, strict=True) if not p.is_result}
+    table.show(f"{arguments.file}: {entry}", inputs, results, summary)
+    if arguments.verify and not arguments.interpret:
+        return _verify(results, _call(reference, function, params, values)[0])
+    return 0
+
+
+def _verify(results: Results, expected: Results) -> int:
+    differences = {name: difference(value, expected[name]) for name, value in results.items()}
+    worst = max(differences, key=lambda name: differences[name], default=None)
+    if worst is None:
+        print("verify: nothing to compare")
+        return 0
+    import numpy as np
+
+    allowed = _tolerance(np.asarray(results[worst]))
+    largest = differences[worst]
+    verdict = "agrees with" if largest <= allowed else "DIFFERS from"
+    print(f"verify: {verdict} the interpreter; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
+    return 0 if largest <= allowed else 1

@@ -1,0 +1,54 @@
+"""The table that `tvms run` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+SHOWN_VALUES = 10
+"""A result of up to this many elements is shown whole below the table."""
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that reads best."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.6g}"
+
+
+def _row(role: str, name: str, value: Any) -> tuple[str, ...]:
+    array = np.asarray(value)
+    shape = f"({', '.join(map(str, array.shape))}{',' if array.ndim == 1 else ''})"
+    if array.size == 0 or array.dtype.kind in "OUS":
+        return (role, name, shape, str(array.dtype), "", "", "")
+    wide = array.astype(np.float64)
+    return (role, name, shape, str(array.dtype), _number(wide.min()), _number(wide.mean()), _number(wide.max()))
+
+
+def show(title: str, inputs: dict[str, Any], results: dict[str, Any], summary: str) -> None:
+    """Print inputs and results with their shape, dtype and range; small results whole."""
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for heading in ("", "name", "shape", "dtype"):
+        table.add_column(heading)
+    for heading in ("min", "mean", "max"):
+        table.add_column(heading, justify="right")
+    for role, values in (("in", inputs), ("out", results)):
+        for name, value in values.items():
+            table.add_row(*_row(role, name, value))
+    console.print(title, markup=False)
+    console.print(table)
+    for name, value in results.items():
+        array = np.asarray(value)
+        if 0 < array.size <= SHOWN_VALUES:
+            text = np.array2string(array, precision=5, separator=", ", max_line_width=100)
+            console.print(f"{name} = {text}", markup=False)
+    console.print(summary, markup=False)
