@@ -7,26 +7,26 @@
     exe = tvms.compile(mod, target="llvm")
     y = exe["main"](x, fc1_weight, fc1_bias, fc2_weight)
 
-Everything that takes time to import (NumPy, LLVM) is imported when it is first used.
+Every name is imported when it is first used: `import tvms` itself costs next to nothing.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import dsl as _dsl  # registers the printer
-from .dsl.load import load_module as load
-from .dsl.load import parse
-from .ir.base import GlobalVar, IRModule
-from .ir.diagnostics import Diagnostic, TvmsError
-from .ir.equal import structural_equal, structural_hash
-from .ir.relax import Function
-from .ir.tir import PrimFunc
-from .ir.verify import verify
+from . import dsl as _dsl  # registers the printer  # noqa: F401
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit, register_func
+    from .dsl.load import load_module as load
+    from .dsl.load import parse
+    from .ir.base import GlobalVar, IRModule
+    from .ir.diagnostics import Diagnostic, TvmsError
+    from .ir.equal import structural_equal, structural_hash
     from .ir.interp import run as interpret
+    from .ir.relax import Function
+    from .ir.tir import PrimFunc
+    from .ir.verify import verify
 
 __version__ = "0.1.0"
 
@@ -49,21 +49,32 @@ __all__ = [
     "verify",
 ]
 
-_LAZY = {
-    "Executable": ("codegen", "Executable"),
-    "compile": ("codegen", "compile"),
-    "emit": ("codegen", "emit"),
-    "register_func": ("codegen", "register_func"),
-    "interpret": ("ir.interp", "run"),
+_PLACES = {
+    "Diagnostic": "ir.diagnostics.Diagnostic",
+    "Executable": "codegen.Executable",
+    "Function": "ir.relax.Function",
+    "GlobalVar": "ir.base.GlobalVar",
+    "IRModule": "ir.base.IRModule",
+    "PrimFunc": "ir.tir.PrimFunc",
+    "TvmsError": "ir.diagnostics.TvmsError",
+    "compile": "codegen.compile",
+    "emit": "codegen.emit",
+    "interpret": "ir.interp.run",
+    "load": "dsl.load.load_module",
+    "parse": "dsl.load.parse",
+    "register_func": "codegen.register_func",
+    "structural_equal": "ir.equal.structural_equal",
+    "structural_hash": "ir.equal.structural_hash",
+    "verify": "ir.verify.verify",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _PLACES:
         raise AttributeError(f"module 'tvms' has no attribute '{name}'")
     from importlib import import_module
 
-    module, attribute = _LAZY[name]
+    module, _, attribute = _PLACES[name].rpartition(".")
     value = getattr(import_module(f".{module}", __name__), attribute)
     globals()[name] = value
     return value
