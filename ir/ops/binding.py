@@ -1,0 +1,250 @@
+"""From the arguments as written to the call that the IR keeps: arguments in order, all attributes, struct info."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from .. import tir
+from ..base import BaseFunc, GlobalVar, Op, Span, StructInfo
+from ..diagnostics import TvmsError, error
+from ..dtype import is_dtype
+from ..relax import (
+    Call,
+    DataTypeImm,
+    Expr,
+    ExternFunc,
+    PrimValue,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    TupleStructInfo,
+)
+from .registry import REQUIRED, Param, RelaxOp
+
+
+def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = None, span: Span | None = None) -> Expr:
+    """Return the expression that `R.<op>(*args, **keywords)` stands for, without struct info.
+
+    Values may be graph values, expressions of the loop level, and Python numbers, strings, None, tuples and lists.
+    The result is a call of `op`, except for an operator that only stands for others.
+
+    Raises TvmsError: E0320 where the arguments do not fit the signature, E0321 where one has a value it cannot take.
+    """
+    values = match_arguments(op, args, keywords or {}, span)
+    if op.expand is not None:
+        return op.expand(_Named(values))
+    if op.complete is not None:
+        op.complete(values)
+    arguments: list[Expr] = []
+    for param in op.arguments:
+        value = values[param.name]
+        if param.kind == "exprs":
+            arguments.extend(value)
+        elif value is not None:
+            arguments.append(value)
+    attrs = {param.name: values[param.name] for param in op.attributes}
+    sinfo_args: list[StructInfo] = []
+    for param in op.params:
+        if param.kind == "sinfo" and values[param.name] is not None:
+            sinfo_args.append(values[param.name])
+        elif param.kind == "sinfos":
+            sinfo_args.extend(values[param.name])
+    return Call(Op(op.name), tuple(arguments), attrs, tuple(sinfo_args), span=span)
+
+
+def match_arguments(
+    op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any], span: Span | None = None
+) -> dict[str, Any]:
+    """Give each parameter of `op` its value: converted to what its kind says, defaults filled in."""
+
+    def refuse(reason: str) -> TvmsError:
+        return error("E0320", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
+
+    given = dict(keywords)
+    positional = list(args)
+    values: dict[str, Any] = {}
+    for param in op.params:
+        if param.kind == "exprs":
+            value: Any = tuple(positional)
+            positional.clear()
+        elif positional:
+            value = positional.pop(0)
+            if param.name in given:
+                raise refuse(f"gets '{param.name}' twice")
+        elif param.name in given:
+            value = given.pop(param.name)
+        elif param.default is REQUIRED:
+            raise refuse(f"lacks its argument '{param.name}'")
+        else:
+            value = param.default
+        values[param.name] = _convert(op, param, value, span)
+    if positional:
+        raise refuse(f"takes {len(op.params)} arguments, but {len(args) + len(keywords)} are given")
+    if given:
+        raise refuse(f"has no argument '{next(iter(given))}'")
+    return values
+
+
+class _Named:
+    """Values by the names of their parameters."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def as_expr(value: Any) -> Expr | None:
+    """Return `value` as a graph value (TVM: `relax.utils.convert_to_expr`), or None where it has none."""
+    match value:
+        case Expr():
+            return value
+        case tir.PrimExpr():
+            return PrimValue(value)
+        case bool():
+            return PrimValue(tir.IntImm("bool", int(value)))
+        case int():
+            return PrimValue(tir.IntImm("int64", value))
+        case float():
+            return PrimValue(tir.FloatImm("float64", value))
+        case str():
+            return StringImm(value)
+        case tuple() | list():
+            fields = [as_expr(field) for field in cast("Sequence[Any]", value)]
+            known = tuple(field for field in fields if field is not None)
+            return Tuple(known) if len(known) == len(fields) else None
+        case _:
+            return None
+
+
+def _as_dimension(value: Any) -> tir.PrimExpr | None:
+    match value:
+        case tir.PrimExpr():
+            return value
+        case PrimValue():
+            return value.value
+        case int() if not isinstance(value, bool):
+            return tir.IntImm("int64", value)
+        case _:
+            return None
+
+
+def _as_shape(value: Any) -> Expr | None:
+    if isinstance(value, tuple | list):
+        dimensions = [_as_dimension(item) for item in cast("Sequence[Any]", value)]
+        known = tuple(item for item in dimensions if item is not None)
+        return ShapeExpr(known) if len(known) == len(dimensions) else None
+    return value if isinstance(value, Expr) else None
+
+
+def plain(value: Any) -> Any:
+    """Return a constant as the Python value an attribute keeps; lists become tuples; other values stay."""
+    match value:
+        case PrimValue():
+            return plain(value.value)
+        case tir.IntImm(dtype="bool"):
+            return bool(value.value)
+        case tir.IntImm() | tir.FloatImm() | tir.StringImm() | StringImm() | DataTypeImm():
+            return value.value
+        case Tuple():
+            return tuple(plain(field) for field in value.fields)
+        case ShapeExpr():
+            return tuple(plain(item) for item in value.values)
+        case tuple() | list():
+            return tuple(plain(item) for item in cast("Sequence[Any]", value))
+        case _:
+            return value
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_dimension(value: Any) -> bool:
+    return _is_int(value) or isinstance(value, tir.PrimExpr)
+
+
+def _as_attribute(kind: str, value: Any) -> tuple[bool, Any]:
+    """Whether `value` fits an attribute of `kind`, and the value to keep."""
+    value = plain(value)
+    base = kind.removeprefix("opt_")
+    if value is None and (base != kind or kind in ("dtype", "value")):
+        return True, "void" if kind == "dtype" else None
+    match base:
+        case "int":
+            return _is_int(value), value
+        case "ints":
+            items = (value,) if _is_dimension(value) else value
+            return isinstance(items, tuple) and all(map(_is_dimension, cast("tuple[Any, ...]", items))), items
+        case "sections":
+            fits = isinstance(value, tuple) and all(map(_is_int, cast("tuple[Any, ...]", value)))
+            return _is_int(value) or fits, value
+        case "float":
+            return isinstance(value, int | float) and not isinstance(value, bool), value if value is None else _real(value)
+        case "bool":
+            return isinstance(value, int) and value in (0, 1), bool(value)
+        case "str":
+            return isinstance(value, str), value
+        case "dtype":
+            return isinstance(value, str) and (value in ("", "void") or is_dtype(value)), value or "void"
+        case _:
+            return True, value
+
+
+def _real(value: Any) -> Any:
+    return float(value) if isinstance(value, int) else value
+
+
+def _as_argument(kind: str, value: Any) -> tuple[bool, Any]:
+    """Whether `value` fits an argument of `kind`, and the graph value that it becomes."""
+    if value is None and kind.startswith("opt_"):
+        return True, None
+    match kind:
+        case "shape":
+            result: Any = _as_shape(value)
+        case "exprs":
+            fields = as_expr(value)
+            result = fields.fields if isinstance(fields, Tuple) else None
+        case "string":
+            result = StringImm(value) if isinstance(value, str) else value if isinstance(value, Expr) else None
+        case "datatype":
+            result = DataTypeImm(value) if isinstance(value, str) and is_dtype(value) else value
+            result = result if isinstance(result, Expr) else None
+        case "callee":
+            result = ExternFunc(value) if isinstance(value, str) else value
+            result = result if isinstance(result, GlobalVar | BaseFunc | Expr) else None
+        case "tuple":
+            result = as_expr(tuple(cast("Sequence[Any]", value)) if isinstance(value, list) else value)
+        case _:
+            result = as_expr(value)
+    return result is not None, result
+
+
+def _as_struct_info(kind: str, value: Any) -> tuple[bool, Any]:
+    listed = isinstance(value, tuple | list)
+    items = tuple(cast("Sequence[Any]", value)) if listed else (value,)
+    if value is None and kind == "sinfo":
+        return True, None
+    fits = all(isinstance(item, StructInfo) for item in items)
+    return fits, items if kind == "sinfos" else TupleStructInfo(items) if fits and listed else value
+
+
+_EXPECTED = {
+    "int": "an integer", "ints": "integers", "sections": "an integer or a list of integers", "float": "a number",
+    "bool": "True or False", "str": "a string", "dtype": 'a dtype such as "float32"', "shape": "a shape",
+    "string": "a string", "datatype": 'a dtype such as "float32"', "callee": "a function of the module or its name",
+    "tuple": "a tuple of values", "sinfo": "struct info such as R.Tensor(…)", "sinfos": "struct info such as R.Tensor(…)",
+}  # fmt: skip
+
+
+def _convert(op: RelaxOp, param: Param, value: Any, span: Span | None) -> Any:
+    if param.is_argument:
+        fits, result = _as_argument(param.kind, value)
+    elif param.is_attribute:
+        fits, result = _as_attribute(param.kind, value)
+    else:
+        fits, result = _as_struct_info(param.kind, value)
+    if fits:
+        return result
+    place = getattr(value, "span", None) or span
+    expected = _EXPECTED.get(param.kind.removeprefix("opt_"), "a value of the graph level")
+    raise error("E0321", f"argument '{param.name}' of R.{op.script_name} must be {expected}", place, None)

@@ -1,0 +1,233 @@
+"""What can be told of symbolic dimensions: as polynomials over their variables, equal or certainly different."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from .. import tir
+
+Dims: TypeAlias = tuple[tir.PrimExpr, ...]
+_Monomial: TypeAlias = tuple[int, ...]
+_Polynomial: TypeAlias = dict[_Monomial, int]
+
+
+class _Atoms:
+    """The subexpressions that are not sums or products, numbered by structure."""
+
+    def __init__(self) -> None:
+        self.nodes: list[tir.PrimExpr] = []
+        self._numbers: dict[object, int] = {}
+
+    def number(self, node: tir.PrimExpr) -> int:
+        number = self._numbers.setdefault(_key(node), len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+        return number
+
+
+def _key(node: tir.PrimExpr) -> object:
+    """A value that is equal for structurally equal expressions of shapes."""
+    match node:
+        case tir.Var():
+            return node
+        case tir.IntImm():
+            return node.value
+        case tir.BinaryOp():
+            return type(node), _key(node.a), _key(node.b)
+        case tir.Cast():
+            return tir.Cast, node.dtype, _key(node.value)
+        case tir.Call():
+            return node.op, tuple(_key(arg) if isinstance(arg, tir.PrimExpr) else arg for arg in node.args)
+        case _:
+            return node
+
+
+def _polynomial(node: tir.PrimExpr, atoms: _Atoms) -> _Polynomial:
+    match node:
+        case tir.IntImm():
+            return {(): node.value} if node.value else {}
+        case tir.Add() | tir.Sub():
+            sign = 1 if isinstance(node, tir.Add) else -1
+            result = dict(_polynomial(node.a, atoms))
+            for monomial, factor in _polynomial(node.b, atoms).items():
+                result[monomial] = result.get(monomial, 0) + sign * factor
+            return {monomial: factor for monomial, factor in result.items() if factor}
+        case tir.Mul():
+            return _product(_polynomial(node.a, atoms), _polynomial(node.b, atoms))
+        case tir.Cast() if node.dtype == "int64":
+            return _polynomial(node.value, atoms)
+        case _:
+            return {(atoms.number(node),): 1}
+
+
+def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
+    result: _Polynomial = {}
+    for left, factor in a.items():
+        for right, other in b.items():
+            monomial = tuple(sorted(left + right))
+            result[monomial] = result.get(monomial, 0) + factor * other
+    return {monomial: factor for monomial, factor in result.items() if factor}
+
+
+def _difference(a: tir.PrimExpr, b: tir.PrimExpr) -> int | None:
+    """`a - b` where it is a number, else None."""
+    difference = _polynomial(tir.Sub("int64", a, b), _Atoms())
+    return difference.get((), 0) if all(monomial == () for monomial in difference) else None
+
+
+def is_equal(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Whether `a` and `b` are proven equal."""
+    return a is b or _difference(a, b) == 0
+
+
+def is_different(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Whether `a` and `b` are proven different."""
+    return _difference(a, b) not in (0, None)
+
+
+def is_one(dim: tir.PrimExpr) -> bool:
+    return isinstance(dim, tir.IntImm) and dim.value == 1
+
+
+def value_of(dim: tir.PrimExpr) -> int | None:
+    """The number that `dim` is, or None where it is symbolic."""
+    return dim.value if isinstance(dim, tir.IntImm) else None
+
+
+def dim(value: int) -> tir.PrimExpr:
+    return tir.IntImm("int64", value)
+
+
+def simplify(node: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `node` with like terms collected, constants folded and the constant term last."""
+    match node:
+        case tir.FloorDiv():
+            return _floordiv(simplify(node.a), simplify(node.b))
+        case tir.Max() | tir.Min():
+            return _extremum(node, simplify(node.a), simplify(node.b))
+        case _:
+            pass
+    atoms = _Atoms()
+    polynomial = _polynomial(_with_simple_atoms(node), atoms)
+    terms = [(monomial, factor) for monomial, factor in polynomial.items() if monomial]
+    constant = polynomial.get((), 0)
+    if not terms:
+        return dim(constant)
+    terms.sort(key=lambda term: term[1] < 0)
+    result: tir.PrimExpr | None = None
+    for monomial, factor in terms:
+        value = reduce(lambda a, b: tir.Mul("int64", a, b), [atoms.nodes[number] for number in monomial])
+        scaled = value if abs(factor) == 1 else tir.Mul("int64", value, dim(abs(factor)))
+        if result is None:
+            result = scaled if factor > 0 else tir.Sub("int64", dim(0), scaled) if factor == -1 else tir.Mul("int64", value, dim(factor))
+        else:
+            result = (tir.Add if factor > 0 else tir.Sub)("int64", result, scaled)
+    assert result is not None
+    if constant == 0:
+        return result
+    return (tir.Add if constant > 0 else tir.Sub)("int64", result, dim(abs(constant)))
+
+
+def _with_simple_atoms(node: tir.PrimExpr) -> tir.PrimExpr:
+    match node:
+        case tir.Add() | tir.Sub() | tir.Mul():
+            return type(node)("int64", _with_simple_atoms(node.a), _with_simple_atoms(node.b))
+        case tir.FloorDiv() | tir.Max() | tir.Min():
+            return simplify(node)
+        case _:
+            return node
+
+
+def _floordiv(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    left, right = value_of(a), value_of(b)
+    if left is not None and right:
+        return dim(left // right)
+    if right == 1:
+        return a
+    atoms = _Atoms()
+    dividend, divisor = _polynomial(a, atoms), _polynomial(b, atoms)
+    quotient = _exact_quotient(dividend, divisor)
+    if quotient is None:
+        return tir.FloorDiv("int64", a, b)
+    terms: list[tir.PrimExpr] = []
+    for monomial, factor in quotient.items():
+        nodes = [atoms.nodes[number] for number in monomial]
+        terms.append(reduce(lambda x, y: tir.Mul("int64", x, y), [*nodes, dim(factor)]))
+    return simplify(reduce(lambda x, y: tir.Add("int64", x, y), terms))
+
+
+def _exact_quotient(dividend: _Polynomial, divisor: _Polynomial) -> _Polynomial | None:
+    """The quotient by a single term that divides every term of the dividend."""
+    if len(divisor) != 1 or not dividend:
+        return None
+    ((monomial, factor),) = divisor.items()
+    quotient: _Polynomial = {}
+    for term, coefficient in dividend.items():
+        rest = list(term)
+        for number in monomial:
+            if number not in rest:
+                return None
+            rest.remove(number)
+        if coefficient % factor:
+            return None
+        quotient[tuple(rest)] = coefficient // factor
+    return quotient
+
+
+def _extremum(node: tir.Max | tir.Min, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    difference = _difference(a, b)
+    if difference is None:
+        return type(node)("int64", a, b)
+    return a if (difference >= 0) == isinstance(node, tir.Max) else b
+
+
+def add(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    """`a + b`, simplified."""
+    return simplify(tir.Add("int64", a, _node(b)))
+
+
+def subtract(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    """`a - b`, simplified."""
+    return simplify(tir.Sub("int64", a, _node(b)))
+
+
+def multiply(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    """`a * b`, simplified."""
+    return simplify(tir.Mul("int64", a, _node(b)))
+
+
+def floordiv(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    """`a // b`, simplified."""
+    return _floordiv(simplify(a), simplify(_node(b)))
+
+
+def ceildiv(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
+    """`a / b` rounded up, simplified."""
+    return floordiv(add(a, b - 1), b)
+
+
+def minimum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    return simplify(tir.Min("int64", a, _node(b)))
+
+
+def maximum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
+    return simplify(tir.Max("int64", a, _node(b)))
+
+
+def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
+    """The number of elements of a tensor of shape `dims`."""
+    return reduce(multiply, dims, dim(1))
+
+
+def _node(value: tir.PrimExpr | int) -> tir.PrimExpr:
+    return dim(value) if isinstance(value, int) else value
+
+
+def show(dims: Dims) -> str:
+    """`dims` as in messages: (n, 128)."""
+    from ..script import script
+
+    parts = [str(item.value) if isinstance(item, tir.IntImm) else item.name if isinstance(item, tir.Var) else script(item, "tvms") for item in dims]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

@@ -1,0 +1,151 @@
+"""The graph-level operators: each is declared once, by a family file of this folder, and looked up here by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from ..base import StructInfo
+from ..relax import Expr
+
+if TYPE_CHECKING:
+    from .inference import Inference
+
+Kind: TypeAlias = Literal[
+    # arguments of the call
+    "expr", "opt_expr", "exprs", "tuple", "shape", "prim", "opt_prim", "string", "datatype", "callee",
+    # struct info arguments of the call
+    "sinfo", "sinfos",
+    # attributes of the call
+    "int", "opt_int", "ints", "opt_ints", "sections", "float", "opt_float", "bool", "str", "opt_str", "dtype", "value",
+]  # fmt: skip
+"""What a parameter takes.
+
+expr: a value · exprs: all further positional values · tuple: a tuple of values · shape: dimensions or a value that
+holds a shape · prim: a scalar of the loop level · string, datatype: a literal · callee: a function of the module, or
+an external one by name · sinfo(s): struct info · sections: a count or a list of indices · value: any attribute.
+`opt_…` may be left out or None.
+"""
+
+ARGUMENT_KINDS = frozenset(
+    ("expr", "opt_expr", "exprs", "tuple", "shape", "prim", "opt_prim", "string", "datatype", "callee")
+)
+SINFO_KINDS = frozenset(("sinfo", "sinfos"))
+
+
+class _Required:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
+
+class Param(Struct, frozen=True):
+    """A parameter of an operator: its name, what it takes, and its default."""
+
+    name: str
+    kind: Kind = "expr"
+    default: Any = REQUIRED
+
+    @property
+    def is_argument(self) -> bool:
+        return self.kind in ARGUMENT_KINDS
+
+    @property
+    def is_attribute(self) -> bool:
+        return not self.is_argument and self.kind not in SINFO_KINDS
+
+
+InferRule: TypeAlias = "Callable[[Inference], StructInfo]"
+Oracle: TypeAlias = Callable[[Any, Any], Any]
+Meaning: TypeAlias = Callable[[Any], Any]
+
+
+class RelaxOp(Struct, frozen=True):
+    """A graph-level operator.
+
+    `infer` gives the struct info of a call. `numpy(np, a)` computes the result from arrays, and `compute(a)` from
+    `te.Tensor`s; in both, `a` holds arguments and attributes under the names of the parameters. An operator without
+    `compute` cannot be legalised; one with `expand` is only a way of writing other calls.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    infer: InferRule | None
+    doc: str
+    numpy: Oracle | None = None
+    compute: Meaning | None = None
+    pure: bool = True
+    expand: Callable[[Any], Expr] | None = None
+    complete: Callable[[dict[str, Any]], None] | None = None
+    """Bring attributes into the one form that the call keeps (TVM: what the operator's constructor does)."""
+    attrs_order: tuple[str, ...] = ()
+    """The order of the attributes in a call, where it is not that of the parameters."""
+    prim_func: str = ""
+    """The name that legalisation gives the PrimFunc; else the last part of `name`."""
+
+    @property
+    def script_name(self) -> str:
+        """The name as written after `R.`."""
+        return self.name.removeprefix("relax.")
+
+    @property
+    def prim_func_name(self) -> str:
+        return self.prim_func or self.name.rsplit(".", 1)[-1]
+
+    @property
+    def arguments(self) -> tuple[Param, ...]:
+        return tuple(param for param in self.params if param.is_argument)
+
+    @property
+    def attributes(self) -> tuple[Param, ...]:
+        """The attributes in the order in which a call keeps and prints them."""
+        declared = {param.name: param for param in self.params if param.is_attribute}
+        return tuple(declared[name] for name in self.attrs_order) if self.attrs_order else tuple(declared.values())
+
+    @property
+    def signature(self) -> str:
+        """The operator as it is called, for messages and documentation."""
+        shown = (p.name if p.default is REQUIRED else f"{p.name}={p.default!r}" for p in self.params)
+        return f"R.{self.script_name}({', '.join(shown)})"
+
+
+_FAMILIES = (
+    "unary", "binary", "create", "datatype", "manipulate", "indexing", "scatter", "linear_algebra", "activation",
+    "normalization", "convolution", "pooling", "attention", "loss", "statistical", "search", "sorting", "qdq",
+    "image", "calls", "builtin", "grad", "distributed", "inspection",
+)  # fmt: skip
+_ops: dict[str, RelaxOp] = {}
+_loaded: list[bool] = []
+
+
+def register(op: RelaxOp) -> RelaxOp:
+    """Add `op`; the family files call this once for each operator."""
+    assert op.name not in _ops, op.name
+    _ops[op.name] = op
+    return op
+
+
+def relax_ops() -> Mapping[str, RelaxOp]:
+    """Return all operators by name (`relax.matmul`); the first call loads the families."""
+    if not _loaded:
+        _loaded.append(True)
+        for family in _FAMILIES:
+            import_module(f".{family}", __package__)
+    return _ops
+
+
+def find(name: str) -> RelaxOp | None:
+    """Return the operator called `name` (`relax.matmul`), or None."""
+    return relax_ops().get(name)
+
+
+def get_op(name: str) -> RelaxOp:
+    """Return the operator called `name`; KeyError where there is none."""
+    return relax_ops()[name]
