@@ -1,0 +1,28 @@
+"""Text and people: parser, printer, diagnostics and the command line. Importing it lets nodes print themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir import script as _script
+
+
+def _print(node: Any, dialect: str = "tvms", **options: Any) -> str:
+    from . import printer
+
+    return printer.script(node, dialect, **options)
+
+
+def _show(node: Any, dialect: str = "tvms", **options: Any) -> None:
+    from . import printer
+
+    printer.show(node, dialect, **options)
+
+
+def _render(diagnostics: Any) -> str:
+    from . import diagnostics as rendering
+
+    return rendering.render(diagnostics)
+
+
+_script.register(script=_print, show=_show, render=_render)

@@ -1,0 +1,30 @@
+"""From the program to text: canonical, in the native dialect and in those of Apache TVM."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...ir.deep import deep
+from .dialects import DIALECTS
+from .modules import print_node
+from .show import show
+
+__all__ = ["DIALECTS", "script", "show"]
+
+for _noun in (
+    "expressions", "buffers", "statements", "blocks", "prim_functions", "struct_info", "relax_expressions", "relax_functions",
+):  # fmt: skip
+    import_module(f".{_noun}", __package__)
+
+
+@deep
+def script(node: Any, dialect: str = "tvms") -> str:
+    """Return `node` as text in `dialect`: "tvms", "tvm-0.21" or "tvm-0.27".
+
+    Any node prints, well-formed or not. A module's text parses back to a structurally equal module. Raises
+    ValueError for a dialect that is none of these.
+    """
+    if dialect not in DIALECTS:
+        raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
+    return print_node(node, DIALECTS[dialect])

@@ -1,0 +1,235 @@
+"""Buffers: their declarations, loads and stores, regions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ...ir import make, tir
+from .ancestors import frame_to_declare_in
+from .expressions import var_creation
+from .literals import string
+from .printer import Frame, Printer, prints, prints_lines
+
+ALIGNMENT = 64
+"""In bytes: the alignment that goes without saying (TVM: `kAllocAlignment`)."""
+_DEFAULT_DTYPE = "float32"
+
+
+def is_constant(value: object, number: int) -> bool:
+    """Whether `value` is the integer constant `number` (TVM: `is_one`, `is_zero`)."""
+    return isinstance(value, tir.IntImm) and value.value == number
+
+
+def is_zero_offset(offset: tir.PrimExpr | None) -> bool:
+    """Whether a buffer's element offset is zero."""
+    return offset is None or is_constant(offset, 0)
+
+
+def define_buffer(printer: Printer, buffer: tir.Buffer, frame: Frame | None = None) -> str:
+    """Give a buffer its name until `frame` ends."""
+    return printer.define(buffer, buffer.name or "buffer", frame)
+
+
+def _uses(expressions: list[Any]) -> Counter[object]:
+    """Count how often each variable stands in `expressions`."""
+    count: Counter[object] = Counter()
+    stack = list(expressions)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tir.Var):
+            count[item] += 1
+        elif isinstance(item, tuple):
+            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, tir.PrimExpr):
+            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
+    return count
+
+
+class _Declaration:
+    """The arguments of one buffer's declaration; variables that they bring up are declared on the way."""
+
+    def __init__(self, printer: Printer, buffer: tir.Buffer, frame: Frame, data_is_new: bool) -> None:
+        self.printer = printer
+        self.buffer = buffer
+        self.frame = frame
+        self.lefts: list[str] = []
+        self.rights: list[str] = []
+        self.uses = _uses([buffer.data, buffer.elem_offset, buffer.shape, buffer.strides])
+        self.shape = self._shape()
+        self.data = self._data(data_is_new)
+        self.keywords = self._keywords()
+        if self.lefts:
+            frame.line(f"{', '.join(self.lefts)} = {', '.join(self.rights)}")
+
+    def _is_new(self, value: object) -> bool:
+        return isinstance(value, tir.Var) and value not in self.printer.names
+
+    def _declare(self, var: tir.Var) -> None:
+        self.lefts.append(self.printer.define(var, var.name or "v", self.frame))
+        self.rights.append(var_creation(self.printer, var))
+
+    def _inline(self, var: tir.Var, path: str) -> bool:
+        """Let `var` be written as an attribute of the buffer, if nothing else of the buffer says it."""
+        if self.uses[var] != 1:
+            self._declare(var)
+            return False
+        printer, buffer = self.printer, self.buffer
+        printer.define_as(var, lambda: f"{printer.expr(buffer)}.{path}", self.frame)
+        return True
+
+    def _shape(self) -> str:
+        for extent in self.buffer.shape:
+            if self._is_new(extent):
+                self._declare(extent)  # pyright: ignore[reportArgumentType]
+        return self.printer.tuple(self.buffer.shape)
+
+    def _data(self, data_is_new: bool) -> str | None:
+        data = self.buffer.data
+        if self._is_new(data):
+            if data_is_new and self._inline(data, "data"):
+                return None
+            if not data_is_new:
+                self._declare(data)
+        return self.printer.expr(data)
+
+    def _strides(self) -> str:
+        strides: list[str] = []
+        for index, stride in enumerate(self.buffer.strides):
+            if isinstance(stride, tir.Var) and self._is_new(stride) and self._inline(stride, f"strides[{index}]"):
+                strides.append(string(stride.name))
+            else:
+                strides.append(self.printer.expr(stride))
+        return f"({strides[0]},)" if len(strides) == 1 else f"({', '.join(strides)})"
+
+    def _keywords(self) -> dict[str, str]:
+        buffer, printer = self.buffer, self.printer
+        keywords: dict[str, str] = {}
+        if self.data is not None:
+            keywords["data"] = self.data
+        if buffer.strides:
+            keywords["strides"] = self._strides()
+        offset_is_new = self._is_new(buffer.elem_offset)
+        if offset_is_new:
+            self._inline(buffer.elem_offset, "elem_offset")  # pyright: ignore[reportArgumentType]
+        elif not is_zero_offset(buffer.elem_offset):
+            keywords["elem_offset"] = printer.expr(buffer.elem_offset)
+        if buffer.scope != "global":
+            keywords["scope"] = string(buffer.scope)
+        if buffer.data_alignment != ALIGNMENT:
+            keywords["align"] = str(buffer.data_alignment)
+        if offset_is_new or buffer.offset_factor != 1:
+            keywords["offset_factor"] = str(buffer.offset_factor)
+        if buffer.buffer_type is not tir.BufferType.DEFAULT:
+            keywords["buffer_type"] = '"auto"'
+        if buffer.axis_separators:
+            keywords["axis_separators"] = printer.value(buffer.axis_separators)
+        return keywords
+
+
+def declaration(
+    printer: Printer,
+    buffer: tir.Buffer,
+    form: str,
+    frame: Frame,
+    first: str | None = None,
+    data_is_new: bool = True,
+) -> str:
+    """Return the call `T.form(first, shape, dtype, …)` that declares `buffer` (TVM: `BufferDecl`).
+
+    `data_is_new` says that its memory comes with it; otherwise its data pointer is declared before it.
+    """
+    parts = _Declaration(printer, buffer, frame, data_is_new)
+    arguments = [parts.shape] if first is None else [first, parts.shape]
+    if buffer.dtype != _DEFAULT_DTYPE:
+        arguments.append(string(buffer.dtype))
+    arguments += [f"{name}={value}" for name, value in parts.keywords.items()]
+    return f"{printer.tir(form)}({', '.join(arguments)})"
+
+
+def annotation(printer: Printer, buffer: tir.Buffer, frame: Frame) -> str:
+    """Return the annotation of a buffer parameter, `T.Buffer(shape, dtype)`."""
+    shape = _Declaration(printer, buffer, frame, data_is_new=True).shape
+    return f"{printer.tir('Buffer')}({shape}, {string(buffer.dtype)})"
+
+
+def alloc_buffers(printer: Printer, buffers: tuple[tir.Buffer, ...]) -> None:
+    """Add the lines that allocate the buffers of a block."""
+    frame = printer.frames[-1]
+    for buffer in buffers:
+        name = define_buffer(printer, buffer)
+        frame.line(f"{name} = {declaration(printer, buffer, printer.dialect.alloc_buffer, frame)}")
+
+
+# --- Accesses -------------------------------------------------------------------------------------------------
+
+
+def _index(printer: Printer, index: tir.PrimExpr) -> str:
+    if not (isinstance(index, tir.Ramp) and isinstance(index.stride, tir.IntImm)):
+        return printer.expr(index)
+    stop = make.add(index.base, make.mul(index.lanes, index.stride))
+    text = f"{printer.expr(index.base)}:{printer.expr(stop)}"
+    return text if index.stride.value == 1 else f"{text}:{printer.expr(index.stride)}"
+
+
+def _indices(printer: Printer, indices: tuple[tir.PrimExpr, ...]) -> str:
+    return ", ".join([_index(printer, index) for index in indices]) if indices else "()"
+
+
+@prints(tir.Buffer)
+def _buffer(printer: Printer, node: tir.Buffer, level: int) -> str:
+    name = printer.names.get(node)
+    if name is None:
+        frame = frame_to_declare_in(printer, node)
+        name = define_buffer(printer, node, frame)
+        frame.line(f"{name} = {declaration(printer, node, 'Buffer', frame)}")
+    return name if isinstance(name, str) else name()
+
+
+@prints(tir.BufferLoad)
+def _buffer_load(printer: Printer, node: tir.BufferLoad, level: int) -> str:
+    buffer = printer.expr(node.buffer)
+    if node.predicate is None:
+        return f"{buffer}[{_indices(printer, node.indices)}]"
+    return f"{buffer}.vload([{printer.joined(node.indices)}], predicate={printer.expr(node.predicate)})"
+
+
+@prints_lines(tir.BufferStore)
+def _buffer_store(printer: Printer, node: tir.BufferStore) -> None:
+    buffer = printer.expr(node.buffer)
+    value = printer.expr(node.value)
+    if node.predicate is None:
+        text = f"{buffer}[{_indices(printer, node.indices)}] = {value}"
+    else:
+        indices, predicate = printer.joined(node.indices), printer.expr(node.predicate)
+        text = f"{buffer}.vstore([{indices}], {value}, predicate={predicate})"
+    printer.add(text, node.trivia)
+
+
+@prints(tir.ProducerLoad)
+def _producer_load(printer: Printer, node: tir.ProducerLoad, level: int) -> str:
+    return f"{printer.expr(node.producer)}[{_indices(printer, node.indices)}]"
+
+
+def slices(printer: Printer, ranges: tuple[tir.Range, ...], points: bool = True) -> str:
+    """Return ranges as slices; with `points`, one of extent 1 is a single index."""
+    parts: list[str] = []
+    for item in ranges:
+        text = printer.expr(item.min)
+        if not (points and is_constant(item.extent, 1)):
+            text += f":{printer.expr(make.add(item.min, item.extent))}"
+        parts.append(text)
+    return ", ".join(parts) if parts else "()"
+
+
+@prints(tir.BufferRegion)
+def _buffer_region(printer: Printer, node: tir.BufferRegion, level: int) -> str:
+    return f"{printer.expr(node.buffer)}[{slices(printer, node.region)}]"
+
+
+@prints_lines(tir.MatchBufferRegion)
+def _match_buffer_region(printer: Printer, node: tir.MatchBufferRegion) -> None:
+    frame = printer.frames[-1]
+    name = define_buffer(printer, node.buffer)
+    source = printer.expr(node.source)
+    printer.add(f"{name} = {declaration(printer, node.buffer, 'match_buffer', frame, source)}")

@@ -1,0 +1,55 @@
+"""The dialects that programs are printed in, and all that differs between them in spelling."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Dialect(Struct, frozen=True):
+    """How one dialect spells what the others spell otherwise; the defaults are those of TVM 0.21."""
+
+    name: str
+    native: bool = False
+    """Heads without decorators, functions in their own order, light literals."""
+    header: tuple[tuple[str, str], ...] = (
+        ("ir", "from tvm.script import ir as I"),
+        ("tir", "from tvm.script import tir as T"),
+        ("relax", "from tvm.script import relax as R"),
+    )
+    """The comments above everything, each with the room of the language that brings it up."""
+    block: str = "block"
+    block_attr: str = "block_attr"
+    alloc_buffer: str = "alloc_buffer"
+    prim_func: dict[str, str] = {}
+    """Keyword arguments that every `T.prim_func` has."""
+    let: str = "{}"
+    """The annotation of a variable that is bound once, given its type."""
+    object: str = "Object"
+    out_sinfo: str = "out_sinfo"
+    sinfo_args: str = "sinfo_args"
+    attr_prefix: str = "tir."
+    """What the keys of loop-level attributes begin with."""
+
+
+_TVM_027 = Dialect(
+    "tvm-0.27",
+    header=(
+        ("ir", "from tvm.script import ir as I"),
+        ("tir", "from tvm.script import tirx as T"),
+        ("tir", "from tvm.tirx.layout import Axis"),
+        ("relax", "from tvm.script import relax as R"),
+    ),
+    block="sblock",
+    block_attr="sblock_attr",
+    alloc_buffer="sblock_alloc_buffer",
+    prim_func={"s_tir": "True"},
+    let="T.let[{}]",
+    object="Any",
+    out_sinfo="out_ty",
+    sinfo_args="ty_args",
+    attr_prefix="tirx.",
+)
+
+DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect for dialect in (Dialect("tvms", native=True), Dialect("tvm-0.21"), _TVM_027)
+}

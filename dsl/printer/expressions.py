@@ -1,0 +1,338 @@
+"""Loop-level expressions and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import GlobalVar, Metadata, Op
+from ...ir.diagnostics import TvmsError
+from .ancestors import frame_to_declare_in
+from .literals import string
+from .printer import Printer, prints
+
+OR, AND, NOT, COMPARISON, SUM, PRODUCT = range(3, 9)
+"""Precedences; what is not an operator binds tightest of all."""
+
+_OPERATORS: dict[type, tuple[str, int, Any]] = {
+    tir.Or: ("or", OR, make.logical_or),
+    tir.And: ("and", AND, make.logical_and),
+    tir.EQ: ("==", COMPARISON, make.equal),
+    tir.NE: ("!=", COMPARISON, make.not_equal),
+    tir.LT: ("<", COMPARISON, make.less),
+    tir.LE: ("<=", COMPARISON, make.less_equal),
+    tir.GT: (">", COMPARISON, make.greater),
+    tir.GE: (">=", COMPARISON, make.greater_equal),
+    tir.Add: ("+", SUM, make.add),
+    tir.Sub: ("-", SUM, make.sub),
+    tir.Mul: ("*", PRODUCT, make.mul),
+    tir.Div: ("/", PRODUCT, make.div),
+    tir.FloorDiv: ("//", PRODUCT, make.floordiv),
+    tir.FloorMod: ("%", PRODUCT, make.floormod),
+}
+_CONSTANTS = (tir.IntImm, tir.FloatImm)
+_ITER_TYPES = {
+    tir.IterVarType.DATA_PAR: "DataPar",
+    tir.IterVarType.COMM_REDUCE: "CommReduce",
+    tir.IterVarType.ORDERED: "Ordered",
+    tir.IterVarType.OPAQUE: "Opaque",
+    tir.IterVarType.THREAD_INDEX: "ThreadIndex",
+    tir.IterVarType.UNROLLED: "Unrolled",
+    tir.IterVarType.VECTORIZED: "Vectorized",
+    tir.IterVarType.PARALLELIZED: "Parallelized",
+    tir.IterVarType.TENSORIZED: "Tensorized",
+}
+_OP_NAMES = {
+    "tir.tvm_call_packed": "call_packed",
+    "tir.tvm_call_cpacked": "call_cpacked",
+    "tir.tvm_call_packed_lowered": "call_packed_lowered",
+    "tir.tvm_call_cpacked_lowered": "call_cpacked_lowered",
+}
+"""Intrinsics that the text does not call by their own name (TVM: `TScriptPrinterName`)."""
+_DTYPE_FIRST = frozenset(
+    f"tir.{name}"
+    for name in (
+        "reinterpret", "call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "ptx_mma",
+        "ptx_mma_sp", "ptx_ldmatrix", "ptx_cp_async", "ptx_cp_async_bulk", "mma_store", "mma_fill", "vectorhigh",
+        "vectorlow", "vectorcombine", "dp4a", "get_active_lane_mask", "type_annotation",
+    )
+)  # fmt: skip
+"""Intrinsics whose dtype is their first argument in the text (TVM: `TScriptDtypePrintLocation`)."""
+_DTYPE_LAST = frozenset(["tir.tvm_struct_get"])
+
+
+# --- Operators ------------------------------------------------------------------------------------------------
+
+
+def _is_operator(node: Any) -> bool:
+    """Whether the sign of the operator between the operands gives this node back, neither folded nor promoted."""
+    a, b = node.a, node.b
+    kind = type(node)
+    if kind is tir.Div and not a.dtype.startswith(("float", "bfloat")):
+        return False
+    plain = kind not in (tir.FloorDiv, tir.FloorMod) or a.dtype.startswith(("int", "uint"))
+    if plain and a.dtype == b.dtype and not isinstance(a, _CONSTANTS) and not isinstance(b, _CONSTANTS):
+        return True
+    try:
+        made = _OPERATORS[kind][2](a, b)
+    except TvmsError:
+        return False
+    return type(made) is kind and made.a is a and made.b is b
+
+
+def _operand(printer: Printer, node: Any, other: Any, level: int) -> str:
+    """Return an operand; in the native dialect a literal that takes its dtype from `other` stands plain."""
+    if printer.dialect.native and not isinstance(other, _CONSTANTS) and node.dtype == other.dtype:
+        if type(node) is tir.IntImm and node.dtype == "int64":
+            return str(node.value)
+        if type(node) is tir.FloatImm and node.dtype == "float32":
+            return printer.value(float(node.value)) if abs(node.value) < float("inf") else printer.expr(node)
+    return printer.expr(node, level)
+
+
+@prints(*_OPERATORS)
+def _operator(printer: Printer, node: Any, level: int) -> str:
+    """A chain of operators of one precedence is walked along its left side, without recursion."""
+    precedence = _OPERATORS[type(node)][1]
+    if not _is_operator(node):
+        name = type(node).__name__
+        return f"{printer.tir(name)}({printer.expr(node.a)}, {printer.expr(node.b)})"
+    chain = [node]
+    while precedence != COMPARISON:
+        left = chain[-1].a
+        if type(left) not in _OPERATORS or _OPERATORS[type(left)][1] != precedence or not _is_operator(left):
+            break
+        chain.append(left)
+    first = chain[-1]
+    parts = [_operand(printer, first.a, first.b, precedence + 1)]
+    for item in reversed(chain):
+        parts.append(f" {_OPERATORS[type(item)][0]} {_operand(printer, item.b, item.a, precedence + 1)}")
+    text = "".join(parts)
+    return f"({text})" if precedence < level else text
+
+
+@prints(tir.Not)
+def _not(printer: Printer, node: tir.Not, level: int) -> str:
+    if isinstance(node.a, _CONSTANTS):
+        return f"{printer.tir('Not')}({printer.expr(node.a)})"
+    text = f"not {printer.expr(node.a, NOT)}"
+    return f"({text})" if level > NOT else text
+
+
+@prints(tir.Mod, tir.Min, tir.Max)
+def _binary_call(printer: Printer, node: tir.BinaryOp, level: int) -> str:
+    name = "truncmod" if isinstance(node, tir.Mod) else type(node).__name__.lower()
+    return f"{printer.tir(name)}({printer.expr(node.a)}, {printer.expr(node.b)})"
+
+
+# --- Literals and variables -----------------------------------------------------------------------------------
+
+
+@prints(tir.IntImm)
+def _int(printer: Printer, node: tir.IntImm, level: int) -> str:
+    dtype = node.dtype
+    if printer.in_relax and dtype in ("int64", "bool"):
+        return str(bool(node.value) if dtype == "bool" else node.value)
+    if dtype == "int32" and not printer.in_relax:
+        return str(node.value)
+    value = bool(node.value) if dtype == "bool" else node.value
+    return f"{printer.tir(dtype)}({value})"
+
+
+@prints(tir.FloatImm)
+def _float(printer: Printer, node: tir.FloatImm, level: int) -> str:
+    return f"{printer.tir(node.dtype)}({printer.float_text(node.value)})"
+
+
+@prints(tir.StringImm)
+def _string(printer: Printer, node: tir.StringImm, level: int) -> str:
+    return string(node.value)
+
+
+@prints(tir.Var, tir.SizeVar)
+def _var(printer: Printer, node: tir.Var, level: int) -> str:
+    name = printer.names.get(node)
+    if name is None:
+        return _declare(printer, node)
+    return name if isinstance(name, str) else name()
+
+
+class UsesHandle(Exception):
+    """A function uses the handle of a buffer that its signature was to show in the handle's place."""
+
+    def __init__(self, handle: tir.Var) -> None:
+        self.handle = handle
+
+
+def _declare(printer: Printer, var: tir.Var) -> str:
+    """Declare a variable that no statement defines: at the graph level in the function, else around all its uses."""
+    if var in printer.inlined:
+        raise UsesHandle(var)
+    function = next((frame for frame in printer.frames if frame.is_function), None) if printer.in_relax else None
+    if function is not None and function.function_vars is not None:
+        function.function_vars.add(var)
+    frame = function or frame_to_declare_in(printer, var)
+    name = printer.define(var, var.name or "v", frame)
+    frame.line(f"{name} = {var_creation(printer, var)}")
+    return name
+
+
+def var_creation(printer: Printer, var: tir.Var) -> str:
+    """Return the call that makes a variable, such as `T.int64()` or `T.handle("float32", "global")`."""
+    size = ["is_size_var=True"] if type(var) is tir.SizeVar else []
+    if isinstance(var.type_annotation, tir.PointerType):
+        arguments = _pointer_arguments(printer, var.type_annotation)
+        return f"{printer.tir('handle')}({', '.join(arguments + size)})"
+    return f"{printer.tir(var.dtype)}({', '.join(size)})"
+
+
+# --- Types ----------------------------------------------------------------------------------------------------
+
+
+def type_of(var: tir.Var) -> tir.Type:
+    """Return the type of a variable, which its dtype gives where nothing else is said."""
+    return var.type_annotation or tir.PrimType(var.dtype)
+
+
+def _pointer_arguments(printer: Printer, node: tir.PointerType) -> list[str]:
+    element = node.element_type
+    if isinstance(element, tir.PrimType):
+        first = string(element.dtype)
+    else:
+        first = '"tensormap"' if isinstance(element, tir.TensorMapType) else printer.expr(element)
+    return [first, string(node.storage_scope)] if node.storage_scope else [first]
+
+
+@prints(tir.PrimType)
+def _prim_type(printer: Printer, node: tir.PrimType, level: int) -> str:
+    return printer.tir(node.dtype)
+
+
+@prints(tir.PointerType)
+def _pointer_type(printer: Printer, node: tir.PointerType, level: int) -> str:
+    return f"{printer.tir('handle')}({', '.join(_pointer_arguments(printer, node))})"
+
+
+@prints(tir.TupleType)
+def _tuple_type(printer: Printer, node: tir.TupleType, level: int) -> str:
+    return f"{printer.tir('Tuple')}({printer.joined(node.fields)})" if node.fields else "None"
+
+
+@prints(tir.FuncType)
+def _func_type(printer: Printer, node: tir.FuncType, level: int) -> str:
+    return f"{printer.ir('FuncType')}([{printer.joined(node.arg_types)}], {printer.expr(node.ret_type)})"
+
+
+@prints(tir.TensorMapType)
+def _tensor_map_type(printer: Printer, node: tir.TensorMapType, level: int) -> str:
+    return f"{printer.tir('TensorMap')}()"
+
+
+# --- Calls and the like ---------------------------------------------------------------------------------------
+
+
+@prints(tir.Call)
+def _call(printer: Printer, node: tir.Call, level: int) -> str:
+    arguments = [printer.expr(argument) for argument in node.args]
+    if isinstance(node.op, GlobalVar):
+        callee = printer.expr(node.op)
+    else:
+        name = node.op.name
+        callee = printer.tir(_OP_NAMES.get(name, name.removeprefix("tir.")))
+        if name in _DTYPE_FIRST:
+            arguments.insert(0, string(node.dtype))
+        elif name in _DTYPE_LAST:
+            arguments.append(string(node.dtype))
+    if node.annotations:
+        arguments.append(f"annotations={printer.attrs(node.annotations)}")
+    return f"{callee}({', '.join(arguments)})"
+
+
+@prints(tir.Cast)
+def _cast(printer: Printer, node: tir.Cast, level: int) -> str:
+    return f"{printer.tir('Cast')}({string(node.dtype)}, {printer.expr(node.value)})"
+
+
+@prints(tir.Select)
+def _select(printer: Printer, node: tir.Select, level: int) -> str:
+    return f"{printer.tir('Select')}({printer.joined((node.condition, node.true_value, node.false_value))})"
+
+
+@prints(tir.Ramp)
+def _ramp(printer: Printer, node: tir.Ramp, level: int) -> str:
+    return f"{printer.tir('Ramp')}({printer.joined((node.base, node.stride, node.lanes))})"
+
+
+@prints(tir.Broadcast)
+def _broadcast(printer: Printer, node: tir.Broadcast, level: int) -> str:
+    return f"{printer.tir('Broadcast')}({printer.joined((node.value, node.lanes))})"
+
+
+@prints(tir.Shuffle)
+def _shuffle(printer: Printer, node: tir.Shuffle, level: int) -> str:
+    return f"{printer.tir('Shuffle')}([{printer.joined(node.vectors)}], [{printer.joined(node.indices)}])"
+
+
+@prints(tir.Let)
+def _let(printer: Printer, node: tir.Let, level: int) -> str:
+    where = f"{{{printer.expr(node.var)}: {printer.expr(node.value)}}}"
+    return f"{printer.tir('Let')}({printer.expr(node.body)}, where={where})"
+
+
+@prints(tir.Range)
+def _range(printer: Printer, node: tir.Range, level: int) -> str:
+    room = printer.relax if printer.in_relax else printer.tir
+    return f"{room('Range')}({printer.joined((node.min, make.add(node.min, node.extent)))})"
+
+
+@prints(tir.IterVar)
+def _iter_var(printer: Printer, node: tir.IterVar, level: int) -> str:
+    kind = string(_ITER_TYPES[node.iter_type])
+    return f"{printer.tir('iter_var')}({printer.joined((node.var, node.dom))}, {kind}, {string(node.thread_tag)})"
+
+
+def _lambda(printer: Printer, node: object, params: tuple[tir.Var, ...], results: tuple[Any, ...], single: bool) -> str:
+    with printer.frame(node, indented=False):
+        names = [printer.define(param, param.name or "v") for param in params]
+        body = printer.expr(results[0]) if single and len(results) == 1 else printer.tuple(results)
+    return f"lambda {', '.join(names)}: {body}"
+
+
+@prints(tir.CommReducer)
+def _comm_reducer(printer: Printer, node: tir.CommReducer, level: int) -> str:
+    function = _lambda(printer, node, node.lhs + node.rhs, node.result, single=True)
+    return f"{printer.tir('comm_reducer')}({function}, [{printer.joined(node.identity_element)}])"
+
+
+@prints(tir.Reduce)
+def _reduce(printer: Printer, node: tir.Reduce, level: int) -> str:
+    return (
+        f"{printer.tir('reduce')}({printer.expr(node.combiner)}, source=[{printer.joined(node.source)}], "
+        f"init=[{printer.joined(node.init)}], axis=[{printer.joined(node.axis)}], "
+        f"condition={printer.expr(node.condition)}, value_index={node.value_index})"
+    )
+
+
+@prints(tir.IndexMap)
+def _index_map(printer: Printer, node: tir.IndexMap, level: int) -> str:
+    text = _lambda(printer, node, node.initial_indices, node.final_indices, single=False)
+    inverse = node.inverse_index_map
+    if inverse is not None:
+        text += (
+            f", inverse_index_map={_lambda(printer, inverse, inverse.initial_indices, inverse.final_indices, False)}"
+        )
+    return f"{printer.tir('index_map')}({text})"
+
+
+# --- What both levels share -----------------------------------------------------------------------------------
+
+
+@prints(Op)
+def _op(printer: Printer, node: Op, level: int) -> str:
+    return f"{printer.ir('Op')}({string(node.name)})"
+
+
+@prints(Metadata)
+def _metadata(printer: Printer, node: Metadata, level: int) -> str:
+    printer.omits_metadata = True
+    return f"metadata[{string(node.key)}][{node.index}]"

@@ -1,0 +1,53 @@
+"""Strings, numbers and names as text."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_PLAIN = re.compile(r"[ !#-\[\]-~]*$")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+
+
+def string(text: str) -> str:
+    """Return `text` in double quotes; what is printable stands as it is, the rest is escaped as in Python."""
+    if _PLAIN.match(text):
+        return f'"{text}"'
+    return f'"{"".join(map(_character, text))}"'
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def short_float(value: float) -> str:
+    """Return the shortest text that reads back as `value`: `0`, `0.5`, `1e-05`; `"inf"`, `"-inf"`, `"nan"` quoted."""
+    if not math.isfinite(value):
+        return f'"{value}"'
+    if value.is_integer() and abs(value) < 1e16 and str(value) != "-0.0":
+        return str(int(value))
+    return repr(value)
+
+
+def tvm_float(value: float) -> str:
+    """Return `value` as TVM writes it: one decimal for whole numbers, else 17 digits (`PrintTypedDoc(LiteralDoc)`)."""
+    if not math.isfinite(value):
+        return f'"{value}"'
+    return f"{value:.1f}" if value.is_integer() else f"{value:.17g}"
+
+
+def identifier(name: str) -> str:
+    """Return `name` made an identifier: other characters become `_`; keywords and leading digits are moved away."""
+    text = _NOT_IN_NAMES.sub("_", name)
+    if not text or text[0].isdigit():
+        text = f"v{text}"
+    return f"{text}_" if keyword.iskeyword(text) else text

@@ -1,0 +1,95 @@
+"""Modules, and the texts of whole nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import relax, tir
+from ...ir.base import BaseFunc, IRModule, RelaxExpr, StructInfo, Trivia
+from .dialects import Dialect
+from .heads import header
+from .printer import STATEMENTS, Lines, Printer, flatten, prints_lines
+
+_OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
+_ORDER: tuple[type, ...] = (tir.PrimFunc, relax.ExternFunc, relax.Function)
+
+
+def _ordered(printer: Printer, module: IRModule) -> list[tuple[str, BaseFunc]]:
+    """Return the functions as they are to be printed: TVM's dialects have them by kind and name, `main` last."""
+    items = list(module.functions.items())
+    if printer.dialect.native:
+        return items
+    return sorted(items, key=lambda item: (item[0] == "main", _ORDER.index(type(item[1])), item[0]))
+
+
+def _functions(printer: Printer, module: IRModule) -> None:
+    for name, function in _ordered(printer, module):
+        if isinstance(function, relax.ExternFunc):
+            printer.in_relax = True
+            printer.add(f"{name} = {printer.expr(function)}", function.trivia)
+            printer.in_relax = False
+            continue
+        printer.function_name = name
+        printer.statement(function)
+
+
+def _global_infos(printer: Printer, module: IRModule) -> str:
+    items = [f'"{name}": {printer.value(infos)}' for name, infos in sorted(module.global_infos.items())]
+    return f"{printer.ir('module_global_infos')}({{{', '.join(items)}}})"
+
+
+@prints_lines(IRModule)
+def _module(printer: Printer, node: IRModule) -> None:
+    printer.module = node
+    printer.vdevices = list(node.global_infos.get("vdevice", ()))
+    if not node.name:
+        _functions(printer, node)
+        return
+    name = printer.define(node, node.name)
+    with printer.frame(node) as frame:
+        if node.attrs:
+            frame.line(f"{printer.ir('module_attrs')}({printer.attrs(node.attrs)})")
+        if node.global_infos:
+            frame.line(_global_infos(printer, node))
+        if printer.dialect.native and frame.lines:
+            frame.lines.append("")
+        _functions(printer, node)
+        if not frame.lines:
+            frame.line("pass")
+    head, trivia, outer = printer.ir("ir_module"), node.trivia or Trivia(), printer.frames[-1]
+    if trivia.end:
+        _strip(frame.lines)
+    if printer.dialect.native:
+        printer.add(f"{head} {name}:", trivia, frame)
+        return
+    outer.lines.extend(trivia.before)
+    outer.line(f"@{head}")
+    printer.add(f"class {name}:", Trivia(after=trivia.after, end=trivia.end), frame)
+
+
+def _strip(lines: Lines) -> None:
+    while lines and lines[-1] == "":
+        lines.pop()
+
+
+def print_node(node: Any, dialect: Dialect) -> str:
+    """Return the text of a node of any kind: a module or functions with what goes above and below them, statements
+    with declarations of what they leave undefined, or an expression alone."""
+    printer = Printer(dialect)
+    printer.root = node
+    is_whole = isinstance(node, IRModule | tir.PrimFunc | relax.Function)
+    printer.in_relax = isinstance(node, RelaxExpr | StructInfo | relax.Binding | relax.BindingBlock)
+    with printer.frame(None, indented=False) as frame:
+        if type(node) in STATEMENTS:
+            printer.statement(node)
+        else:
+            text = printer.expr(node)
+            frame.lines[:] = [text]
+        lines = flatten(frame.lines)
+    above = header(printer) if is_whole else []
+    if is_whole and dialect.native:
+        above = ["#tvms 1", ""] if isinstance(node, IRModule) else []
+    text = "\n".join(above + lines).rstrip()
+    if printer.omits_metadata and not dialect.native:
+        text += f"\n\n{_OMITTED}" if is_whole else f"\n{_OMITTED}"
+    return text

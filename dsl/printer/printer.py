@@ -1,0 +1,248 @@
+"""The state of one printing: open scopes, names, lines; and the tables of what prints which kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from ...ir.base import GlobalInfo, IRModule, Node, Trivia
+from .dialects import Dialect
+from .literals import identifier, short_float, string, tvm_float
+
+Lines: TypeAlias = list[Any]
+"""Lines of text and lists of lines, in order: nested, so that what is inserted late costs nothing."""
+
+EXPRESSIONS: dict[type, Callable[[Printer, Any, int], str]] = {}
+"""By kind of node: its text, in parentheses where its precedence is below the given level."""
+STATEMENTS: dict[type, Callable[[Printer, Any], None]] = {}
+"""By kind of node: adds its lines to the innermost frame."""
+
+RESERVED = ("I", "T", "R", "cls", "range", "metadata")
+INDENT = "    "
+
+
+def prints(*kinds: type) -> Callable[[Callable[[Printer, Any, int], str]], Callable[[Printer, Any, int], str]]:
+    """Enter the decorated function as what gives the text of these kinds of nodes."""
+
+    def enter(function: Callable[[Printer, Any, int], str]) -> Callable[[Printer, Any, int], str]:
+        EXPRESSIONS.update(dict.fromkeys(kinds, function))
+        return function
+
+    return enter
+
+
+def prints_lines(*kinds: type) -> Callable[[Callable[[Printer, Any], None]], Callable[[Printer, Any], None]]:
+    """Enter the decorated function as what adds the lines of these kinds of nodes."""
+
+    def enter(function: Callable[[Printer, Any], None]) -> Callable[[Printer, Any], None]:
+        STATEMENTS.update(dict.fromkeys(kinds, function))
+        return function
+
+    return enter
+
+
+class Frame:
+    """A scope that is being printed: its lines so far, and the names that end with it."""
+
+    __slots__ = ("concise", "defined", "function_vars", "indent", "is_function", "lines", "module_alias", "node")
+
+    def __init__(self, node: object, indent: str, is_function: bool = False) -> None:
+        self.node = node
+        self.indent = indent
+        self.lines: Lines = []
+        self.defined: list[object] = []
+        self.concise = False
+        """Whether a statement whose scope is the rest of this frame may do without a `with`."""
+        self.is_function = is_function
+        """Whether this is the scope of a graph-level function."""
+        self.function_vars: set[object] | None = None
+        """The symbolic dimensions met so far while the signature is being printed; None afterwards."""
+        self.module_alias = False
+        """Whether the line `cls = Module` stands."""
+
+    def line(self, text: str) -> None:
+        """Add a line at the indentation of the frame."""
+        self.lines.append(self.indent + text)
+
+
+class Printer:
+    """One printing of one node in one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.float_text = short_float if dialect.native else tvm_float
+        self.frames: list[Frame] = []
+        self.names: dict[object, str | Callable[[], str]] = {}
+        self.taken: set[str] = set(RESERVED)
+        self.used: set[str] = set()
+        """The rooms of the language that the text so far uses: "ir", "tir", "relax"."""
+        self.in_relax = False
+        """Whether expressions stand at the graph level, where plain integers are int64."""
+        self.module: IRModule | None = None
+        self.function_name: str | None = None
+        """What the function that is printed next is called, where its place says so."""
+        self.root: Node | None = None
+        """What the uses of a variable that no one defines are looked for in."""
+        self.ancestors: dict[object, tuple[object, ...]] | None = None
+        self.inlined: set[object] = set()
+        """Handle parameters that the signature shows as their buffers."""
+        self.constants: dict[object, int] = {}
+        """Constants that are too large to stand in the text, numbered."""
+        self.vdevices: list[GlobalInfo] = []
+        self.omits_metadata = False
+
+    # --- Text ------------------------------------------------------------------------------------------------
+
+    def tir(self, name: str) -> str:
+        """Return `T.name`."""
+        self.used.add("tir")
+        return f"T.{name}"
+
+    def relax(self, name: str) -> str:
+        """Return `R.name`."""
+        self.used.add("relax")
+        return f"R.{name}"
+
+    def ir(self, name: str) -> str:
+        """Return `I.name`."""
+        self.used.add("ir")
+        return f"I.{name}"
+
+    def expr(self, node: Any, level: int = 0) -> str:
+        """Return the text of an expression, in parentheses where it binds less tightly than `level`."""
+        handler = EXPRESSIONS.get(type(node))
+        return self.value(node) if handler is None else handler(self, node, level)
+
+    def joined(self, nodes: Any) -> str:
+        """Return the texts of expressions with commas between them."""
+        return ", ".join([self.expr(node) for node in nodes])
+
+    def tuple(self, nodes: Any) -> str:
+        """Return expressions as a tuple."""
+        return f"({self.expr(nodes[0])},)" if len(nodes) == 1 else f"({self.joined(nodes)})"
+
+    def value(self, value: Any) -> str:
+        """Return the text of an attribute's value."""
+        if isinstance(value, str):
+            return string(value)
+        if value is None or isinstance(value, bool | int):
+            return str(value)
+        if isinstance(value, float):
+            text = self.float_text(value)
+            return text if not text.lstrip("-").isdigit() else f"{text}.0"
+        if isinstance(value, tuple | list):
+            return f"[{', '.join([self.attr_value(item) for item in value])}]"  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, dict):
+            return self.attrs(value)  # pyright: ignore[reportUnknownArgumentType]
+        return self.metadata(value)
+
+    def attr_value(self, value: Any) -> str:
+        """Return the text of an attribute's value, in which `1` and `T.int32(1)` are different."""
+        if getattr(value, "dtype", None) == "int32" and type(value).__name__ == "IntImm":
+            return f"{self.tir('int32')}({value.value})"
+        return self.expr(value)
+
+    def attrs(self, attrs: dict[Any, Any]) -> str:
+        """Return attributes as a dict, sorted by key."""
+        keys = sorted(attrs) if all(isinstance(key, str) for key in attrs) else list(attrs)
+        return (
+            "{"
+            + ", ".join([f"{self.attr_value(self.attr_key(key))}: {self.attr_value(attrs[key])}" for key in keys])
+            + "}"
+        )
+
+    def attr_key(self, key: Any) -> Any:
+        """Return the key of an attribute as the dialect spells it."""
+        if isinstance(key, str) and key.startswith("tir."):
+            return self.dialect.attr_prefix + key[4:]
+        return key
+
+    def metadata(self, node: Any) -> str:
+        """Return the reference that stands for an object too large or too strange to be shown."""
+        self.omits_metadata = True
+        index = self.constants.setdefault(node, len(self.constants))
+        return f"metadata[{string(_type_key(node))}][{index}]"
+
+    # --- Names -----------------------------------------------------------------------------------------------
+
+    def define(self, node: object, hint: str, frame: Frame | None = None) -> str:
+        """Give `node` a name until `frame` ends, the innermost one by default, and return it."""
+        known = self.names.get(node)
+        if known is not None:
+            return known if isinstance(known, str) else known()
+        name = base = identifier(hint)
+        count = 0
+        while name in self.taken:
+            count += 1
+            name = f"{base}_{count}"
+        self.taken.add(name)
+        self.names[node] = name
+        (frame or self.frames[-1]).defined.append(node)
+        return name
+
+    def define_as(self, node: object, text: Callable[[], str], frame: Frame) -> None:
+        """Let `node` be written as what `text` returns until `frame` ends."""
+        self.names[node] = text
+        frame.defined.append(node)
+
+    def name_of(self, node: object) -> str | None:
+        """Return how `node` is written, or None where it is not defined."""
+        known = self.names.get(node)
+        return known if known is None or isinstance(known, str) else known()
+
+    @contextmanager
+    def frame(self, node: object, indented: bool = True, is_function: bool = False) -> Iterator[Frame]:
+        """Open a scope; names that are defined in it end with it."""
+        outer = self.frames[-1].indent if self.frames else ""
+        frame = Frame(node, outer + INDENT if indented else outer, is_function)
+        self.frames.append(frame)
+        try:
+            yield frame
+        finally:
+            self.frames.pop()
+            for item in frame.defined:
+                name = self.names.pop(item)
+                if isinstance(name, str):
+                    self.taken.discard(name)
+
+    # --- Lines -----------------------------------------------------------------------------------------------
+
+    def statement(self, node: Any) -> None:
+        """Add the lines of a statement, a function or a module to the innermost frame."""
+        STATEMENTS[type(node)](self, node)
+
+    def add(self, head: str, trivia: Trivia | None = None, body: Frame | None = None) -> None:
+        """Add a statement to the innermost frame: its first line, and under it the lines of its body, if it has one."""
+        frame = self.frames[-1]
+        if trivia is None:
+            frame.lines.append(frame.indent + head)
+            if body is not None:
+                frame.lines.append(body.lines)
+            return
+        frame.lines.extend([frame.indent + comment for comment in trivia.before])
+        frame.lines.append(f"{frame.indent}{head}  {trivia.after}" if trivia.after else frame.indent + head)
+        if body is not None:
+            body.lines.extend([body.indent + comment for comment in trivia.end])
+            frame.lines.append(body.lines)
+
+
+def _type_key(node: object) -> str:
+    room = type(node).__module__.rsplit(".", 1)[-1]
+    return f"relax.expr.{type(node).__name__}" if room == "relax" else f"{room}.{type(node).__name__}"
+
+
+def flatten(lines: Lines) -> list[str]:
+    """Return nested lines as one flat list."""
+    flat: list[str] = []
+    stack = [iter(lines)]
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, str):
+                flat.append(item)
+            else:
+                stack.append(iter(item))
+                break
+        else:
+            stack.pop()
+    return flat

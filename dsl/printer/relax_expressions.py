@@ -1,0 +1,207 @@
+"""Graph-level expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import relax
+from ...ir.base import GlobalVar, Op
+from ...ir.ops.registry import REQUIRED, find
+from .literals import string
+from .printer import Printer, prints
+from .struct_info import shape_value, vdevice_name
+
+_CALLS_OF_FUNCTIONS = frozenset(
+    Op(f"relax.{name}")
+    for name in ("call_tir", "call_dps_packed", "call_tir_inplace", "call_tir_with_grad", "dist.call_tir_local_view")
+)
+"""Operators that call a function on a tuple of arguments, with their result's struct info given."""
+_FORMAT_PLACE = {"relax.print": 0, "relax.assert_op": 1}
+"""Which argument of an operator is its format string."""
+INFERRED_FROM_SINFO_ARGS = frozenset([Op("relax.call_tir"), Op("relax.call_dps_packed")])
+"""Operators whose variables need no annotation: the call says it all."""
+
+
+# --- Values ---------------------------------------------------------------------------------------------------
+
+
+@prints(relax.Var, relax.DataflowVar)
+def _var(printer: Printer, node: relax.Var, level: int) -> str:
+    name = printer.name_of(node)
+    if name is None:
+        info = printer.expr(node.struct_info) if node.struct_info is not None else printer.relax(printer.dialect.object)
+        name = printer.define(node, node.name_hint or "v")
+        printer.frames[-1].line(f"{name}: {info}")
+    return name
+
+
+@prints(GlobalVar)
+def _global_var(printer: Printer, node: GlobalVar, level: int) -> str:
+    """The function of the module, as an attribute of it; at the graph level of TVM's dialects, of its alias `cls`."""
+    module = printer.module
+    if module is None or not module.name or node.name_hint not in module.functions:
+        return node.name_hint
+    owner = printer.name_of(module) or module.name
+    function = next((frame for frame in printer.frames if frame.is_function), None)
+    if printer.dialect.native or not printer.in_relax or function is None:
+        return f"{owner}.{node.name_hint}"
+    if not function.module_alias:
+        function.line(f"cls = {owner}")
+        function.module_alias = True
+    return f"cls.{node.name_hint}"
+
+
+@prints(relax.ExternFunc)
+def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
+    return f"{printer.relax('ExternFunc')}({string(node.global_symbol)})"
+
+
+@prints(relax.Constant)
+def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
+    """A scalar stands as it is; of the native dialect, any tensor does that has no name in the sidecar file."""
+    data = node.data
+    if not hasattr(data, "shape"):
+        return printer.expr(data)
+    native = printer.dialect.native
+    if native and node.name is not None:
+        return f"{printer.ir('constant')}({string(node.name)})"
+    if data.shape and not native:
+        return printer.metadata(node)
+    if isinstance(node.struct_info, relax.DTensorStructInfo):
+        return f"{printer.relax('dist.const')}({_number(printer, data)}, {printer.expr(node.struct_info)})"
+    return f"{printer.relax('const')}({_number(printer, data)}, {string(str(data.dtype))})"
+
+
+def _number(printer: Printer, data: Any) -> str:
+    """Return a NumPy array as nested lists of numbers."""
+    value = data.tolist()
+    return printer.value(value if isinstance(value, bool | int | float | list) else float(data))
+
+
+@prints(relax.Tuple)
+def _tuple(printer: Printer, node: relax.Tuple, level: int) -> str:
+    return printer.tuple(node.fields) if node.fields else f"{printer.relax('tuple')}()"
+
+
+@prints(relax.TupleGetItem)
+def _tuple_get_item(printer: Printer, node: relax.TupleGetItem, level: int) -> str:
+    return f"{printer.expr(node.tuple_value)}[{node.index}]"
+
+
+@prints(relax.ShapeExpr)
+def _shape(printer: Printer, node: relax.ShapeExpr, level: int) -> str:
+    return f"{printer.relax('shape')}([{', '.join([shape_value(printer, value) for value in node.values])}])"
+
+
+@prints(relax.PrimValue)
+def _prim_value(printer: Printer, node: relax.PrimValue, level: int) -> str:
+    return f"{printer.relax('prim_value')}({printer.expr(node.value)})"
+
+
+@prints(relax.StringImm)
+def _string(printer: Printer, node: relax.StringImm, level: int) -> str:
+    return f"{printer.relax('str')}({string(node.value)})"
+
+
+@prints(relax.DataTypeImm)
+def _data_type(printer: Printer, node: relax.DataTypeImm, level: int) -> str:
+    return f"{printer.relax('dtype')}({string(node.value)})"
+
+
+# --- Calls ----------------------------------------------------------------------------------------------------
+
+
+def _callee(printer: Printer, node: Any) -> str:
+    return string(node.global_symbol) if isinstance(node, relax.ExternFunc) else printer.expr(node)
+
+
+def _operator_name(printer: Printer, op: Op) -> str:
+    return printer.relax(op.name[6:]) if op.name.startswith("relax.") else op.name
+
+
+def _is_distributed(info: Any) -> bool:
+    fields = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
+    return any(isinstance(field, relax.DTensorStructInfo) for field in fields)
+
+
+def _function_call(printer: Printer, node: relax.Call, op: Op) -> str:
+    """`R.call_tir(function, arguments, out_sinfo=…)` and its kin (TVM: `PrintCallTIRDPSPacked`)."""
+    info = node.sinfo_args[0]
+    arguments = [_callee(printer, node.args[0]), printer.expr(node.args[1])]
+    out = f"[{printer.joined(info.fields)}]" if isinstance(info, relax.TupleStructInfo) else printer.expr(info)
+    arguments.append(f"{printer.dialect.out_sinfo}={out}")
+    for key, value in node.attrs.items():
+        if key != "te_grad_kwargs" or value:
+            arguments.append(f"{key}={printer.value(value)}")
+    if len(node.args) == 3:
+        arguments.append(f"tir_vars={printer.expr(node.args[2])}")
+    distributed = op.name == "relax.call_tir" and _is_distributed(info)
+    name = printer.relax("dist.call_tir") if distributed else _operator_name(printer, op)
+    return f"{name}({', '.join(arguments)})"
+
+
+def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
+    """`R.print` and `R.assert_op`, whose format string is named, lest it be taken for a value."""
+    place = _FORMAT_PLACE[op.name]
+    others = node.args[:place] + node.args[place + 1 :]
+    arguments = [printer.expr(argument) for argument in others]
+    return f"{_operator_name(printer, op)}({', '.join([*arguments, f'format={printer.expr(node.args[place])}'])})"
+
+
+def _hint_on_device(printer: Printer, node: relax.Call) -> str:
+    device = ", ".join([f"{key}={printer.value(value)}" for key, value in node.attrs.items()])
+    return f"{printer.relax('hint_on_device')}({_callee(printer, node.args[0])}, {printer.relax('device')}({device}))"
+
+
+def _to_vdevice(printer: Printer, node: relax.Call) -> str:
+    name = string(vdevice_name(printer, node.attrs["dst_vdevice"]))
+    return f"{printer.relax('to_vdevice')}({_callee(printer, node.args[0])}, dst_vdevice={name})"
+
+
+def _special_call(printer: Printer, node: relax.Call, op: Op) -> str | None:
+    if op in _CALLS_OF_FUNCTIONS and len(node.args) in (2, 3) and len(node.sinfo_args) == 1:
+        return _function_call(printer, node, op)
+    if len(node.args) > _FORMAT_PLACE.get(op.name, len(node.args)):
+        return _formatted_call(printer, node, op)
+    if op.name == "relax.hint_on_device" and node.args:
+        return _hint_on_device(printer, node)
+    if op.name == "relax.to_vdevice" and node.args and "dst_vdevice" in node.attrs:
+        return _to_vdevice(printer, node)
+    return None
+
+
+def _attributes(printer: Printer, node: relax.Call) -> list[str]:
+    """Return the attributes as keyword arguments; the native dialect leaves out those that have their default."""
+    attrs = node.attrs
+    operator = find(node.op.name) if isinstance(node.op, Op) else None
+    if operator is None:
+        return [f"{key}={printer.value(attrs[key])}" for key in sorted(attrs)]
+    if printer.dialect.native:
+        defaults = {param.name: param.default for param in operator.attributes}
+        attrs = {key: value for key, value in attrs.items() if not _same_value(value, defaults.get(key, REQUIRED))}
+    return [f"{key}={printer.value(value)}" for key, value in attrs.items()]
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    """Whether two attribute values are the same, `1` and `True` and `1.0` being three."""
+    return type(a) is type(b) and a == b
+
+
+@prints(relax.Call)
+def _call(printer: Printer, node: relax.Call, level: int) -> str:
+    op = node.op
+    if isinstance(op, Op):
+        special = _special_call(printer, node, op)
+        if special is not None:
+            return special
+        callee, arguments = _operator_name(printer, op), []
+    elif isinstance(op, relax.ExternFunc):
+        callee, arguments = printer.relax("call_packed"), [string(op.global_symbol)]
+    else:
+        callee, arguments = printer.expr(op), []
+    arguments += [_callee(printer, argument) for argument in node.args[:1]]
+    arguments += [printer.expr(argument) for argument in node.args[1:]]
+    arguments += _attributes(printer, node)
+    if node.sinfo_args:
+        arguments.append(f"{printer.dialect.sinfo_args}={printer.tuple(node.sinfo_args)}")
+    return f"{callee}({', '.join(arguments)})"

@@ -1,0 +1,181 @@
+"""Graph-level bindings, blocks of bindings, and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir import relax
+from ...ir.base import Attrs, Trivia
+from .heads import add_function, header
+from .printer import Printer, prints_lines
+from .relax_expressions import INFERRED_FROM_SINFO_ARGS
+
+# --- Bindings -------------------------------------------------------------------------------------------------
+
+
+def _is_nothing(info: object) -> bool:
+    return isinstance(info, relax.TupleStructInfo) and not info.fields
+
+
+def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> str:
+    """Return `: info`, or nothing where the call that is bound says the same."""
+    if var.struct_info is None:
+        return ""
+    text = printer.expr(var.struct_info)
+    if isinstance(value, relax.Call) and value.op in INFERRED_FROM_SINFO_ARGS and len(value.sinfo_args) == 1:
+        info = value.sinfo_args[0]
+        if info is var.struct_info or printer.expr(info) == text:
+            return ""
+    return f": {text}"
+
+
+def _right_side(printer: Printer, value: relax.Expr) -> str:
+    """Return a bound value; a tuple of several stands without parentheses, as TVM has it."""
+    if isinstance(value, relax.Tuple) and len(value.fields) > 1:
+        return printer.joined(value.fields)
+    return printer.expr(value)
+
+
+@prints_lines(relax.VarBinding)
+def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
+    var, value = node.var, node.value
+    if isinstance(value, relax.If):
+        annotation = _annotation(printer, var, value)
+        name = printer.define(var, var.name_hint or "v")
+        _if(printer, value, node.trivia, lambda text: f"{name}{annotation} = {text}")
+    elif isinstance(value, relax.Function):
+        printer.function_name = printer.define(var, var.name_hint or "v")
+        _nested_function(printer, value, node.trivia)
+    elif _is_nothing(value.struct_info) and _is_nothing(var.struct_info):
+        printer.add(printer.expr(value), node.trivia)
+        printer.define(var, var.name_hint or "v")
+    else:
+        text = _right_side(printer, value)
+        annotation = _annotation(printer, var, value)
+        name = printer.define(var, var.name_hint or "v")
+        printer.add(f"{name}{annotation} = {text}", node.trivia)
+
+
+@prints_lines(relax.MatchCast)
+def _match_cast(printer: Printer, node: relax.MatchCast) -> None:
+    annotation = _annotation(printer, node.var, node.value)
+    text = f"{printer.relax('match_cast')}({printer.joined((node.value, node.struct_info))})"
+    name = printer.define(node.var, node.var.name_hint or "v")
+    if printer.dialect.native and node.var.struct_info is node.struct_info:
+        annotation = ""
+    printer.add(f"{name}{annotation} = {text}", node.trivia)
+
+
+@prints_lines(relax.BindingBlock)
+def _binding_block(printer: Printer, node: relax.BindingBlock) -> None:
+    frame = printer.frames[-1]
+    trivia = node.trivia or Trivia()
+    frame.lines.extend([frame.indent + comment for comment in trivia.before])
+    for binding in node.bindings:
+        printer.statement(binding)
+    frame.lines.extend([frame.indent + comment for comment in trivia.end])
+
+
+@prints_lines(relax.DataflowBlock)
+def _dataflow_block(printer: Printer, node: relax.DataflowBlock) -> None:
+    outer = printer.frames[-1]
+    with printer.frame(node) as frame:
+        for binding in node.bindings:
+            printer.statement(binding)
+        outputs = [binding.var for binding in node.bindings if not _is_local(binding)]
+        frame.line(f"{printer.relax('output')}({printer.joined(outputs)})")
+        # The names outlive the block, whose variables may be returned.
+        outer.defined += frame.defined
+        frame.defined = []
+    printer.add(f"with {printer.relax('dataflow')}():", node.trivia, frame)
+
+
+def _is_local(binding: Any) -> bool:
+    return isinstance(binding.var, relax.DataflowVar)
+
+
+# --- Sequences ------------------------------------------------------------------------------------------------
+
+
+def _sequence(printer: Printer, node: relax.SeqExpr, result: Callable[[str], str]) -> None:
+    """Add the bindings of a sequence and, as `result` makes it of its text, the line for its value."""
+    for block in node.blocks:
+        printer.statement(block)
+    text = printer.expr(node.body)
+    printer.frames[-1].line(result(text))
+
+
+@prints_lines(relax.SeqExpr)
+def _seq_expr(printer: Printer, node: relax.SeqExpr) -> None:
+    with printer.frame(node, indented=False) as frame:
+        _sequence(printer, node, str)
+    printer.frames[-1].lines.append(frame.lines)
+
+
+def _if(printer: Printer, node: relax.If, trivia: Trivia | None, result: Callable[[str], str]) -> None:
+    condition = printer.expr(node.cond)
+    branches: list[Any] = []
+    for branch in (node.true_branch, node.false_branch):
+        with printer.frame(branch) as frame:
+            _sequence(printer, branch, result)
+        branches.append(frame)
+    printer.add(f"if {condition}:", trivia and Trivia(trivia.before, trivia.after), branches[0])
+    printer.add("else:", trivia and Trivia(end=trivia.end), branches[1])
+
+
+@prints_lines(relax.If)
+def _bare_if(printer: Printer, node: relax.If) -> None:
+    _if(printer, node, None, str)
+
+
+# --- Functions ------------------------------------------------------------------------------------------------
+
+
+def _signature(printer: Printer, node: relax.Function) -> tuple[list[str], str]:
+    """Return the parameters and the result's struct info; the symbolic dimensions that they bind are quoted."""
+    frame = printer.frames[-1]
+    frame.function_vars = set()
+    info = node.ret_struct_info
+    returns = printer.expr(info) if info is not None else ""
+    params: list[str] = []
+    for param in node.params:
+        name = printer.define(param, param.name_hint or "v")
+        params.append(f"{name}{_annotation(printer, param, None)}")
+    frame.function_vars = None
+    return params, returns
+
+
+def _function(printer: Printer, node: relax.Function, trivia: Trivia | None, is_nested: bool) -> None:
+    name = printer.function_name or str(node.attrs.get("global_symbol", "main"))
+    printer.function_name = None
+    keywords = {} if node.is_pure else {"pure": "False"}
+    if not is_nested and "global_symbol" not in node.attrs:
+        keywords["private"] = "True"
+    with printer.frame(node, is_function=True) as frame:
+        params, returns = _signature(printer, node)
+        attrs: Attrs = {
+            key: value for key, value in node.attrs.items() if is_nested or key != "global_symbol" or value != name
+        }
+        if attrs:
+            frame.line(f"{printer.relax('func_attr')}({printer.attrs(attrs)})")
+        with printer.frame(node.body, indented=False) as body:
+            _sequence(printer, node.body, lambda text: f"return {text}")
+        frame.lines.append(body.lines)
+    add_function(printer, printer.relax("function"), keywords, name, params, returns, trivia, frame)
+
+
+def _nested_function(printer: Printer, node: relax.Function, trivia: Trivia | None) -> None:
+    """TVM repeats the header above a function inside a function."""
+    printer.relax("function")
+    frame = printer.frames[-1]
+    for line in header(printer):
+        frame.lines.append(frame.indent + line if line else "")
+    _function(printer, node, trivia or node.trivia, is_nested=True)
+
+
+@prints_lines(relax.Function)
+def _relax_function(printer: Printer, node: relax.Function) -> None:
+    was, printer.in_relax = printer.in_relax, True
+    _function(printer, node, node.trivia, is_nested=any(frame.is_function for frame in printer.frames))
+    printer.in_relax = was

@@ -1,0 +1,33 @@
+"""Showing a program to a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from .highlight import to_ansi, to_html
+
+
+def show(node: Any, dialect: str = "tvms", color: bool | None = None) -> None:
+    """Print `node`: as HTML in a notebook, in colours in a terminal, else plain.
+
+    `color` forces colours on or off; by default they follow the terminal and the variable NO_COLOR.
+    """
+    from . import script
+
+    text = script(node, dialect)
+    if color is None and _in_notebook():
+        display = import_module("IPython.display")
+        display.display(display.HTML(to_html(text)))
+        return
+    if color is None:
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print(to_ansi(text) if color else text)
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    instance = shell.get_ipython() if shell is not None else None
+    return type(instance).__name__ == "ZMQInteractiveShell"

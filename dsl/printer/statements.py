@@ -1,0 +1,300 @@
+"""Loop-level statements other than blocks and stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Op, Trivia
+from ...ir.equal import structural_equal
+from .ancestors import frame_to_declare_in, uses_under
+from .buffers import declaration, define_buffer, is_constant, slices
+from .expressions import type_of
+from .literals import string
+from .printer import Frame, Printer, prints_lines
+
+_RET = Op("tir.ret")
+_LOOPS = {
+    tir.ForKind.SERIAL: "serial",
+    tir.ForKind.PARALLEL: "parallel",
+    tir.ForKind.VECTORIZED: "vectorized",
+    tir.ForKind.UNROLLED: "unroll",
+    tir.ForKind.THREAD_BINDING: "thread_binding",
+}
+
+
+def body(printer: Printer, stmt: tir.Stmt) -> None:
+    """Add the lines of a body to the innermost frame, whose scope ends with it (TVM: `AsDocBody`)."""
+    frame = printer.frames[-1]
+    if not isinstance(stmt, tir.SeqStmt):
+        frame.concise = True
+        printer.statement(stmt)
+        return
+    if stmt.trivia is not None:
+        frame.lines.extend([frame.indent + comment for comment in stmt.trivia.before])
+    for item in stmt.seq:
+        frame.concise = item is stmt.seq[-1]
+        printer.statement(item)
+
+
+def _scoped(printer: Printer, node: Any, name: str | None, head: str, frame: Frame, concise: bool) -> None:
+    """Add a statement whose scope is `frame`: as a plain line before it where that is the rest of the frame around
+    it, else as a `with` (TVM: `DoConciseScoping`)."""
+    if concise:
+        printer.add(head if name is None else f"{name} = {head}", node.trivia, frame)
+    else:
+        printer.add(f"with {head}:" if name is None else f"with {head} as {name}:", node.trivia, frame)
+
+
+@prints_lines(tir.SeqStmt)
+def _seq(printer: Printer, node: tir.SeqStmt) -> None:
+    with printer.frame(node, indented=False) as frame:
+        body(printer, node)
+    printer.frames[-1].lines.append(frame.lines)
+
+
+@prints_lines(tir.Evaluate)
+def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
+    value = node.value
+    if isinstance(value, tir.Call) and value.op == _RET and len(value.args) == 1:
+        text = f"return {printer.expr(value.args[0])}"
+    elif isinstance(value, tir.Call):
+        text = printer.expr(value)
+    else:
+        text = f"{printer.tir('evaluate')}({printer.expr(value)})"
+    printer.add(text, node.trivia)
+
+
+@prints_lines(tir.LetStmt)
+def _let(printer: Printer, node: tir.LetStmt) -> None:
+    concise = printer.frames[-1].concise
+    kind = type_of(node.var)
+    annotation = printer.expr(kind)
+    value = printer.expr(node.value)
+    known = printer.name_of(node.var)
+    with printer.frame(node, indented=known is not None or not concise) as frame:
+        name = known or printer.define(node.var, node.var.name or "v")
+        body(printer, node.body)
+    if known is not None:
+        printer.add(f"with {printer.tir('LetStmt')}({value}, var={name}):", node.trivia, frame)
+    elif concise:
+        shown = f"{name}: {printer.dialect.let.format(annotation)}"
+        if isinstance(kind, tir.TupleType) and not kind.fields:
+            shown = name
+        printer.add(f"{shown} = {value}", node.trivia, frame)
+    else:
+        second = "" if isinstance(kind, tir.PrimType | tir.TupleType) else f", {annotation}"
+        printer.add(f"with {printer.tir('LetStmt')}({value}{second}) as {name}:", node.trivia, frame)
+
+
+@prints_lines(tir.AssertStmt)
+def _assert(printer: Printer, node: tir.AssertStmt) -> None:
+    concise = printer.frames[-1].concise
+    condition, message = printer.expr(node.condition), printer.expr(node.message)
+    with printer.frame(node, indented=not concise) as frame:
+        body(printer, node.body)
+    if concise:
+        printer.add(f"assert {condition}, {message}", node.trivia, frame)
+    else:
+        printer.add(f"with {printer.tir('Assert')}({condition}, {message}):", node.trivia, frame)
+
+
+@prints_lines(tir.While)
+def _while(printer: Printer, node: tir.While) -> None:
+    condition = printer.expr(node.condition)
+    with printer.frame(node) as frame:
+        body(printer, node.body)
+    printer.add(f"while {condition}:", node.trivia, frame)
+
+
+@prints_lines(tir.IfThenElse)
+def _if(printer: Printer, node: tir.IfThenElse) -> None:
+    condition = printer.expr(node.condition)
+    with printer.frame(node.then_case) as then_frame:
+        body(printer, node.then_case)
+    trivia = node.trivia
+    if node.else_case is None:
+        printer.add(f"if {condition}:", trivia, then_frame)
+        return
+    with printer.frame(node.else_case) as else_frame:
+        body(printer, node.else_case)
+    printer.add(f"if {condition}:", trivia and Trivia(trivia.before, trivia.after), then_frame)
+    printer.add("else:", trivia and Trivia(end=trivia.end), else_frame)
+
+
+# --- Loops ----------------------------------------------------------------------------------------------------
+
+
+def _uses_any(expression: Any, names: set[object]) -> bool:
+    stack = [expression]
+    while stack:
+        item = stack.pop()
+        if item in names:
+            return True
+        if isinstance(item, tuple):
+            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(item, tir.PrimExpr) and not isinstance(item, tir.Var | tir.IntImm):
+            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
+    return False
+
+
+def _grid(loop: tir.For) -> list[tir.For]:
+    """Return the loops, from `loop` inwards, that one `T.grid` says; an inner loop with comments keeps its own line."""
+    loops: list[tir.For] = []
+    variables: set[object] = set()
+    inner: tir.Stmt = loop
+    while isinstance(inner, tir.For):
+        plain = inner.kind is tir.ForKind.SERIAL and is_constant(inner.min, 0) and not inner.annotations
+        if not plain or _uses_any(inner.extent, variables) or (loops and inner.trivia is not None):
+            break
+        loops.append(inner)
+        variables.add(inner.loop_var)
+        inner = inner.body
+    return loops
+
+
+@prints_lines(tir.For)
+def _for(printer: Printer, node: tir.For) -> None:
+    loops = _grid(node)
+    with printer.frame(node) as frame:
+        if len(loops) > 1:
+            names = [printer.define(loop.loop_var, loop.loop_var.name or "v") for loop in loops]
+            head = f"{printer.tir('grid')}({printer.joined([loop.extent for loop in loops])})"
+            body(printer, loops[-1].body)
+        else:
+            names = [printer.define(node.loop_var, node.loop_var.name or "v")]
+            head = _loop_head(printer, node)
+            body(printer, node.body)
+    printer.add(f"for {', '.join(names)} in {head}:", node.trivia, frame)
+
+
+def _loop_head(printer: Printer, node: tir.For) -> str:
+    if is_constant(node.min, 0):
+        arguments = [printer.expr(node.extent)]
+    else:
+        arguments = [printer.expr(node.min), printer.expr(make.add(node.min, node.extent))]
+    if node.kind is tir.ForKind.SERIAL and not node.annotations:
+        return f"range({', '.join(arguments)})"
+    if node.kind is tir.ForKind.THREAD_BINDING:
+        tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
+        arguments.append(f"thread={string(tag)}")
+    if node.annotations:
+        arguments.append(f"annotations={printer.attrs(node.annotations)}")
+    return f"{printer.tir(_LOOPS[node.kind])}({', '.join(arguments)})"
+
+
+# --- Memory ---------------------------------------------------------------------------------------------------
+
+
+def _decl_buffer(printer: Printer, node: tir.DeclBuffer, trivia_of: Any, concise: bool, data_is_new: bool) -> None:
+    head = declaration(printer, node.buffer, "decl_buffer", printer.frames[-1], data_is_new=data_is_new)
+    with printer.frame(node, indented=not concise) as frame:
+        name = define_buffer(printer, node.buffer)
+        body(printer, node.body)
+    _scoped(printer, trivia_of, name, head, frame, concise)
+
+
+@prints_lines(tir.DeclBuffer)
+def _declared_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
+    _decl_buffer(printer, node, node, printer.frames[-1].concise, data_is_new=False)
+
+
+def _is_buffer_allocation(node: tir.Allocate) -> bool:
+    """Whether an allocation and the buffer declared right on it are one `T.decl_buffer`."""
+    inner = node.body
+    return (
+        isinstance(inner, tir.DeclBuffer)
+        and inner.trivia is None
+        and inner.buffer.data is node.buffer_var
+        and inner.buffer.dtype == node.dtype
+        and is_constant(node.condition, 1)
+        and not node.annotations
+        and len(node.extents) == len(inner.buffer.shape)
+        and all(structural_equal(a, b) for a, b in zip(node.extents, inner.buffer.shape, strict=True))
+    )
+
+
+def _storage_scope(var: tir.Var) -> str:
+    kind = var.type_annotation
+    return kind.storage_scope or "global" if isinstance(kind, tir.PointerType) else "global"
+
+
+@prints_lines(tir.Allocate)
+def _allocate(printer: Printer, node: tir.Allocate) -> None:
+    concise = printer.frames[-1].concise
+    if _is_buffer_allocation(node) and isinstance(node.body, tir.DeclBuffer):
+        _decl_buffer(printer, node.body, node, concise, data_is_new=True)
+        return
+    arguments = [f"[{printer.joined(node.extents)}]", string(node.dtype), string(_storage_scope(node.buffer_var))]
+    if not is_constant(node.condition, 1):
+        arguments.append(printer.expr(node.condition))
+    if node.annotations:
+        arguments.append(f"annotations={printer.attrs(node.annotations)}")
+    name = printer.define(node.buffer_var, node.buffer_var.name or "v")
+    with printer.frame(node, indented=not concise) as frame:
+        body(printer, node.body)
+    _scoped(printer, node, name, f"{printer.tir('allocate')}({', '.join(arguments)})", frame, concise)
+
+
+@prints_lines(tir.AllocateConst)
+def _allocate_const(printer: Printer, node: tir.AllocateConst) -> None:
+    concise = printer.frames[-1].concise
+    data = printer.expr(node.data) if node.data is None else printer.value(node.data.reshape(-1).tolist())
+    extents = printer.joined(node.extents)
+    with printer.frame(node, indented=not concise) as frame:
+        name = printer.define(node.buffer_var, node.buffer_var.name or "v")
+        body(printer, node.body)
+    head = f"{printer.tir('allocate_const')}({data}, {string(node.dtype)}, [{extents}])"
+    _scoped(printer, node, name, head, frame, concise)
+
+
+def _realize_head(printer: Printer, node: tir.BufferRealize, scope: str | None) -> str:
+    arguments = [f"{printer.expr(node.buffer)}[{slices(printer, node.bounds, points=False)}]"]
+    if scope is not None:
+        arguments.append(scope)
+    if not is_constant(node.condition, 1):
+        arguments.append(f"condition={printer.expr(node.condition)}")
+    return f"{printer.tir('realize')}({', '.join(arguments)})"
+
+
+@prints_lines(tir.BufferRealize)
+def _realize(printer: Printer, node: tir.BufferRealize) -> None:
+    concise = printer.frames[-1].concise
+    head = _realize_head(printer, node, None)
+    with printer.frame(node, indented=not concise) as frame:
+        body(printer, node.body)
+    _scoped(printer, node, None, head, frame, concise)
+
+
+# --- Attributes -----------------------------------------------------------------------------------------------
+
+
+def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> tuple[str, tir.Var | None]:
+    """Return the head of a thread launch, and the variable that its `with` defines, if it does."""
+    defines: tir.Var | None = None
+    name = printer.name_of(axis.var)
+    if name is None and any(ancestor is node for ancestor in uses_under(printer, axis.var)):
+        name, defines = string(axis.thread_tag), axis.var
+    elif name is None:
+        frame = frame_to_declare_in(printer, axis.var)
+        name = printer.define(axis.var, axis.var.name or "v", frame)
+        frame.line(f"{name} = {printer.tir('env_thread')}({string(axis.thread_tag)})")
+    return f"{printer.tir('launch_thread')}({name}, {printer.expr(node.value)})", defines
+
+
+@prints_lines(tir.AttrStmt)
+def _attr(printer: Printer, node: tir.AttrStmt) -> None:
+    concise = printer.frames[-1].concise
+    inner, defines = node.body, None
+    if node.attr_key == "realize_scope" and isinstance(inner, tir.BufferRealize) and inner.buffer is node.node:
+        head = _realize_head(printer, inner, printer.expr(node.value))
+        inner = inner.body
+    elif node.attr_key in ("thread_extent", "virtual_thread") and isinstance(node.node, tir.IterVar):
+        head, defines = _launch_thread(printer, node, node.node)
+    else:
+        key = string(printer.attr_key(node.attr_key))
+        head = f"{printer.tir('attr')}({printer.attr_value(node.node)}, {key}, {printer.expr(node.value)})"
+    with printer.frame(node, indented=not concise) as frame:
+        name = None if defines is None else printer.define(defines, defines.name or "v")
+        body(printer, inner)
+    _scoped(printer, node, name, head, frame, concise)
