@@ -1,0 +1,143 @@
+"""Values meet what is declared of them: kinds, dtypes, ranks, and sizes, of which variables are bound on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import tir
+from ..base import Node
+from ..dtype import int_range, is_bool, is_float, is_int
+from ..numpy_dtype import numpy_dtype
+from .expressions import compile_expr
+from .frame import Frame, fault
+from .memory import Array, View, compact_strides, pointer_to
+from .scalars import Value, constant
+
+
+class Size(NamedTuple):
+    """A size that was declared, what it turned out to be, and how to say that this is wrong."""
+
+    declared: tir.PrimExpr
+    actual: int
+    code: str
+    said: str
+    node: Node
+
+
+def settle(frame: Frame, sizes: Iterable[Size], free: set[tir.Var]) -> None:
+    """Bind each variable of `free` where it first stands alone; then check that every size is what is declared."""
+    sizes = list(sizes)
+    for size in sizes:
+        if isinstance(size.declared, tir.Var) and size.declared in free:
+            frame[size.declared] = size.actual
+            free.discard(size.declared)
+    for size in sizes:
+        expected = compile_expr(size.declared)(frame)
+        if expected != size.actual:
+            is_known = isinstance(size.declared, tir.IntImm)
+            shown = str(expected) if is_known else f"{size.declared}, which is {expected}"
+            raise fault(size.code, f"{size.said} is {shown}", size.node)
+
+
+def shape_sizes(shape: Sequence[tir.PrimExpr], actual: Sequence[int], subject: str, node: Node) -> list[Size]:
+    """Return the sizes of the dimensions of a value; E0704 where it has another rank."""
+    if len(shape) != len(actual):
+        raise fault("E0704", f"{subject} has {count(len(actual), 'dimension')}, but {len(shape)} are declared", node)
+    said = f"{subject} has shape {tuple(actual)}, but its dimension "
+    return [Size(d, n, "E0705", f"{said}{axis}", node) for axis, (d, n) in enumerate(zip(shape, actual, strict=True))]
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 argument", "2 arguments"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def check_count(name: str, params: Sequence[Any], args: Sequence[Any], node: Node) -> None:
+    """E0701 where a function is called with another number of arguments than it takes."""
+    if len(params) != len(args):
+        given = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        raise fault("E0701", f"'{name}' takes {count(len(params), 'argument')}, but {given}", node)
+
+
+def to_array(value: Any, dtype: str, subject: str, node: Node) -> Array:
+    """Return `value` as it is, a NumPy array of `dtype`; E0702 and E0703 where it is not."""
+    if not isinstance(value, np.ndarray):
+        raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a NumPy array", node)
+    array: Array = value
+    if dtype != "void" and array.dtype != numpy_dtype(dtype):
+        raise fault("E0703", f"{subject} has dtype {array.dtype}, but must be {dtype}", node)
+    return array
+
+
+def to_scalar(value: Any, dtype: str, subject: str, node: Node) -> Value:
+    """Return `value` as a scalar of `dtype`; E0702 where it is none, E0703 where it does not fit."""
+    if dtype == "handle":
+        return pointer_to(value) if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    is_whole = isinstance(value, int | np.integer | np.bool_)
+    if not is_whole and not isinstance(value, float | np.floating | numpy_dtype(dtype).type):
+        raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a number", node)
+    if not is_float(dtype) and not is_whole:
+        raise fault("E0703", f"{subject} is {value}, but must be of dtype {dtype}", node)
+    if is_int(dtype) or is_bool(dtype):
+        low, high = int_range(dtype)
+        if not low <= value <= high:
+            raise fault("E0703", f"{subject} is {value}, which is outside {dtype}", node)
+    return constant(value, dtype)
+
+
+def view_argument(value: Any, buffer: tir.Buffer, subject: str) -> View:
+    """Return the view of an array that is passed for `buffer`."""
+    array = to_array(value, buffer.dtype, subject, buffer)
+    lanes = () if (size := View(pointer_to(np.empty(0, array.dtype)), buffer.dtype, (0,)).lanes) == 1 else (size,)
+    if lanes:
+        if array.shape[-1:] != lanes:
+            said = f"{subject} has shape {array.shape}, but its last dimension is that of the lanes, {size}"
+            raise fault("E0705", said, buffer)
+        array = array[..., 0]
+    steps = [step // (array.itemsize * size) for step in array.strides]
+    if any(step < 0 or step % (array.itemsize * size) for step in array.strides):
+        said = f"{subject} has strides of {array.strides} bytes"
+        raise fault("E0706", said, buffer, "pass numpy.ascontiguousarray of it")
+    return View(pointer_to(value), buffer.dtype, array.shape, tuple(steps))
+
+
+def buffer_sizes(buffer: tir.Buffer, view: View, subject: str, node: Node) -> Iterable[Size]:
+    """Return the sizes of a view that are declared of its buffer: dimensions, strides, offset."""
+    yield from shape_sizes(buffer.shape, view.shape, subject, node)
+    said = f"{subject} has strides {view.strides}, but its stride "
+    for axis, (declared, actual) in enumerate(zip(buffer.strides, view.strides, strict=False)):
+        yield Size(declared, actual, "E0706", f"{said}{axis}", node)
+    if buffer.elem_offset is not None and not isinstance(buffer.elem_offset, tir.IntImm):
+        yield Size(buffer.elem_offset, view.offset, "E0706", f"{subject} starts at {view.offset}, but its offset", node)
+
+
+def check_compact(buffer: tir.Buffer, view: View, subject: str) -> None:
+    """E0706 where a buffer without strides is given an array that is not row-major."""
+    steps = zip(view.shape, view.strides, compact_strides(view.shape), strict=True)
+    if not buffer.strides and 0 not in view.shape and any(a != b for size, a, b in steps if size > 1):
+        said = f"{subject} has strides {view.strides}, but must be laid out row by row"
+        raise fault("E0706", said, buffer, "pass numpy.ascontiguousarray of it")
+
+
+def compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame, View], None]:
+    """Return the function that binds the variables of a matched buffer to what its source gives.
+
+    Which variables are its own is what has no value when it is first reached.
+    """
+    buffer, subject = match.buffer, f"matched buffer '{match.buffer.name}'"
+    offset = (buffer.elem_offset,) if buffer.elem_offset is not None else ()
+    names = [expr for expr in chain(buffer.shape, buffer.strides, offset) if isinstance(expr, tir.Var)]
+
+    def bind(frame: Frame, view: View) -> None:
+        if match not in frame:
+            frame[match] = [name for name in names if name not in frame]
+        settle(frame, buffer_sizes(buffer, view, subject, match), set(frame[match]))
+
+    return bind
+

@@ -1,0 +1,215 @@
+"""The meaning of buffers: how they come to be, and how their elements are read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from math import prod
+from typing import Any, TypeAlias
+
+from .. import tir
+from ..base import Node
+from ..diagnostics import TvmsError
+from ..dtype import is_bool, is_float
+from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
+from .frame import Frame, fault
+from .memory import View
+from .scalars import Value, constant
+
+Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+Position: TypeAlias = Callable[[Frame, View], int]
+
+
+def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
+    """Return the function that makes the view of `buffer` on the memory that its data variable points to."""
+    data, shape = compile_expr(buffer.data), compile_all(buffer.shape)
+    strides = compile_all(buffer.strides)
+    offset = compile_expr(buffer.elem_offset) if buffer.elem_offset is not None else lambda frame: 0
+    return lambda frame: View(data(frame), buffer.dtype, shape(frame), strides(frame), offset(frame))
+
+
+def compile_declaration(buffer: tir.Buffer) -> Callable[[Frame], None]:
+    """Return the function that declares `buffer`: its shape is what it says at that moment."""
+    view = compile_view(buffer)
+
+    def declare(frame: Frame) -> None:
+        frame[buffer] = view(frame)
+
+    return declare
+
+
+def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
+    """Return the function that gives `buffer` memory of its own, poisoned."""
+    shape, strides = compile_all(buffer.shape), compile_all(buffer.strides)
+    declare = compile_declaration(buffer)
+
+    def allocate(frame: Frame) -> None:
+        sizes, steps = shape(frame), strides(frame)
+        count = 1 + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True)) if steps else prod(sizes)
+        frame[buffer.data] = frame.world.allocate(buffer.dtype, count, buffer.scope)
+        declare(frame)
+
+    return allocate
+
+
+def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
+    """Return the function that finds the view of a buffer. One that was never declared is a view of the moment."""
+    make = compile_view(buffer)
+
+    def find(frame: Frame) -> View:
+        return frame[buffer] if buffer in frame else make(frame)
+
+    return find
+
+
+def compile_position(access: Access) -> Position:
+    """Return the function from a view to the position of the element that `access` means; E0707 outside it."""
+    indices, last = tuple(map(compile_expr, access.indices)), len(access.indices)
+    if last != len(access.buffer.shape):
+        said = f"'{access.buffer.name}' has {len(access.buffer.shape)} dimensions, but {last} indices are given"
+        raise fault("E0704", said, access)
+
+    def position(frame: Frame, view: View) -> int:
+        place = view.offset
+        for axis, index in enumerate(indices):
+            value = index(frame)
+            if not 0 <= value < view.shape[axis]:
+                raise _outside(access, [index(frame) for index in indices], axis, view)
+            place += value * view.strides[axis]
+        if not 0 <= place < len(view.flat):
+            raise _beyond(access, place, view)
+        return place
+
+    return position
+
+
+def _compile_positions(access: Access) -> Callable[[Frame, View], list[int]]:
+    """Return the function to the positions of all scalars that an access of vectors means, in order of lanes."""
+    indices = compile_all(access.indices)
+    vectors = [is_vector(index.dtype) for index in access.indices]
+
+    def positions(frame: Frame, view: View) -> list[int]:
+        values = indices(frame)
+        lanes = max([len(value) for value, vector in zip(values, vectors, strict=True) if vector], default=1)
+        found: list[int] = []
+        for lane in range(lanes):
+            point = [value[lane] if vector else value for value, vector in zip(values, vectors, strict=True)]
+            for axis, value in enumerate(point):
+                if not 0 <= value < view.shape[axis]:
+                    raise _outside(access, point, axis, view)
+            place = view.offset + sum(value * stride for value, stride in zip(point, view.strides, strict=True))
+            if not 0 <= place * view.lanes < len(view.flat):
+                raise _beyond(access, place, view)
+            found.extend(range(place * view.lanes, (place + 1) * view.lanes))
+        return found
+
+    return positions
+
+
+def _outside(access: Access, indices: list[int], axis: int, view: View) -> TvmsError:
+    said = f"{access.buffer.name}[{', '.join(map(str, indices))}] is outside the buffer"
+    return fault("E0707", f"{said}: its dimension {axis} has {view.shape[axis]} elements", access)
+
+
+def _beyond(access: Access, place: int, view: View) -> TvmsError:
+    held = len(view.flat) // view.lanes
+    said = f"element {place} of '{access.buffer.name}' is outside its memory, which holds {held} elements"
+    return fault("E0707", said, access, "check the shape, strides and elem_offset that the buffer was declared with")
+
+
+def decoder(dtype: str) -> Callable[[Any], Value]:
+    """Return the conversion of a stored element to a lane."""
+    if is_float(dtype):
+        return lambda element: element
+    return bool if is_bool(dtype) else int
+
+
+@meaning_of(tir.BufferLoad)
+def _load(load: tir.BufferLoad) -> Expression:
+    find, decode = compile_buffer(load.buffer), decoder(load.buffer.dtype)
+    if is_vector(load.dtype):
+        return _load_vector(load)
+    position = compile_position(load)
+
+    def read(frame: Frame) -> Value:
+        view = find(frame)
+        place = position(frame, view)
+        if view.written is not None and not view.written[place].all():
+            raise _unwritten(load)
+        return decode(view.flat[place])
+
+    return read
+
+
+def _load_vector(load: tir.BufferLoad) -> Expression:
+    """Lanes that the predicate turns off are zero."""
+    find, positions, decode = compile_buffer(load.buffer), _compile_positions(load), decoder(load.buffer.dtype)
+    zero, predicate = constant(0, load.dtype), _compile_predicate(load)
+
+    def read(frame: Frame) -> Value:
+        view = find(frame)
+        mask = predicate(frame)
+        places = positions(frame, view)
+        chosen = [place for place, on in zip(places, mask, strict=True) if on] if mask else places
+        if view.written is not None and not view.written[chosen].all():
+            raise _unwritten(load)
+        if not mask:
+            return tuple([decode(view.flat[place]) for place in places])
+        return tuple([decode(view.flat[place]) if on else zero for place, on in zip(places, mask, strict=True)])
+
+    return read
+
+
+def _compile_predicate(access: Access) -> Expression:
+    """Return the function to the lanes that an access concerns; none given means all of them."""
+    return compile_expr(access.predicate) if access.predicate is not None else lambda frame: ()
+
+
+def _unwritten(load: tir.BufferLoad) -> TvmsError:
+    return fault("E0710", f"'{load.buffer.name}' is read here before anything was written there", load)
+
+
+def compile_store(store: tir.BufferStore) -> Callable[[Frame], None]:
+    """Return the function that evaluates the value and writes it."""
+    if is_vector(store.value.dtype):
+        return _compile_vector_store(store)
+    value, find, position = compile_expr(store.value), compile_buffer(store.buffer), compile_position(store)
+
+    def write(frame: Frame) -> None:
+        view = find(frame)
+        place = position(frame, view)
+        put(store, view, place, value(frame))
+
+    return write
+
+
+def _compile_vector_store(store: tir.BufferStore) -> Callable[[Frame], None]:
+    value, find, positions = compile_expr(store.value), compile_buffer(store.buffer), _compile_positions(store)
+    predicate = _compile_predicate(store)
+
+    def write(frame: Frame) -> None:
+        view = find(frame)
+        places, lanes, mask = positions(frame, view), value(frame), predicate(frame)
+        for place, lane, on in zip(places, lanes, mask or chain([True] * len(places)), strict=True):
+            if on:
+                put(store, view, place, lane)
+
+    return write
+
+
+def put(node: Node, view: View, place: int, value: Value) -> None:
+    """Write a lane to the element at `place`; E0702 where that may not be written."""
+    try:
+        view.flat[place] = value
+    except ValueError:
+        raise fault("E0702", "this writes to an argument that is read-only", node, "pass a writeable array") from None
+    if view.written is not None:
+        view.written[place] = True
+
+
+def region_view(source: View, mins: tuple[int, ...], extents: tuple[int, ...], rank: int) -> View:
+    """Return the view of a region of `source` as a buffer of `rank` dimensions: its last ones."""
+    offset = source.offset + sum(start * stride for start, stride in zip(mins, source.strides, strict=True))
+    kept = len(extents) - rank
+    return View(source.pointer, source.dtype, extents[kept:], source.strides[kept:], offset)
+

@@ -1,0 +1,317 @@
+"""The meaning of calls at the loop level: of intrinsics, of other functions, of external ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .. import tir
+from ..base import GlobalVar, Op
+from ..dtype import is_bool, is_float, lanes_of, parse_dtype
+from ..numpy_dtype import numpy_dtype
+from . import intrinsics, scalars
+from .buffers import compile_buffer, compile_position
+from .expressions import VSCALE, Expression, compile_all, compile_expr, is_vector, meaning_of
+from .frame import Frame, fault
+from .memory import Pointer, View
+from .scalars import Function, Value
+from .threads import is_exchange
+
+
+class Return(Exception):
+    """A function returns `value`."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+_rules: dict[str, Callable[[tir.Call], Expression]] = {}
+_Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Expression])
+
+
+def _intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
+    """Let the decorated function compile calls of the intrinsics `tir.<name>`."""
+
+    def register(rule: _Rule) -> _Rule:
+        _rules.update({f"tir.{name}": rule for name in names})
+        return rule
+
+    return register
+
+
+@meaning_of(tir.Call)
+def _call(call: tir.Call) -> Expression:
+    if isinstance(call.op, GlobalVar):
+        return _call_function(call, call.op.name_hint)
+    if is_exchange(call):
+        return lambda frame: frame[call]  # its statement has done it
+    if call.op.name in _rules:
+        return _rules[call.op.name](call)
+    function = _lane_function(call.op.name.removeprefix("tir."), call)
+    if function is None:
+        raise fault("E0712", f"the intrinsic '{call.op.name}' cannot be interpreted", call)
+    operands, compute = _operands(call), scalars.lanewise(function, call.dtype)
+    if lanes_of(call.dtype) == 1:
+        return _guarded(call, lambda frame: compute(*operands(frame)))
+    return _guarded(call, lambda frame: compute(*_same_lanes(operands(frame))))
+
+
+def _guarded(call: tir.Call, compute: Expression) -> Expression:
+    def run(frame: Frame) -> Value:
+        try:
+            return compute(frame)
+        except ValueError:
+            raise fault("E0712", "a shift by a negative count", call) from None
+        except ZeroDivisionError:
+            raise fault("E0708", "division by zero", call) from None
+
+    return run
+
+
+def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
+    """Repeat scalars among vectors."""
+    lanes = max(len(operand) for operand in operands if isinstance(operand, tuple))
+    return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
+
+
+def _operands(call: tir.Call) -> Callable[[Frame], tuple[Value, ...]]:
+    return compile_all(tuple(arg for arg in call.args if isinstance(arg, tir.PrimExpr)))
+
+
+def _lane_function(name: str, call: tir.Call) -> Function | None:
+    """Return what the intrinsic does to lanes, or None where it is no arithmetic."""
+    dtype = call.args[0].dtype if call.args and isinstance(call.args[0], tir.PrimExpr) else call.dtype
+    if name in ("popcount", "clz"):
+        return getattr(intrinsics, name)(dtype)
+    if name in intrinsics.PREDICATE:
+        return intrinsics.PREDICATE[name]
+    if is_float(dtype):
+        return intrinsics.FLOAT.get(name)
+    return scalars.wrapping(intrinsics.INTEGER[name], dtype) if name in intrinsics.INTEGER else None
+
+
+# --- Choice, bits, vectors ------------------------------------------------------------------------------------
+
+
+@_intrinsic("if_then_else")
+def _if_then_else(call: tir.Call) -> Expression:
+    """Evaluates one side only."""
+    condition, yes, no = (compile_expr(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
+    return lambda frame: yes(frame) if condition(frame) else no(frame)
+
+
+@_intrinsic("likely", "ignore_loop_partition", "assume")
+def _same(call: tir.Call) -> Expression:
+    operands = _operands(call)
+    return lambda frame: operands(frame)[0]
+
+
+@_intrinsic("ret")
+def _return(call: tir.Call) -> Expression:
+    operands = _operands(call)
+
+    def leave(frame: Frame) -> Value:
+        raise Return(operands(frame)[0])
+
+    return leave
+
+
+@_intrinsic("reinterpret")
+def _reinterpret(call: tir.Call) -> Expression:
+    (operand,) = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+    value, convert = compile_expr(operand), scalars.reinterpret(operand.dtype, call.dtype)
+    return lambda frame: convert(value(frame))
+
+
+@_intrinsic("large_uint_imm")
+def _large_uint(call: tir.Call) -> Expression:
+    operands = _operands(call)
+
+    def join(frame: Frame) -> Value:
+        low, high = operands(frame)
+        return high << 32 | low
+
+    return join
+
+
+@_intrinsic("vectorlow", "vectorhigh")
+def _half(call: tir.Call) -> Expression:
+    operands, is_low = _operands(call), isinstance(call.op, Op) and call.op.name == "tir.vectorlow"
+
+    def half(frame: Frame) -> Value:
+        vector = operands(frame)[-1]
+        middle = len(vector) // 2
+        return vector[:middle] if is_low else vector[middle:]
+
+    return half
+
+
+@_intrinsic("vectorcombine")
+def _combine(call: tir.Call) -> Expression:
+    operands = _operands(call)
+    return lambda frame: sum(operands(frame), ())
+
+
+@_intrinsic("vscale")
+def _vscale(call: tir.Call) -> Expression:
+    return lambda frame: VSCALE
+
+
+@_intrinsic("get_active_lane_mask")
+def _lane_mask(call: tir.Call) -> Expression:
+    operands, lanes = _operands(call), lanes_of(call.dtype)
+
+    def mask(frame: Frame) -> Value:
+        base, limit = operands(frame)
+        return tuple(base + lane < limit for lane in range(lanes))
+
+    return mask
+
+
+@_intrinsic("dp4a")
+def _dot4(call: tir.Call) -> Expression:
+    operands = _operands(call)
+
+    def dot(frame: Frame) -> Value:
+        a, b, *accumulator = operands(frame)
+        total = sum(x * y for x, y in zip(a, b, strict=True)) + sum(accumulator)
+        return scalars.wrap(total, call.dtype)
+
+    return dot
+
+
+@_intrinsic("undef")
+def _undefined(call: tir.Call) -> Expression:
+    lane = scalars.constant(float("nan") if is_float(call.dtype) else 0, call.dtype)
+    value = (lane,) * lanes_of(call.dtype) if is_vector(call.dtype) else lane
+    return lambda frame: value
+
+
+@_intrinsic("prefetch", "start_profile_intrinsic", "end_profile_intrinsic", "tvm_global_barrier_kinit")
+def _nothing(call: tir.Call) -> Expression:
+    return lambda frame: 0
+
+
+# --- Addresses ------------------------------------------------------------------------------------------------
+
+
+@_intrinsic("address_of")
+def _address_of(call: tir.Call) -> Expression:
+    load = call.args[0]
+    if not isinstance(load, tir.BufferLoad):
+        raise fault("E0712", "only an element of a buffer has an address", call)
+    view, position = compile_buffer(load.buffer), compile_position(load)
+
+    def address(frame: Frame) -> Pointer:
+        found = view(frame)
+        return found.address(position(frame, found))
+
+    return address
+
+
+@_intrinsic("type_annotation")
+def _type_annotation(call: tir.Call) -> Expression:
+    return lambda frame: call.dtype
+
+
+@_intrinsic("tvm_access_ptr")
+def _access_ptr(call: tir.Call) -> Expression:
+    """`(type annotation, data, offset, extent, rw_mask)`, the offset in elements."""
+    operands = _operands(call)
+
+    def address(frame: Frame) -> Pointer:
+        dtype, pointer, offset, *_ = operands(frame)
+        size = numpy_dtype(dtype).itemsize * lanes_of(dtype)
+        return Pointer(pointer.memory, pointer.offset + offset * size)
+
+    return address
+
+
+@_intrinsic("handle_add_byte_offset")
+def _byte_offset(call: tir.Call) -> Expression:
+    operands = _operands(call)
+
+    def address(frame: Frame) -> Pointer:
+        pointer, offset = operands(frame)
+        return Pointer(pointer.memory, pointer.offset + offset)
+
+    return address
+
+
+@_intrinsic("atomic_add")
+def _atomic_add(call: tir.Call) -> Expression:
+    """Adds to what the address points at, and gives what was there."""
+    operands, add = _operands(call), scalars.operation(tir.Add, call.dtype)
+    decode = (lambda value: value) if is_float(call.dtype) else int
+
+    def update(frame: Frame) -> Value:
+        pointer, value = operands(frame)
+        place = View(pointer, call.dtype, (1,))
+        before = decode(place.flat[0])
+        place.flat[0] = add(before, value)
+        return before
+
+    return update
+
+
+# --- Functions ------------------------------------------------------------------------------------------------
+
+
+def _call_function(call: tir.Call, name: str) -> Expression:
+    operands = _operands(call)
+
+    def run(frame: Frame) -> Value:
+        from .prim_func import call_in
+
+        function = frame.world.module.functions.get(name)
+        if not isinstance(function, tir.PrimFunc):
+            raise fault("E0102", f"the module has no loop-level function '{name}'", call)
+        return call_in(frame.world, function, operands(frame), name)
+
+    return run
+
+
+@_intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
+def _call_external(call: tir.Call) -> Expression:
+    """`(name, *arguments)`: scalars are passed as Python and NumPy numbers, arrays as NumPy arrays."""
+    operands = _operands(call)
+
+    def run(frame: Frame) -> Value:
+        name, *args = operands(frame)
+        function = find_external(frame, name, call)
+        result = function(*args)
+        return 0 if result is None else result
+
+    return run
+
+
+def find_external(frame: Frame, name: str, node: Any) -> Callable[..., Any]:
+    """Return the external function `name`; E0715 where there is none."""
+    if name not in frame.world.functions:
+        help = "pass it: run(…, functions={" + repr(name) + ": function})"
+        raise fault("E0715", f"the external function '{name}' is not registered", node, help)
+    return frame.world.functions[name]
+
+
+@_intrinsic("tvm_stack_make_shape", "tvm_tuple")
+def _make_shape(call: tir.Call) -> Expression:
+    return _operands(call)
+
+
+@_intrinsic("tvm_stack_make_array")
+def _make_array(call: tir.Call) -> Expression:
+    """`(data, shape, strides, ndim, element, offset)`: the array that external functions get."""
+    operands = _operands(call)
+    element = call.args[4]
+    dtype = element.dtype if isinstance(element, tir.PrimExpr) else "float32"
+
+    def make(frame: Frame) -> Any:
+        data, shape, strides, _, _, offset = operands(frame)
+        return View(data, dtype, tuple(shape), tuple(strides or ()), offset).as_array()
+
+    return make
+
+
+

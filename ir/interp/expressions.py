@@ -1,0 +1,190 @@
+"""The meaning of loop-level expressions. Each is compiled once, into a function from a frame to a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, repeat
+from typing import Any, TypeAlias, TypeVar
+
+from .. import tir
+from ..dtype import is_bool, is_int, lanes_of, parse_dtype
+from . import scalars
+from .frame import Frame, fault
+from .scalars import Value
+
+Expression: TypeAlias = Callable[[Frame], Value]
+
+VSCALE = 1
+"""The machine-dependent factor of scalable vectors, which a program may not rely on."""
+
+
+_rules: dict[type[tir.PrimExpr], Callable[[Any], Expression]] = {}
+_Rule = TypeVar("_Rule", bound=Callable[[Any], Expression])
+
+
+def meaning_of(*kinds: type[tir.PrimExpr]) -> Callable[[_Rule], _Rule]:
+    """Let the decorated function compile expressions of these kinds."""
+
+    def register(rule: _Rule) -> _Rule:
+        _rules.update(dict.fromkeys(kinds, rule))
+        return rule
+
+    return register
+
+
+def compile_expr(expr: tir.PrimExpr) -> Expression:
+    """Return the function that evaluates `expr`; E0712 where the form has no value at run time."""
+    rule = _rules.get(type(expr))
+    if rule is None:
+        raise fault("E0712", f"'{type(expr).__name__}' has no value at run time", expr, "lower the program first")
+    return rule(expr)
+
+
+def compile_all(exprs: tuple[tir.PrimExpr, ...]) -> Expression:
+    """Return the function that evaluates all of `exprs`, to a tuple."""
+    parts = tuple(map(compile_expr, exprs))
+    return lambda frame: tuple([part(frame) for part in parts])
+
+
+def is_vector(dtype: str) -> bool:
+    """Whether values of `dtype` are tuples of lanes."""
+    return parse_dtype(dtype).lanes > 1 or parse_dtype(dtype).scalable
+
+
+# --- Variables and constants ----------------------------------------------------------------------------------
+
+
+@meaning_of(tir.Var, tir.SizeVar)
+def _variable(expr: tir.Var) -> Expression:
+    def read(frame: Frame) -> Value:
+        try:
+            return frame[expr]
+        except KeyError:
+            raise fault("E0709", f"'{expr.name}' has no value here", expr) from None
+
+    return read
+
+
+@meaning_of(tir.IntImm, tir.FloatImm)
+def _number(expr: tir.IntImm | tir.FloatImm) -> Expression:
+    value = scalars.constant(expr.value, expr.dtype)
+    return lambda frame: value
+
+
+@meaning_of(tir.StringImm)
+def _string(expr: tir.StringImm) -> Expression:
+    value = expr.value
+    return lambda frame: value
+
+
+# --- Arithmetic -----------------------------------------------------------------------------------------------
+
+
+@meaning_of(*scalars.OPERATIONS, *scalars.COMPARISONS)
+def _binary(expr: tir.BinaryOp) -> Expression:
+    a, b = compile_expr(expr.a), compile_expr(expr.b)
+    operate = scalars.operation(type(expr), expr.a.dtype)
+    if not isinstance(expr, tir.Div | tir.Mod | tir.FloorDiv | tir.FloorMod) or not is_int(expr.dtype):
+        return lambda frame: operate(a(frame), b(frame))
+
+    def divide(frame: Frame) -> Value:
+        try:
+            return operate(a(frame), b(frame))
+        except ZeroDivisionError:
+            raise fault("E0708", "division by zero", expr) from None
+
+    return divide
+
+
+@meaning_of(tir.And)
+def _and(expr: tir.And) -> Expression:
+    a, b = compile_expr(expr.a), compile_expr(expr.b)
+    if is_vector(expr.dtype):
+        return lambda frame: tuple([x and y for x, y in zip(a(frame), b(frame), strict=True)])
+    return lambda frame: a(frame) and b(frame)
+
+
+@meaning_of(tir.Or)
+def _or(expr: tir.Or) -> Expression:
+    a, b = compile_expr(expr.a), compile_expr(expr.b)
+    if is_vector(expr.dtype):
+        return lambda frame: tuple([x or y for x, y in zip(a(frame), b(frame), strict=True)])
+    return lambda frame: a(frame) or b(frame)
+
+
+@meaning_of(tir.Not)
+def _not(expr: tir.Not) -> Expression:
+    a, negate = compile_expr(expr.a), scalars.lanewise(lambda value: not value, expr.dtype)
+    return lambda frame: negate(a(frame))
+
+
+@meaning_of(tir.Cast)
+def _cast(expr: tir.Cast) -> Expression:
+    value, convert = compile_expr(expr.value), scalars.cast(expr.value.dtype, expr.dtype)
+    return lambda frame: convert(value(frame))
+
+
+@meaning_of(tir.Select)
+def _select(expr: tir.Select) -> Expression:
+    parts = compile_all((expr.condition, expr.true_value, expr.false_value))
+
+    def choose(condition: bool, yes: Value, no: Value) -> Value:
+        return yes if condition else no
+
+    pick = scalars.lanewise(choose, expr.condition.dtype)
+    return lambda frame: pick(*parts(frame))
+
+
+@meaning_of(tir.Let)
+def _let(expr: tir.Let) -> Expression:
+    value, body, variable = compile_expr(expr.value), compile_expr(expr.body), expr.var
+
+    def evaluate(frame: Frame) -> Value:
+        frame[variable] = value(frame)
+        return body(frame)
+
+    return evaluate
+
+
+# --- Vectors --------------------------------------------------------------------------------------------------
+
+
+@meaning_of(tir.Ramp)
+def _ramp(expr: tir.Ramp) -> Expression:
+    base, stride, lanes = map(compile_expr, (expr.base, expr.stride, expr.lanes))
+    element = expr.base.dtype
+    step = scalars.wrapping(lambda start, stride, lane: start + stride * lane, parse_dtype(element).name)
+    if not is_vector(element):
+        return lambda frame: tuple(map(step, repeat(base(frame)), repeat(stride(frame)), range(lanes(frame))))
+
+    def nested(frame: Frame) -> Value:
+        pairs = list(zip(base(frame), stride(frame), strict=True))
+        return tuple(step(start, stride, lane) for lane in range(lanes(frame)) for start, stride in pairs)
+
+    return nested
+
+
+@meaning_of(tir.Broadcast)
+def _broadcast(expr: tir.Broadcast) -> Expression:
+    value, lanes = compile_expr(expr.value), compile_expr(expr.lanes)
+    if is_vector(expr.value.dtype):
+        return lambda frame: value(frame) * lanes(frame)
+    return lambda frame: (value(frame),) * lanes(frame)
+
+
+@meaning_of(tir.Shuffle)
+def _shuffle(expr: tir.Shuffle) -> Expression:
+    vectors, indices = compile_all(expr.vectors), compile_all(expr.indices)
+    scalar_sources = not is_vector(expr.vectors[0].dtype)
+
+    def pick(frame: Frame) -> Value:
+        elements = vectors(frame) if scalar_sources else tuple(chain(*vectors(frame)))
+        lanes = tuple([elements[index] for index in indices(frame)])
+        return lanes if lanes_of(expr.dtype) > 1 else lanes[0]
+
+    return pick
+
+
+def is_true(expr: tir.PrimExpr) -> bool:
+    """Whether `expr` is the constant true."""
+    return isinstance(expr, tir.IntImm) and is_bool(expr.dtype) and bool(expr.value)

@@ -1,0 +1,79 @@
+"""What a running function knows: the values of its variables, its threads, and the world around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..base import IRModule, Node
+from ..diagnostics import Note, TvmsError, error
+from .memory import Memory, Pointer, View, allocate
+
+
+@dataclass
+class World:
+    """What all functions of one run share."""
+
+    module: IRModule
+    functions: dict[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    """External functions by the name they are called by."""
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    """What uninitialised memory holds, and the order of threads."""
+    track: bool = False
+    """Whether a read of memory that was never written is an error."""
+    shuffle: bool = False
+    """Whether threads run in random order between barriers, not in ascending order."""
+    compiled: dict[Node, Any] = field(default_factory=dict[Node, Any])
+    """The functions that were compiled so far."""
+
+    def allocate(self, dtype: str, count: int, scope: str) -> Pointer:
+        """Return poisoned memory."""
+        return allocate(dtype, count, scope, self.random, self.track)
+
+    def order(self, count: int) -> Iterable[int]:
+        """Return the order in which `count` threads take their turns."""
+        return self.random.permutation(count).tolist() if self.shuffle else range(count)
+
+
+class Frame(dict[Any, Any]):
+    """The values of variables, and the views of buffers, while a function runs.
+
+    `shared` is the memory that the threads of one thread block share, by the statement that allocates it, and what
+    they tell each other; `thread` holds, by thread tag, the variable of each thread axis, this thread's index on it, and the number of threads.
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+        self.shared: dict[Any, Any] = {}
+        self.thread: dict[str, tuple[Node, int, int]] = {}
+
+    def fork(self) -> Frame:
+        """Return a frame for one more thread, which starts from what is known here."""
+        child = Frame(self.world)
+        child.update(self)
+        child.shared = self.shared
+        child.thread = dict(self.thread)
+        return child
+
+    def make_locals_private(self) -> None:
+        """Give this thread its own copy of all memory in scope "local"."""
+        copies: dict[Memory, Memory] = {}
+
+        def own(pointer: Pointer) -> Pointer:
+            memory = pointer.memory
+            return Pointer(copies.setdefault(memory, memory.copy()), pointer.offset)
+
+        for name, value in self.items():
+            if isinstance(value, Pointer) and value.memory.scope == "local":
+                self[name] = own(value)
+            elif isinstance(value, View) and value.pointer.memory.scope == "local":
+                self[name] = value.moved(own(value.pointer))
+
+
+def fault(code: str, message: str, node: Node, help: str | None = None, *reasons: str) -> TvmsError:
+    """Return the error of a program that went wrong at `node`."""
+    return error(code, message, node.span, help, *map(Note, reasons))

@@ -1,0 +1,108 @@
+"""What programs read and write: memory as bytes, pointers into it, and typed views through buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..dtype import is_bool, is_float, parse_dtype
+from ..numpy_dtype import numpy_dtype
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+class Memory:
+    """Some bytes, in a storage scope. `written` says which of them hold a value; None where nobody keeps count."""
+
+    def __init__(self, data: Array, scope: str = "global", written: Array | None = None) -> None:
+        self.data = data
+        self.scope = scope
+        self.written = written
+
+    def copy(self) -> Memory:
+        """Return other memory with the same contents."""
+        return Memory(self.data.copy(), self.scope, None if self.written is None else self.written.copy())
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A place in memory, `offset` bytes from its start."""
+
+    memory: Memory
+    offset: int = 0
+
+
+def allocate(dtype: str, count: int, scope: str, random: np.random.Generator, track: bool = False) -> Pointer:
+    """Return new memory for `count` elements, poisoned: floats are NaN where the dtype has one, the rest is random.
+
+    With `track` it also records which bytes were written.
+    """
+    storage, lanes = numpy_dtype(dtype), parse_dtype(dtype).lanes
+    size = count * lanes * storage.itemsize
+    if is_float(dtype):
+        data = np.full(size, 0xFF, np.uint8)
+    else:
+        data = random.integers(0, 2 if is_bool(dtype) else 256, size, np.uint8)
+    return Pointer(Memory(data, scope, np.zeros(size, np.bool_) if track else None))
+
+
+def pointer_to(array: Array) -> Pointer:
+    """Return a pointer to the first element of the caller's array; writes through it are seen by the caller.
+
+    The memory is everything that the array spans, so that its strides are those of the buffer.
+    """
+    span = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True) if size)
+    count = 0 if array.size == 0 else -(-span // array.itemsize)
+    flat = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,), writeable=array.flags.writeable)
+    return Pointer(Memory(flat.view(np.uint8)))
+
+
+def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides, in elements, of a row-major array of `shape`."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+class View:
+    """A buffer while its program runs: memory as elements of a dtype, and the place of each index.
+
+    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours in `flat`.
+    """
+
+    __slots__ = ("dtype", "flat", "lanes", "offset", "pointer", "shape", "strides", "written")
+
+    def __init__(
+        self, pointer: Pointer, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] = (), offset: int = 0
+    ) -> None:
+        storage = numpy_dtype(dtype)
+        self.pointer = pointer
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides or compact_strides(shape)
+        self.offset = offset
+        self.lanes = parse_dtype(dtype).lanes
+        whole = len(pointer.memory.data) - (len(pointer.memory.data) - pointer.offset) % storage.itemsize
+        self.flat = pointer.memory.data[pointer.offset : whole].view(storage)
+        written = pointer.memory.written
+        if written is not None:
+            written = written[pointer.offset : whole].reshape(-1, storage.itemsize)
+        self.written = written
+
+    def moved(self, pointer: Pointer) -> View:
+        """Return the same view of other memory."""
+        return View(pointer, self.dtype, self.shape, self.strides, self.offset)
+
+    def address(self, position: int) -> Pointer:
+        """Return a pointer to the element at `position`."""
+        size = self.flat.itemsize * self.lanes
+        return Pointer(self.pointer.memory, self.pointer.offset + position * size)
+
+    def as_array(self) -> Array:
+        """Return the elements as a NumPy array that shares the memory."""
+        start, size = self.offset * self.lanes, self.flat.itemsize
+        strides = tuple(stride * size * self.lanes for stride in self.strides)
+        shape, strides = (*self.shape, *(self.lanes,) * (self.lanes > 1)), (*strides, *(size,) * (self.lanes > 1))
+        return np.lib.stride_tricks.as_strided(self.flat[start:], shape, strides)

@@ -1,0 +1,88 @@
+"""Calls of loop-level functions: destination-passing, arrays are written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tir
+from ..base import IRModule
+from ..deep import deep
+from ..diagnostics import error
+from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
+from .buffers import compile_view
+from .calls import Return
+from .frame import Frame, World
+from .memory import Pointer, View
+from .scalars import Value
+from .statements import Statement, compile_stmt
+
+
+@deep
+def call_prim_func(func: tir.PrimFunc, args: Sequence[Any], module: IRModule | None = None, name: str = "") -> Value:
+    """Call `func`. Buffers are NumPy arrays of their dtype and shape; those that it writes change in place.
+
+    Returns what `T.ret` returns, else None. Raises TvmsError: E0701 to E0706 where an argument does not fit, and what
+    goes wrong while it runs (E0707 to E0716), at the place in the program.
+    """
+    name = name or func.attrs.get("global_symbol", "the function")
+    return call_in(World(module or IRModule({})), func, args, name)
+
+
+def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) -> Value:
+    """As `call_prim_func`, as part of a run."""
+    if func not in world.compiled:
+        world.compiled[func] = compile_stmt(func.body)  # a RecursionError here comes before anything was done
+    body: Statement = world.compiled[func]
+    frame = Frame(world)
+    bind_arguments(frame, func, args, name)
+    try:
+        with np.errstate(all="ignore"):
+            for _ in body(frame):
+                pass
+    except Return as result:
+        return result.value
+    except RecursionError:
+        raise error("E0716", f"the calls of '{name}' nest too deep", func.span) from None
+    return None
+
+
+def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: str) -> None:
+    """Give the parameters of `func` their values, and symbolic sizes theirs."""
+    check_count(name, func.params, args, func)
+    views: list[tuple[tir.Buffer, View]] = []
+    pointed: list[tir.Buffer] = []
+    for param, value in zip(func.params, args, strict=True):
+        buffer = func.buffer_map.get(param)
+        if buffer is None:
+            frame[param] = to_scalar(value, param.dtype, f"argument '{param.name}'", param)
+        elif isinstance(value, Pointer):
+            frame[param] = frame[buffer.data] = value
+            pointed.append(buffer)
+        else:
+            view = view_argument(value, buffer, f"argument '{buffer.name}'")
+            frame[param] = frame[buffer.data] = view.pointer
+            frame[buffer] = view
+            views.append((buffer, view))
+    sizes: list[Size] = []
+    for buffer, view in views:
+        sizes.extend(buffer_sizes(buffer, view, f"argument '{buffer.name}'", buffer))
+    settle(frame, sizes, _free_variables(func) - frame.keys())
+    for buffer, view in views:
+        check_compact(buffer, view, f"argument '{buffer.name}'")
+    for buffer in pointed:
+        frame[buffer] = compile_view(buffer)(frame)
+
+
+def _free_variables(func: tir.PrimFunc) -> set[tir.Var]:
+    """Return the variables that the declarations of buffers bind."""
+    found: set[tir.Var] = set()
+    for buffer in func.buffer_map.values():
+        offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
+        found.update(expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var))
+    return found
+
+
+

@@ -1,0 +1,151 @@
+"""Arithmetic, one lane at a time.
+
+A lane of an integer dtype is a Python int inside the dtype's range, of bool a Python bool, of a float dtype a NumPy
+scalar of that dtype. Integers wrap around; floats round to nearest even, as IEEE 754 has it. A vector is the tuple
+of its lanes, and an operation on vectors is the operation on each lane.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .. import tir
+from ..dtype import int_range, is_bool, is_float, is_int, lanes_of, parse_dtype
+from ..numpy_dtype import numpy_dtype
+
+Value: TypeAlias = Any
+"""An int, bool, NumPy float, Pointer, str, or a tuple of lanes."""
+Function: TypeAlias = Callable[..., Value]
+
+
+def wrap(value: int, dtype: str) -> int:
+    """Return `value` modulo two to the bits of `dtype`, in its range."""
+    low, high = int_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+def truncdiv(a: int, b: int) -> int:
+    """Return the quotient, rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _min(a: Value, b: Value) -> Value:
+    """`b` where either is NaN."""
+    return a if a < b else b
+
+
+def _max(a: Value, b: Value) -> Value:
+    """`b` where either is NaN."""
+    return a if a > b else b
+
+
+OPERATIONS: dict[type[tir.PrimExpr], tuple[Function, Function]] = {
+    tir.Add: (operator.add, operator.add),
+    tir.Sub: (operator.sub, operator.sub),
+    tir.Mul: (operator.mul, operator.mul),
+    tir.Div: (truncdiv, operator.truediv),
+    tir.Mod: (lambda a, b: a - b * truncdiv(a, b), np.fmod),
+    tir.FloorDiv: (operator.floordiv, lambda a, b: np.floor(a / b)),
+    tir.FloorMod: (operator.mod, lambda a, b: a - np.floor(a / b) * b),
+    tir.Min: (_min, _min),
+    tir.Max: (_max, _max),
+}
+"""The meaning of each binary operation for integers, and for floats."""
+
+COMPARISONS: dict[type[tir.PrimExpr], Function] = {
+    tir.EQ: operator.eq,
+    tir.NE: operator.ne,
+    tir.LT: operator.lt,
+    tir.LE: operator.le,
+    tir.GT: operator.gt,
+    tir.GE: operator.ge,
+}
+
+
+def operation(kind: type[tir.PrimExpr], dtype: str) -> Function:
+    """Return what a binary operation does to two values of `dtype`; division by zero raises ZeroDivisionError."""
+    if kind in COMPARISONS:
+        compare = COMPARISONS[kind]
+        return lanewise(lambda a, b: bool(compare(a, b)), dtype)
+    on_integers, on_floats = OPERATIONS[kind]
+    return lanewise(on_floats if is_float(dtype) else wrapping(on_integers, dtype), dtype)
+
+
+def wrapping(function: Function, dtype: str) -> Function:
+    """Return `function` with its integer result wrapped around to the range of `dtype`."""
+    if is_bool(dtype):
+        return lambda *operands: bool(function(*operands))
+    low, high = int_range(dtype)
+
+    def wrapped(*operands: int) -> int:
+        value = function(*operands)
+        return value if low <= value <= high else wrap(value, dtype)
+
+    return wrapped
+
+
+def lanewise(function: Function, dtype: str) -> Function:
+    """Return `function` for values of `dtype`: itself, or for a vector dtype, applied to each lane."""
+    if lanes_of(dtype) == 1 and not parse_dtype(dtype).scalable:
+        return function
+    return lambda *operands: tuple(map(function, *operands))
+
+
+def constant(value: float, dtype: str) -> Value:
+    """Return a number as a lane of `dtype`."""
+    if is_float(dtype):
+        return numpy_dtype(dtype).type(value)
+    return bool(value) if is_bool(dtype) else int(value)
+
+
+def cast(source: str, target: str) -> Function:
+    """Return the conversion between two dtypes.
+
+    Integers wrap around. Floats are rounded towards zero on their way to integers; one outside the range becomes the
+    nearest bound, and NaN becomes zero. Anything but zero is true.
+    """
+    if is_bool(target):
+        return lanewise(bool, target)
+    if is_float(target):
+        return lanewise(_to_float(source, target), target)
+    if is_int(target) and is_float(source):
+        return lanewise(_float_to_int(target), target)
+    return lanewise(lambda value: wrap(value, target), target) if is_int(target) else lambda value: value
+
+
+def _to_float(source: str, target: str) -> Function:
+    kind = numpy_dtype(target)
+    if is_float(source):
+        return lambda value: value.astype(kind)
+    whole = np.uint64 if parse_dtype(source).code == "uint" else np.int64
+    return lambda value: whole(value).astype(kind)  # not through a double: one rounding only
+
+
+def _float_to_int(target: str) -> Function:
+    low, high = int_range(target)
+
+    def convert(value: Value) -> int:
+        if np.isnan(value):
+            return 0
+        return int(min(max(float(value), low), high)) if np.isinf(value) else min(max(int(value), low), high)
+
+    return convert
+
+
+def reinterpret(source: str, target: str) -> Function:
+    """Return the change of dtype that keeps the bits."""
+    if parse_dtype(target).code == "handle":
+        return lambda value: value
+    stored, wanted = numpy_dtype(source), numpy_dtype(target)
+
+    def convert(value: Value) -> Value:
+        lanes = np.array(value, stored).reshape(-1).view(wanted)
+        values = tuple(lanes) if is_float(target) else tuple(map(bool if is_bool(target) else int, lanes))
+        return values if lanes_of(target) > 1 else values[0]
+
+    return convert

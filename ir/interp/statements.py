@@ -1,0 +1,317 @@
+"""The meaning of loop-level statements.
+
+A statement is compiled once, into a function from a frame to what remains to be run. Calling it and exhausting what
+it returns runs the statement; each item on the way is a barrier that the thread has reached. A statement that meets
+no barrier may be done when the call returns, and return nothing to exhaust, `()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import prod
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from .. import tir
+from ..base import Node
+from .arguments import compile_match
+from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, region_view
+from .expressions import compile_all, compile_expr, is_true
+from .frame import Frame, fault
+from .memory import Memory, Pointer
+from .threads import compile_fork, compile_with_exchanges, has_barrier
+
+Statement: TypeAlias = Callable[[Frame], Iterable[Node]]
+
+_rules: dict[type[tir.Stmt], Callable[[Any], Statement]] = {}
+_Rule = TypeVar("_Rule", bound=Callable[[Any], Statement])
+
+
+def meaning_of(kind: type[tir.Stmt]) -> Callable[[_Rule], _Rule]:
+    """Let the decorated function compile statements of this kind."""
+
+    def register(rule: _Rule) -> _Rule:
+        _rules[kind] = rule
+        return rule
+
+    return register
+
+
+def compile_stmt(stmt: tir.Stmt) -> Statement:
+    """Return the function that runs `stmt`; E0712 where the form has no meaning at run time."""
+    rule = _rules.get(type(stmt))
+    if rule is None:
+        raise fault("E0712", f"'{type(stmt).__name__}' cannot be executed", stmt, "lower the program first")
+    return rule(stmt)
+
+
+# --- Control flow ---------------------------------------------------------------------------------------------
+
+
+@meaning_of(tir.SeqStmt)
+def _sequence(stmt: tir.SeqStmt) -> Statement:
+    parts = tuple(map(compile_stmt, stmt.seq))
+
+    def run(frame: Frame) -> Iterator[Node]:
+        for part in parts:
+            yield from part(frame)
+
+    return run
+
+
+@meaning_of(tir.For)
+def _for(stmt: tir.For) -> Statement:
+    """Loops of every kind run in order: what they mean is what they do one after the other.
+
+    Only a loop over threads with a barrier in it runs its iterations together.
+    """
+    start, extent, body, variable = compile_expr(stmt.min), compile_expr(stmt.extent), compile_stmt(stmt.body), stmt.loop_var
+    if stmt.thread_binding is not None and has_barrier(stmt.body):
+        return compile_fork(variable, stmt.thread_binding.thread_tag, start, extent, body)
+
+    def run(frame: Frame) -> Iterator[Node]:
+        first = start(frame)
+        for value in range(first, first + extent(frame)):
+            frame[variable] = value
+            yield from body(frame)
+
+    return run
+
+
+@meaning_of(tir.While)
+def _while(stmt: tir.While) -> Statement:
+    condition, body = compile_expr(stmt.condition), compile_stmt(stmt.body)
+
+    def run(frame: Frame) -> Iterator[Node]:
+        while condition(frame):
+            yield from body(frame)
+
+    return run
+
+
+@meaning_of(tir.IfThenElse)
+def _if(stmt: tir.IfThenElse) -> Statement:
+    condition, then_case = compile_expr(stmt.condition), compile_stmt(stmt.then_case)
+    else_case: Statement = compile_stmt(stmt.else_case) if stmt.else_case is not None else lambda frame: ()
+    return lambda frame: then_case(frame) if condition(frame) else else_case(frame)
+
+
+@meaning_of(tir.LetStmt)
+def _let(stmt: tir.LetStmt) -> Statement:
+    value, body, variable = compile_expr(stmt.value), compile_stmt(stmt.body), stmt.var
+
+    def run(frame: Frame) -> Iterable[Node]:
+        frame[variable] = value(frame)
+        return body(frame)
+
+    return compile_with_exchanges(stmt.value, run)
+
+
+@meaning_of(tir.AssertStmt)
+def _assert(stmt: tir.AssertStmt) -> Statement:
+    condition, message, body = compile_expr(stmt.condition), compile_expr(stmt.message), compile_stmt(stmt.body)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        if not condition(frame):
+            raise fault("E0711", f"assertion failed: {message(frame)}", stmt)
+        return body(frame)
+
+    return run
+
+
+@meaning_of(tir.Evaluate)
+def _evaluate(stmt: tir.Evaluate) -> Statement:
+    value = stmt.value
+    if has_barrier(stmt):
+        return compile_with_exchanges(value, lambda frame: ())
+    evaluate = compile_expr(value)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        evaluate(frame)
+        return ()
+
+    return run
+
+
+# --- Memory ---------------------------------------------------------------------------------------------------
+
+
+@meaning_of(tir.BufferStore)
+def _store(stmt: tir.BufferStore) -> Statement:
+    write = compile_store(stmt)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        write(frame)
+        return ()
+
+    return compile_with_exchanges(stmt.value, run)
+
+
+@meaning_of(tir.Allocate)
+def _allocate(stmt: tir.Allocate) -> Statement:
+    """Shared memory belongs to the thread block: its threads get the same."""
+    extents, body = compile_all(stmt.extents), compile_stmt(stmt.body)
+    kind = stmt.buffer_var.type_annotation
+    scope = (kind.storage_scope if isinstance(kind, tir.PointerType) else "") or "global"
+
+    def run(frame: Frame) -> Iterable[Node]:
+        memory = frame.shared.get(stmt)
+        if memory is None:
+            memory = frame.world.allocate(stmt.dtype, prod(extents(frame)), scope)
+        if scope.startswith("shared"):
+            frame.shared[stmt] = memory
+        frame[stmt.buffer_var] = memory
+        return body(frame)
+
+    return run
+
+
+@meaning_of(tir.AllocateConst)
+def _allocate_const(stmt: tir.AllocateConst) -> Statement:
+    if stmt.data is None:
+        raise fault("E0712", "the contents of this constant are not given", stmt)
+    data, body = np.ascontiguousarray(stmt.data).reshape(-1).view(np.uint8), compile_stmt(stmt.body)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        frame[stmt.buffer_var] = Pointer(Memory(data.copy()))
+        return body(frame)
+
+    return run
+
+
+@meaning_of(tir.DeclBuffer)
+def _declare(stmt: tir.DeclBuffer) -> Statement:
+    declare, body = compile_declaration(stmt.buffer), compile_stmt(stmt.body)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        declare(frame)
+        return body(frame)
+
+    return run
+
+
+# --- Threads --------------------------------------------------------------------------------------------------
+
+
+@meaning_of(tir.AttrStmt)
+def _attribute(stmt: tir.AttrStmt) -> Statement:
+    """Thread blocks run one after the other, the threads of one block together; other attributes are advice."""
+    if stmt.attr_key == "reduce_scope":
+        return _reduce_scope(stmt)
+    if stmt.attr_key not in ("thread_extent", "virtual_thread"):
+        return compile_stmt(stmt.body)
+    axis: tir.IterVar = stmt.node
+    extent, body = compile_expr(stmt.value), compile_stmt(stmt.body)
+    if not axis.thread_tag.startswith("blockIdx"):
+        return compile_fork(axis.var, axis.thread_tag, lambda frame: 0, extent, body, private_locals=True)
+
+    def run(frame: Frame) -> Iterator[Node]:
+        for value in range(extent(frame)):
+            frame[axis.var] = value
+            frame.shared = {}
+            yield from body(frame)
+
+    return run
+
+
+def _reduce_scope(stmt: tir.AttrStmt) -> Statement:
+    """Say which reducer the `tvm_thread_allreduce` inside uses."""
+    body = compile_stmt(stmt.body)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        frame[tir.CommReducer] = stmt.node
+        return body(frame)
+
+    return run
+
+
+# --- Blocks ---------------------------------------------------------------------------------------------------
+
+
+@meaning_of(tir.BlockRealize)
+def _realize(stmt: tir.BlockRealize) -> Statement:
+    """Where the predicate holds: bind the iterators, check their domains, run the block."""
+    values = tuple(map(compile_expr, stmt.iter_values))
+    variables = tuple(axis.var for axis in stmt.block.iter_vars)
+    domains = tuple(map(_compile_domain, stmt.block.iter_vars))
+    predicate = None if is_true(stmt.predicate) else compile_expr(stmt.predicate)
+    body = compile_stmt(stmt.block)
+
+    def run(frame: Frame) -> Iterable[Node]:
+        if predicate is not None and not predicate(frame):
+            return ()
+        bound = [value(frame) for value in values]
+        for variable, value, domain in zip(variables, bound, domains, strict=True):
+            first, end = domain(frame)
+            if not first <= value < end:
+                said = f"block '{stmt.block.name_hint}' runs with {variable.name} = {value}"
+                raise fault("E0713", f"{said}, outside its domain [{first}, {end})", stmt)
+            frame[variable] = value
+        return body(frame)
+
+    return run
+
+
+def _compile_domain(axis: tir.IterVar) -> Callable[[Frame], tuple[int, int]]:
+    if axis.dom is None:
+        raise fault("E0712", f"the iterator '{axis.var.name}' of this block has no domain", axis)
+    if isinstance(axis.dom.min, tir.IntImm) and isinstance(axis.dom.extent, tir.IntImm):
+        domain = (axis.dom.min.value, axis.dom.min.value + axis.dom.extent.value)
+        return lambda frame: domain
+    start, extent = compile_expr(axis.dom.min), compile_expr(axis.dom.extent)
+
+    def evaluate(frame: Frame) -> tuple[int, int]:
+        first = start(frame)
+        return first, first + extent(frame)
+
+    return evaluate
+
+
+@meaning_of(tir.Block)
+def _block(stmt: tir.Block) -> Statement:
+    """Allocate, match, initialise where all reduction iterators are at the start of their domains, run the body."""
+    enter = (*map(compile_allocation, stmt.alloc_buffers), *map(_compile_match, stmt.match_buffers))
+    body = compile_stmt(stmt.body)
+    if stmt.init is not None:
+        body = _after_init(stmt.init, body, stmt.iter_vars)
+    if not enter:
+        return body
+
+    def run(frame: Frame) -> Iterable[Node]:
+        for prepare in enter:
+            prepare(frame)
+        return body(frame)
+
+    return run
+
+
+def _after_init(init: tir.Stmt, body: Statement, axes: tuple[tir.IterVar, ...]) -> Statement:
+    initialise = compile_stmt(init)
+    reductions = [axis for axis in axes if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    starts = [(axis.var, compile_expr(axis.dom.min)) for axis in reductions if axis.dom is not None]
+
+    def run(frame: Frame) -> Iterator[Node]:
+        if all(frame[variable] == start(frame) for variable, start in starts):
+            yield from initialise(frame)
+        yield from body(frame)
+
+    return run
+
+
+def _compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame], None]:
+    """Return the function that makes `match.buffer` a view of a region: it has the memory and strides of its source.
+
+    Dimensions, strides and the offset that are variables are bound; those that are given must agree.
+    """
+    buffer, region = match.buffer, match.source.region
+    source, bind = compile_buffer(match.source.buffer), compile_match(match)
+    mins, extents = compile_all(tuple(r.min for r in region)), compile_all(tuple(r.extent for r in region))
+
+    def run(frame: Frame) -> None:
+        view = region_view(source(frame), mins(frame), extents(frame), len(buffer.shape))
+        bind(frame, view)
+        frame[buffer.data] = view.pointer
+        frame[buffer] = view
+
+    return run

@@ -1,0 +1,209 @@
+"""Threads of a GPU thread block: they run in turns, each up to the next barrier.
+
+A thread is the iterator that its body returns; what it yields is the call that it waits at. All threads of a block
+must reach the same barrier; at a warp shuffle only those of the warp wait for each other. What threads tell each
+other goes through `Frame.shared`, between two waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any, TypeAlias
+
+from .. import tir
+from ..base import Node, Op
+from .buffers import compile_buffer, compile_position, put
+from .expressions import Expression, compile_all, compile_expr, meaning_of
+from .frame import Frame, fault
+from .scalars import Value
+
+Body: TypeAlias = Callable[[Frame], Iterable[Node]]
+Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
+
+_WARP = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
+_BLOCK = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
+
+
+def post_order(node: Node) -> Iterator[Node]:
+    stack: list[Any] = [node]
+    found: list[Node] = []
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, Node):
+            found.append(item)
+            stack.extend(getattr(item, name) for name in item.__struct_fields__)
+    return reversed(found)
+
+
+def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
+    return isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in names
+
+
+def is_exchange(call: tir.Call) -> bool:
+    """Whether threads wait for each other at `call`."""
+    return _is_call(call, _WARP + _BLOCK)
+
+
+def exchanges_in(node: Node) -> Iterator[tir.Call]:
+    """Yield the calls in `node` at which threads wait for each other, innermost first."""
+    return (found for found in post_order(node) if isinstance(found, tir.Call) and is_exchange(found))
+
+
+def has_barrier(node: Node) -> bool:
+    """Whether threads that run `node` wait for each other there."""
+    return next(exchanges_in(node), None) is not None
+
+
+# --- Forking and joining --------------------------------------------------------------------------------------
+
+
+def compile_fork(
+    variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body, private_locals: bool = False
+) -> Body:
+    """Return the function that runs `body` in a thread for each value of `variable`, all of them together.
+
+    With `private_locals` each thread has its own copy of the memory in scope "local", as on a machine.
+    """
+
+    def run(frame: Frame) -> Iterator[Node]:
+        first, size = start(frame), extent(frame)
+        threads: list[Iterator[Node]] = []
+        for index in frame.world.order(size):
+            thread = frame.fork()
+            if private_locals:
+                thread.make_locals_private()
+            thread[variable] = first + index
+            thread.thread[tag] = (variable, index, size)
+            threads.append(iter(_start(body, thread)))
+        yield from _take_turns(threads)
+
+    return run
+
+
+def _start(body: Body, frame: Frame) -> Iterator[Node]:
+    """Run `body` only when its turn comes."""
+    yield from body(frame)
+
+
+def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
+    """Run threads from barrier to barrier until all are done; yield each barrier to the threads around."""
+    waits = [next(thread, None) for thread in threads]
+    while any(waits):
+        shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
+        barrier = next(wait for wait in waits if wait is not None)
+        if shuffle is None and any(wait is not barrier for wait in waits):
+            said = f"a barrier that only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach"
+            raise fault("E0714", said, barrier, "move it out of the condition")
+        yield shuffle or barrier
+        waits = [
+            next(thread, None) if shuffle is None or _is_call(wait, _WARP) else wait
+            for thread, wait in zip(threads, waits, strict=True)
+        ]
+
+
+# --- Exchanges ------------------------------------------------------------------------------------------------
+
+
+def compile_with_exchanges(expr: tir.PrimExpr, run: Body) -> Body:
+    """Return the function that first does the exchanges that `expr` holds, and then runs `run`."""
+    exchanges = [(call, _compile_exchange(call)) for call in exchanges_in(expr)]
+    if not exchanges:
+        return run
+
+    def cooperate(frame: Frame) -> Iterator[Node]:
+        for call, exchange in exchanges:
+            frame[call] = yield from exchange(frame)
+        yield from run(frame)
+
+    return cooperate
+
+
+def _compile_exchange(call: tir.Call) -> Exchange:
+    assert isinstance(call.op, Op)
+    if call.op.name == "tir.tvm_thread_allreduce":
+        return _compile_allreduce(call)
+    return _compile_shuffle(call) if call.op.name in _WARP else _compile_barrier(call)
+
+
+def _compile_barrier(call: tir.Call) -> Exchange:
+    def wait(frame: Frame) -> Generator[Node, None, Value]:
+        yield call
+        return 0
+
+    return wait
+
+
+def _thread_number(frame: Frame) -> int:
+    """Return the number of this thread in its block: x runs fastest."""
+    number = 0
+    for tag in ("threadIdx.z", "threadIdx.y", "threadIdx.x"):
+        _, index, size = frame.thread.get(tag, (None, 0, 1))
+        number = number * size + index
+    return number
+
+
+def _tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, dict[int, Value]]:
+    """Tell all others `value`, wait, and return what each thread said."""
+    said: dict[int, Value] = frame.shared.setdefault(call, {})
+    said[_thread_number(frame)] = value
+    yield call
+    heard = dict(said)
+    yield call
+    return heard
+
+
+def _compile_shuffle(call: tir.Call) -> Exchange:
+    """`(mask, value, lane or offset, width, warp_size)`: a thread that asks outside its group of `width` has its own."""
+    assert isinstance(call.op, Op)
+    operands, kind = compile_all(tuple(arg for arg in call.args[1:] if isinstance(arg, tir.PrimExpr))), call.op.name
+
+    def shuffle(frame: Frame) -> Generator[Node, None, Value]:
+        value, operand, width, _ = operands(frame)
+        values = yield from _tell(frame, call, value)
+        own = _thread_number(frame)
+        first, lane = own - own % width, own % width
+        wanted = {"tir.tvm_warp_shuffle": operand % width, "tir.tvm_warp_shuffle_up": lane - operand}
+        source = wanted.get(kind, lane + operand)
+        return values.get(first + source, value) if 0 <= source < width else value
+
+    return shuffle
+
+
+def _compile_allreduce(call: tir.Call) -> Exchange:
+    """`(size, *sources, condition, *targets, *thread variables)`: every thread of a group gets the reduced values.
+
+    A group is the threads that differ only in the given variables; the reducer stands in the "reduce_scope" around.
+    """
+    args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+    size = args[0].value if isinstance(args[0], tir.IntImm) else 1
+    sources, condition = compile_all(tuple(args[1 : size + 1])), compile_expr(args[size + 1])
+    targets = [target for target in args[size + 2 : 2 * size + 2] if isinstance(target, tir.BufferLoad)]
+    places = [(target, compile_buffer(target.buffer), compile_position(target)) for target in targets]
+    reduced = set(args[2 * size + 2 :])
+
+    def exchange(frame: Frame) -> Generator[Node, None, Value]:
+        reducer: tir.CommReducer = frame[tir.CommReducer]
+        combine, identity = _compile_reducer(reducer, frame), compile_all(reducer.identity_element)
+        group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]
+        own = sources(frame) if condition(frame) else identity(frame)
+        heard = yield from _tell(frame, call, (group, own))
+        values = reduce(combine, [value for other, value in heard.values() if other == group])
+        for (target, buffer, position), value in zip(places, values, strict=True):
+            view = buffer(frame)
+            put(target, view, position(frame, view), value)
+        return 0
+
+    return exchange
+
+
+def _compile_reducer(reducer: tir.CommReducer, frame: Frame) -> Callable[[Value, Value], Value]:
+    result, scratch = compile_all(reducer.result), frame.fork()
+
+    def combine(a: Value, b: Value) -> Value:
+        scratch.update(zip((*reducer.lhs, *reducer.rhs), (*a, *b), strict=True))
+        return result(scratch)
+
+    return combine
