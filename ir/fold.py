@@ -1,0 +1,126 @@
+"""Constant folding as TVM's operators do it, so that a text means the same program (TVM: `src/arith/const_fold.h`).
+
+Folded are: two constants, and a constant that is neutral or absorbing. Nothing else: `make` is no simplifier.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Callable
+
+from . import tir
+from .base import Span
+from .diagnostics import error
+from .dtype import int_range, parse_dtype
+
+
+def _truncated_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _truncated_remainder(a: int, b: int) -> int:
+    return a - b * _truncated_quotient(a, b)
+
+
+_INT: dict[type[tir.BinaryOp], Callable[[int, int], int]] = {
+    tir.Add: operator.add, tir.Sub: operator.sub, tir.Mul: operator.mul,
+    tir.Div: _truncated_quotient, tir.Mod: _truncated_remainder,
+    tir.FloorDiv: int.__floordiv__, tir.FloorMod: operator.mod, tir.Min: min, tir.Max: max,
+}  # fmt: skip
+_FLOAT: dict[type[tir.BinaryOp], Callable[[float, float], float]] = {
+    tir.Add: operator.add, tir.Sub: operator.sub, tir.Mul: operator.mul, tir.Div: float.__truediv__,
+}  # fmt: skip
+_COMPARE: dict[type[tir.BinaryOp], Callable[[float, float], bool]] = {
+    tir.EQ: operator.eq, tir.NE: operator.ne, tir.LT: operator.lt,
+    tir.LE: operator.le, tir.GT: operator.gt, tir.GE: operator.ge,
+}  # fmt: skip
+_LEFT: dict[type[tir.BinaryOp], dict[float, str]] = {
+    tir.Add: {0: "b"}, tir.Mul: {1: "b", 0: "a"}, tir.Div: {0: "a"}, tir.Mod: {0: "a"},
+    tir.FloorDiv: {0: "a"}, tir.FloorMod: {0: "a"},
+}  # fmt: skip
+"""What the operation is where its left operand is that constant: one of its operands."""
+_RIGHT: dict[type[tir.BinaryOp], dict[float, str]] = {
+    tir.Add: {0: "a"}, tir.Sub: {0: "a"}, tir.Mul: {1: "a", 0: "b"}, tir.Div: {1: "a"},
+    tir.Mod: {1: "0"}, tir.FloorDiv: {1: "a"}, tir.FloorMod: {1: "0"},
+}  # fmt: skip
+_DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
+
+
+def is_index_dtype(dtype: str) -> bool:
+    """Whether indices are computed in `dtype`: these are folded more eagerly."""
+    return dtype in ("int32", "int64")
+
+
+def wrap(value: int, dtype: str) -> int:
+    """Return `value` modulo the width of the integer `dtype`, in its range."""
+    low, high = int_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+def round_float(value: float, dtype: str) -> float:
+    """Return the float32 next to `value` where `dtype` is float32, else `value`."""
+    if dtype != "float32":
+        return value
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr | None:
+    """Return what `kind(a, b)` folds to, or None; `a` and `b` have one dtype.
+
+    A division by a constant zero is E0232.
+    """
+    left = a.value if isinstance(a, tir.IntImm | tir.FloatImm) else None
+    right = b.value if isinstance(b, tir.IntImm | tir.FloatImm) else None
+    if left is None and right is None:
+        return a if a is b and kind in (tir.Min, tir.Max) else None
+    if kind in _COMPARE:
+        if left is None or right is None:
+            return None
+        return tir.IntImm("bool", int(_COMPARE[kind](left, right)), span=span)
+    if kind in (tir.Mod, tir.FloorMod) and not is_index_dtype(a.dtype):
+        return None
+    if kind in _DIVISIONS and right == 0:
+        raise error("E0232", "division by zero", b.span or span, "divide by something that is not zero")
+    if left is not None and right is not None:
+        folded = _fold_constants(kind, a, b, span)
+        if folded is not None:
+            return folded
+    choice = None if left is None else _LEFT.get(kind, {}).get(left)
+    if choice is None and right is not None:
+        choice = _RIGHT.get(kind, {}).get(right)
+    if choice == "0":
+        return tir.IntImm(a.dtype, 0, span=span)
+    return {"a": a, "b": b}.get(choice or "")
+
+
+def _fold_constants(
+    kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None
+) -> tir.PrimExpr | None:
+    if isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm):
+        if kind is tir.Sub and parse_dtype(a.dtype).code == "uint" and a.value == 0 < b.value:
+            raise error("E0231", f"0 - {b.value} is negative, which {a.dtype} cannot hold", span)
+        return tir.IntImm(a.dtype, wrap(_INT[kind](a.value, b.value), a.dtype), span=span)
+    if not (isinstance(a, tir.FloatImm) and isinstance(b, tir.FloatImm)):
+        return None
+    if kind in (tir.Min, tir.Max):
+        swap = b.value < a.value if kind is tir.Min else a.value < b.value
+        return tir.FloatImm(a.dtype, b.value if swap else a.value, span=span)
+    if kind not in _FLOAT or a.dtype not in ("float32", "float64"):
+        return None
+    left, right = round_float(a.value, a.dtype), round_float(b.value, a.dtype)
+    return tir.FloatImm(a.dtype, round_float(_FLOAT[kind](left, right), a.dtype), span=span)
+
+
+def fold_logical(kind: type[tir.And | tir.Or], a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr | None:
+    """Return the operand that `a and b` or `a or b` is, where one of them is a constant, or None."""
+    neutral = kind is tir.And
+    if isinstance(a, tir.IntImm):
+        return b if bool(a.value) == neutral else a
+    if isinstance(b, tir.IntImm):
+        return a if bool(b.value) == neutral else b
+    return None

@@ -1,0 +1,218 @@
+"""Constants, casts and vectors, and how two operands come to one dtype (TVM: `BinaryOpMatchTypes`, `cast`)."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from . import tir
+from .base import Op, Span
+from .diagnostics import error
+from .dtype import DType, int_range, is_dtype, parse_dtype
+
+Operand: TypeAlias = tir.PrimExpr | float | bool
+"""An expression, or a Python number that stands for a constant."""
+
+_INT32 = range(-(1 << 31), 1 << 31)
+_LARGEST = {
+    "float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0,
+    "bfloat16": 3.4028234663852886e38, "float8_e3m4": 31.0, "float8_e4m3": 448.0, "float8_e4m3b11fnuz": 30.0,
+    "float8_e4m3fn": 448.0, "float8_e4m3fnuz": 448.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0,
+    "float8_e8m0fnu": 3.4028236692093846e38, "float6_e2m3fn": 7.5, "float6_e3m2fn": 28.0, "float4_e2m1fn": 6.0,
+}  # fmt: skip
+"""The greatest finite value of each floating-point dtype, as TVM has it."""
+_NEVER_NEGATIVE = ("float8_e8m0fnu",)
+_WIDENING = ("float4", "float6", "float8", "bfloat", "float")
+"""The floating-point families; the operand of the later one, or an integer's partner, decides."""
+
+
+def dtype_of(dtype: str, span: Span | None = None) -> DType:
+    """Take `dtype` apart; E0233 where it is none."""
+    if not is_dtype(dtype):
+        raise error("E0233", f"'{dtype}' is no dtype", span, 'a dtype is written as in "float32" or "int8x4"')
+    return parse_dtype(dtype)
+
+
+def with_base(dtype: str, name: str) -> str:
+    """Return the dtype of scalar `name` with the lanes of `dtype`."""
+    parsed = parse_dtype(dtype)
+    return name + dtype[len(parsed.name) :]
+
+
+def smallest(dtype: str) -> float:
+    """Return the least finite value of a scalar dtype: an int where it is an integer dtype."""
+    parsed = dtype_of(dtype)
+    if parsed.code in ("int", "uint", "bool"):
+        return int_range(dtype)[0]
+    return 0.0 if parsed.name in _NEVER_NEGATIVE else -largest(dtype)
+
+
+def largest(dtype: str) -> float:
+    """Return the greatest finite value of a scalar dtype: an int where it is an integer dtype."""
+    parsed = dtype_of(dtype)
+    if parsed.code in ("int", "uint", "bool"):
+        return int_range(dtype)[1]
+    if parsed.name not in _LARGEST:
+        raise error("E0233", f"{dtype} has no greatest value")
+    return _LARGEST[parsed.name]
+
+
+def const(value: float | bool, dtype: str | None = None, span: Span | None = None) -> tir.PrimExpr:
+    """Return the constant `value`, broadcast where `dtype` is a vector's.
+
+    Without a dtype, as TVM: bool, int32 (int64 for what int32 cannot hold), float32. A value that `dtype` cannot
+    hold is E0231, a dtype that has no constants E0233. A float is truncated to an integer dtype.
+    """
+    if dtype is None:
+        dtype = _dtype_of_number(value)
+    parsed = dtype_of(dtype, span)
+    if parsed.lanes != 1 or parsed.scalable:
+        return _broadcast_like(const(value, parsed.name, span), parsed, span)
+    if parsed.code in ("int", "uint", "bool"):
+        return tir.IntImm(dtype, _integer(value, dtype, span), span=span)
+    if parsed.code not in ("float", "bfloat"):
+        raise error("E0233", f"there are no constants of dtype {dtype}", span)
+    limit = _LARGEST.get(dtype, math.inf)
+    number = float(value)
+    if math.isfinite(number) and abs(number) > limit:
+        raise error("E0231", f"{value} does not fit {dtype}", span, f"its greatest value is {limit:g}")
+    return tir.FloatImm(dtype, number, span=span)
+
+
+def _dtype_of_number(value: float | bool) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, float):
+        return "float32"
+    return "int32" if value in _INT32 else "int64"
+
+
+def _integer(value: float | bool, dtype: str, span: Span | None) -> int:
+    if not math.isfinite(value):
+        raise error("E0231", f"{value} does not fit {dtype}", span)
+    low, high = int_range(dtype)
+    if not low <= int(value) <= high:
+        raise error("E0231", f"{value} does not fit {dtype}", span, f"it holds {low} to {high}")
+    return int(value)
+
+
+def to_expr(value: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Return `value` as an expression: a Python number becomes a constant."""
+    return value if isinstance(value, tir.PrimExpr) else const(value, span=span)
+
+
+def vscale() -> tir.Call:
+    """Return the number that the lanes of scalable vectors are multiples of, known at run time."""
+    return tir.Call("int32", Op("tir.vscale"), ())
+
+
+def broadcast(value: Operand, lanes: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Return the vector of `lanes` times the scalar `value` (`T.Broadcast`)."""
+    value = to_expr(value, span)
+    lanes, suffix = _lanes(lanes, span)
+    check_scalar(value, "T.Broadcast", span)
+    return tir.Broadcast(value.dtype + suffix, value, lanes, span=span)
+
+
+def ramp(base: Operand, stride: Operand, lanes: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Return the vector `base, base + stride, …` of `lanes` elements (`T.Ramp`)."""
+    base, stride = to_expr(base, span), to_expr(stride, span)
+    lanes, suffix = _lanes(lanes, span)
+    check_scalar(base, "T.Ramp", span)
+    check_scalar(stride, "T.Ramp", span)
+    return tir.Ramp(base.dtype + suffix, base, cast(stride, base.dtype, span), lanes, span=span)
+
+
+def _lanes(lanes: Operand, span: Span | None) -> tuple[tir.PrimExpr, str]:
+    """Return `lanes` in its normal form, and what it adds to a dtype."""
+    lanes = to_expr(lanes, span)
+    if isinstance(lanes, tir.IntImm):
+        if lanes.value < 2:
+            raise error("E0231", f"a vector of {lanes.value} lanes", lanes.span or span, "a vector has two or more")
+        return tir.IntImm("int32", lanes.value, span=lanes.span), f"x{lanes.value}"
+    match lanes:
+        case (
+            tir.Mul(a=tir.IntImm(value=factor), b=tir.Call(op=Op(name="tir.vscale")))
+            | tir.Mul(a=tir.Call(op=Op(name="tir.vscale")), b=tir.IntImm(value=factor))
+        ):
+            return tir.Mul("int32", vscale(), tir.IntImm("int32", factor)), f"xvscalex{factor}"
+        case _:
+            help = "lanes are a constant, or T.vscale() times a constant"
+            raise error("E0233", "the lanes of a vector are not constant", lanes.span or span, help)
+
+
+def _broadcast_like(value: tir.PrimExpr, vector: DType, span: Span | None) -> tir.PrimExpr:
+    lanes = tir.IntImm("int32", vector.lanes)
+    return broadcast(value, tir.Mul("int32", vscale(), lanes) if vector.scalable else lanes, span)
+
+
+def check_scalar(value: tir.PrimExpr, what: str, span: Span | None) -> None:
+    """E0233 where `value` is a vector."""
+    parsed = parse_dtype(value.dtype)
+    if parsed.lanes != 1 or parsed.scalable:
+        raise error("E0233", f"{what} takes a scalar, not {value.dtype}", value.span or span)
+
+
+def cast(value: Operand, dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """Return `value` as `dtype`: constants become constants, scalars are broadcast to vectors (TVM: `tvm::cast`).
+
+    Handles, and vectors of other lanes, cannot be cast: E0233.
+    """
+    value = to_expr(value, span)
+    if value.dtype == dtype:
+        return value
+    source, target = parse_dtype(value.dtype), dtype_of(dtype, span)
+    scalar = source.lanes == 1 and not source.scalable
+    if "handle" in (source.code, target.code) or "void" in (source.code, target.code):
+        raise error("E0233", f"{value.dtype} cannot be cast to {dtype}", value.span or span)
+    if scalar and (target.lanes != 1 or target.scalable):
+        return _broadcast_like(cast(value, target.name, span), target, span)
+    if scalar:
+        if isinstance(value, tir.IntImm | tir.FloatImm):
+            return const(value.value, dtype, value.span or span)
+        return tir.Cast(dtype, value, span=span)
+    if (source.lanes, source.scalable) != (target.lanes, target.scalable):
+        raise error("E0233", f"{value.dtype} cannot be cast to {dtype}: their lanes differ", value.span or span)
+    if isinstance(value, tir.Broadcast):
+        return tir.Broadcast(dtype, cast(value.value, target.name, span), value.lanes, span=span)
+    if isinstance(value, tir.Ramp) and target.code in ("int", "uint"):
+        base, stride = cast(value.base, target.name, span), cast(value.stride, target.name, span)
+        return tir.Ramp(dtype, base, stride, value.lanes, span=span)
+    return tir.Cast(dtype, value, span=span)
+
+
+def match_types(a: Operand, b: Operand, span: Span | None = None) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return both operands in one dtype; E0230 where there is none.
+
+    Scalars are broadcast to vectors, floats win over bfloats, 8-, 6- and 4-bit floats and integers in this order,
+    more bits over fewer, unsigned over signed.
+    """
+    a, b = to_expr(a, span), to_expr(b, span)
+    if a.dtype == b.dtype:
+        return a, b
+    left, right = parse_dtype(a.dtype), parse_dtype(b.dtype)
+    if left.lanes == 1 and not left.scalable and (right.lanes != 1 or right.scalable):
+        a, left = _broadcast_like(a, right, span), right
+    elif right.lanes == 1 and not right.scalable and (left.lanes != 1 or left.scalable):
+        b, right = _broadcast_like(b, left, span), left
+    if a.dtype == b.dtype:
+        return a, b
+    left, right = parse_dtype(a.dtype), parse_dtype(b.dtype)
+    rank_left, rank_right = _rank(left), _rank(right)
+    lanes_differ = (left.lanes, left.scalable) != (right.lanes, right.scalable)
+    if lanes_differ or min(rank_left, rank_right) < 0 or (rank_left == rank_right and 1 <= rank_left <= 3):
+        message = f"operands of dtype {a.dtype} and {b.dtype} do not go together"
+        raise error("E0230", message, span or a.span or b.span, "cast one of them, as in T.Cast(dtype, value)")
+    if (rank_left, left.bits, left.code != "int") >= (rank_right, right.bits, right.code != "int"):
+        return a, cast(b, a.dtype, span)
+    return cast(a, b.dtype, span), b
+
+
+def _rank(dtype: DType) -> int:
+    """0 for integers and bool, then the families of floats; -1 for what is no number."""
+    if dtype.code in ("int", "uint", "bool"):
+        return 0
+    for rank in range(3):
+        if dtype.name.startswith(_WIDENING[rank]) and "_" in dtype.name:
+            return rank + 1
+    return {"bfloat": 4, "float": 5}.get(dtype.code, -1)
