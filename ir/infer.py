@@ -1,0 +1,230 @@
+"""The struct info of graph-level expressions: what is known of their values at compile time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from . import relax, tir
+from .base import GlobalVar, Metadata, Op, Span, StructInfo
+from .diagnostics import error
+from .ops import dims as d
+from .ops.inference import Inference, dims_of, tensor_info
+from .ops.registry import find
+from .relax import (
+    Call,
+    Expr,
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from .visit import substitute
+
+Bindings = dict[tir.Var, tir.PrimExpr]
+
+
+def infer_struct_info(expr: Expr) -> StructInfo:
+    """Return the struct info of `expr`: what it carries, or else what follows from its parts.
+
+    The parts of a call need to carry theirs, except where they are literals, tuples or calls themselves.
+
+    Raises TvmsError, placed at the call: E0301 for an operator that does not exist; E0302 for arguments that do not
+    fit; E0321…E0329 for operands of the wrong kind, rank, dtype or shape.
+    """
+    if expr.struct_info is not None:
+        return expr.struct_info
+    match expr:
+        case relax.Constant():
+            return _constant(expr)
+        case ShapeExpr():
+            return ShapeStructInfo(expr.values, len(expr.values))
+        case relax.PrimValue():
+            return PrimStructInfo(expr.value.dtype, expr.value)
+        case relax.Tuple():
+            return TupleStructInfo(tuple(infer_struct_info(field) for field in expr.fields))
+        case relax.TupleGetItem():
+            return _tuple_item(expr)
+        case Call():
+            return _call(expr)
+        case relax.If():
+            return join(infer_struct_info(expr.true_branch), infer_struct_info(expr.false_branch))
+        case relax.SeqExpr():
+            return infer_struct_info(expr.body)
+        case relax.Function():
+            return function_struct_info(expr)
+        case _:
+            return ObjectStructInfo()
+
+
+def function_struct_info(function: relax.Function) -> FuncStructInfo:
+    """Return the struct info of `function`, from those of its parameters and of what it returns."""
+    params = tuple(infer_struct_info(param) for param in function.params)
+    result = function.ret_struct_info or infer_struct_info(function.body)
+    return FuncStructInfo(params, result, function.is_pure)
+
+
+def _constant(constant: relax.Constant) -> StructInfo:
+    if isinstance(constant.data, Metadata):
+        return TensorStructInfo()
+    shape = [d.dim(int(size)) for size in constant.data.shape]
+    return tensor_info(shape, str(constant.data.dtype))
+
+
+def _tuple_item(item: relax.TupleGetItem) -> StructInfo:
+    info = infer_struct_info(item.tuple_value)
+    if isinstance(info, ObjectStructInfo):
+        return info
+    if not isinstance(info, TupleStructInfo):
+        raise error("E0322", "only a tuple has fields to take by number", item.span)
+    if not 0 <= item.index < len(info.fields):
+        raise error("E0325", f"a tuple of {len(info.fields)} values has no field {item.index}", item.span)
+    return info.fields[item.index]
+
+
+def _call(call: Call) -> StructInfo:
+    callee = call.op
+    if isinstance(callee, Op):
+        op = find(callee.name)
+        if op is None or op.infer is None:
+            raise error("E0301", f"there is no operator '{callee.name.removeprefix('relax.')}'", call.span)
+        return op.infer(Inference(op, call, infer_struct_info))
+    if isinstance(callee, relax.ExternFunc):
+        return _given(call)
+    info = infer_struct_info(callee)
+    if not isinstance(info, FuncStructInfo):
+        if isinstance(info, ObjectStructInfo):
+            return _given(call)
+        raise error("E0322", "only a function can be called", call.span)
+    if info.params is None:
+        return _given(call) if call.sinfo_args else info.ret
+    return call_result(info, info.params, [infer_struct_info(arg) for arg in call.args], _name(callee), call.span)
+
+
+def _given(call: Call) -> StructInfo:
+    infos = call.sinfo_args
+    return ObjectStructInfo() if not infos else infos[0] if len(infos) == 1 else TupleStructInfo(infos)
+
+
+def _name(callee: Expr) -> str:
+    return callee.name_hint if isinstance(callee, GlobalVar | relax.Var) else "the function"
+
+
+def call_result(
+    info: FuncStructInfo, params: Sequence[StructInfo], args: Sequence[StructInfo], name: str, span: Span | None
+) -> StructInfo:
+    """Return what a function of struct info `info` returns for `args`, in terms of the caller's dimensions."""
+    if len(params) != len(args):
+        raise error("E0302", f"{name} takes {len(params)} arguments, but {len(args)} are given", span)
+    bindings: Bindings = {}
+    for number, (param, arg) in enumerate(zip(params, args, strict=True)):
+        reason = bind_dims(param, arg, bindings)
+        if reason is not None:
+            raise error("E0328", f"argument {number} of {name} does not fit its parameter: {reason}", span)
+    return replace_dims(info.ret, bindings, all_known=False)
+
+
+def bind_dims(param: StructInfo, arg: StructInfo, bindings: Bindings) -> str | None:
+    """Bind the variables of `param` to the dimensions of `arg`; return why `arg` cannot be given for it, or None."""
+    match param, arg:
+        case (ObjectStructInfo(), _) | (_, ObjectStructInfo()):
+            return None
+        case TensorStructInfo(), TensorStructInfo():
+            if "void" not in (param.dtype, arg.dtype) and param.dtype != arg.dtype:
+                return f"it needs dtype {param.dtype}, but gets {arg.dtype}"
+            if -1 not in (param.ndim, arg.ndim) and param.ndim != arg.ndim:
+                return f"it needs {param.ndim} dimensions, but gets {arg.ndim}"
+            return _bind_all(dims_of(param), dims_of(arg), bindings)
+        case ShapeStructInfo(), ShapeStructInfo():
+            if -1 not in (param.ndim, arg.ndim) and param.ndim != arg.ndim:
+                return f"it needs {param.ndim} dimensions, but gets {arg.ndim}"
+            return _bind_all(param.values, arg.values, bindings)
+        case PrimStructInfo(), PrimStructInfo():
+            if param.dtype != arg.dtype:
+                return f"it needs dtype {param.dtype}, but gets {arg.dtype}"
+            return _bind_all(param.value and (param.value,), arg.value and (arg.value,), bindings)
+        case TupleStructInfo(), TupleStructInfo():
+            if len(param.fields) != len(arg.fields):
+                return f"it needs a tuple of {len(param.fields)} values, but gets one of {len(arg.fields)}"
+            reasons = (bind_dims(x, y, bindings) for x, y in zip(param.fields, arg.fields, strict=True))
+            return next((reason for reason in reasons if reason is not None), None)
+        case _ if type(param) is type(arg):
+            return None
+        case _:
+            return "it needs another kind of value"
+
+
+def _bind_all(params: d.Dims | None, args: d.Dims | None, bindings: Bindings) -> str | None:
+    for param, arg in zip(params or (), args or (), strict=False):
+        if isinstance(param, tir.Var) and param not in bindings:
+            bindings[param] = arg
+        elif d.is_different(_replace(param, bindings), arg):
+            return f"it needs shape {d.show(params or ())}, but gets {d.show(args or ())}"
+    return None
+
+
+def _replace(dim: tir.PrimExpr, bindings: Mapping[tir.Var, tir.PrimExpr]) -> tir.PrimExpr:
+    return substitute(dim, bindings) if bindings else dim
+
+
+def _is_known(dim: tir.PrimExpr, bindings: Mapping[tir.Var, tir.PrimExpr]) -> bool:
+    from .visit import walk
+
+    return all(node in bindings for node in walk(dim) if isinstance(node, tir.Var))
+
+
+def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all_known: bool = True) -> StructInfo:
+    """Return `info` with its variables replaced; unless `all_known`, shapes with a variable not in `bindings` are
+    forgotten."""
+
+    def new(dims: d.Dims | None) -> d.Dims | None:
+        if dims is None or not (all_known or all(_is_known(dim, bindings) for dim in dims)):
+            return None
+        return tuple(d.simplify(_replace(dim, bindings)) if not isinstance(dim, tir.IntImm) else dim for dim in dims)
+
+    match info:
+        case TensorStructInfo():
+            dims = new(dims_of(info))
+            return tensor_info(dims, info.dtype, info.ndim, info.vdevice)
+        case ShapeStructInfo():
+            values = new(info.values)
+            return ShapeStructInfo(values, info.ndim)
+        case PrimStructInfo():
+            value = new((info.value,)) if info.value is not None else None
+            return PrimStructInfo(info.dtype, value[0] if value else None)
+        case TupleStructInfo():
+            return TupleStructInfo(tuple(replace_dims(field, bindings, all_known) for field in info.fields))
+        case _:
+            return info
+
+
+def join(a: StructInfo, b: StructInfo) -> StructInfo:
+    """Return what is known of a value that is either of `a` or of `b` (TVM: `StructInfoLCA`)."""
+    match a, b:
+        case TensorStructInfo(), TensorStructInfo():
+            dtype = a.dtype if a.dtype == b.dtype else "void"
+            ndim = a.ndim if a.ndim == b.ndim else -1
+            x, y = dims_of(a), dims_of(b)
+            vdevice = a.vdevice if a.vdevice is b.vdevice else None
+            return tensor_info(x if _same(x, y) else None, dtype, ndim, vdevice)
+        case ShapeStructInfo(), ShapeStructInfo():
+            return ShapeStructInfo(a.values if _same(a.values, b.values) else None, a.ndim if a.ndim == b.ndim else -1)
+        case PrimStructInfo(), PrimStructInfo() if a.dtype == b.dtype:
+            same = a.value is not None and b.value is not None and d.is_equal(a.value, b.value)
+            return PrimStructInfo(a.dtype, a.value if same else None)
+        case TupleStructInfo(), TupleStructInfo() if len(a.fields) == len(b.fields):
+            return TupleStructInfo(tuple(join(x, y) for x, y in zip(a.fields, b.fields, strict=True)))
+        case FuncStructInfo(), FuncStructInfo():
+            return a
+        case _:
+            return ObjectStructInfo()
+
+
+def _same(a: d.Dims | None, b: d.Dims | None) -> bool:
+    if a is None or b is None:
+        return False
+    return len(a) == len(b) and all(d.is_equal(x, y) for x, y in zip(a, b, strict=True))
+
+

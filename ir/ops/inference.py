@@ -1,0 +1,264 @@
+"""What struct-info rules see of a call, and the rules that many operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import relax, tir
+from ..base import StructInfo, VDevice
+from ..diagnostics import TvmsError, error
+from ..dtype import is_float
+from ..relax import (
+    Call,
+    Expr,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from . import dims as d
+from .dims import Dims
+from .registry import RelaxOp
+
+
+class Inference:
+    """A call whose struct info is asked for: its arguments by the names of the operator's parameters.
+
+    Its `fail` returns the error to raise, placed at the call, and every accessor raises such errors itself.
+    """
+
+    def __init__(self, op: RelaxOp, call: Call, struct_info: Callable[[Expr], StructInfo]) -> None:
+        self.op = op
+        self.call = call
+        self._struct_info = struct_info
+        self._arguments: dict[str, Expr] = {}
+        for number, param in enumerate(op.arguments):
+            if param.kind != "exprs" and number < len(call.args):
+                self._arguments[param.name] = call.args[number]
+            elif param.kind not in ("exprs", "opt_expr", "opt_prim") and param.default is not None:
+                raise self.fail("E0302", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
+
+    def fail(self, code: str, reason: str, help: str | None = None, at: Expr | None = None) -> TvmsError:
+        """Return the error "R.<op> <reason>", at argument `at` where it has a place in the text."""
+        place = (at.span if at is not None else None) or self.call.span
+        return error(code, f"R.{self.op.script_name} {reason}", place, help)
+
+    def attr(self, name: str) -> Any:
+        """The attribute `name`; E0302 where the call lacks it."""
+        if name not in self.call.attrs:
+            raise self.fail("E0302", f"lacks its attribute '{name}'", f"it is called as {self.op.signature}")
+        return self.call.attrs[name]
+
+    def has(self, name: str) -> bool:
+        """Whether the optional argument `name` is given."""
+        return name in self._arguments
+
+    def argument(self, name: str) -> Expr:
+        return self._arguments[name]
+
+    def info(self, name: str) -> StructInfo:
+        """The struct info of argument `name`."""
+        return self._struct_info(self._arguments[name])
+
+    def info_of(self, expr: Expr) -> StructInfo:
+        return self._struct_info(expr)
+
+    def tensor(self, name: str) -> TensorStructInfo:
+        """The struct info of argument `name`, which must be a tensor (E0322)."""
+        info = self.info(name)
+        if isinstance(info, relax.DTensorStructInfo):
+            return info.tensor_sinfo
+        if not isinstance(info, TensorStructInfo):
+            argument = self._arguments[name]
+            raise self.fail("E0322", f"needs a tensor as '{name}', but it is {describe(info)}", None, argument)
+        return info
+
+    def tensors(self, name: str) -> tuple[TensorStructInfo, ...]:
+        """The struct infos of the tuple of tensors `name` (E0322)."""
+        info = self.info(name)
+        fields = info.fields if isinstance(info, TupleStructInfo) else ()
+        tensors = tuple(field for field in fields if isinstance(field, TensorStructInfo))
+        if not isinstance(info, TupleStructInfo) or len(tensors) != len(fields):
+            argument = self._arguments[name]
+            raise self.fail("E0322", f"needs a tuple of tensors as '{name}', but it is {describe(info)}", None, argument)
+        return tensors
+
+    def shape(self, name: str) -> ShapeStructInfo:
+        """The struct info of argument `name`, which must be a shape (E0322)."""
+        info = self.info(name)
+        if not isinstance(info, ShapeStructInfo):
+            argument = self._arguments[name]
+            raise self.fail("E0322", f"needs a shape as '{name}', but it is {describe(info)}", None, argument)
+        return info
+
+    def number(self, name: str) -> tir.PrimExpr | None:
+        """The value of scalar argument `name`, or None where it is only known at run time."""
+        argument = self._arguments.get(name)
+        if isinstance(argument, relax.PrimValue):
+            return argument.value
+        info = self._struct_info(argument) if argument is not None else None
+        return info.value if isinstance(info, PrimStructInfo) else None
+
+    def axis(self, axis: int, ndim: int) -> int:
+        """`axis` counted from the front; E0325 where a tensor of rank `ndim` has none such."""
+        if not -ndim <= axis < ndim:
+            raise self.fail(
+                "E0325", f"has axis {axis}, but its tensor has {ndim} dimensions", f"give an axis from {-ndim} to {ndim - 1}"
+            )
+        return axis % ndim
+
+    def axes(self, axes: Sequence[int], ndim: int) -> tuple[int, ...]:
+        """`axes` counted from the front; E0325 where one is out of range or comes twice."""
+        result = tuple(self.axis(axis, ndim) for axis in axes)
+        for position, axis in enumerate(result):
+            if axis in result[:position]:
+                raise self.fail("E0325", f"names axis {axis} twice in {list(axes)}", "name each axis once")
+        return result
+
+    def rank(self, name: str, *allowed: int) -> TensorStructInfo:
+        """The tensor `name`, whose rank must be among `allowed` where it is known (E0323)."""
+        info = self.tensor(name)
+        if info.ndim != -1 and info.ndim not in allowed:
+            needed = " or ".join(str(rank) for rank in allowed)
+            raise self.fail(
+                "E0323", f"needs '{name}' to have {needed} dimensions, but it has {info.ndim}", None, self._arguments[name]
+            )
+        return info
+
+    def float_tensor(self, name: str) -> TensorStructInfo:
+        """The tensor `name`, whose dtype must be a float where it is known (E0324)."""
+        info = self.tensor(name)
+        if info.dtype != "void" and not is_float(info.dtype):
+            raise self.fail(
+                "E0324",
+                f"needs '{name}' to be of a float dtype, but it is {info.dtype}",
+                "convert it with R.astype",
+                self._arguments[name],
+            )
+        return info
+
+    def same_dtype(self, *names: str) -> str:
+        """The one dtype of tensors `names`, "void" where one is unknown; E0324 where they differ."""
+        return self.common_dtype([(name, _dtype_of(self.info(name))) for name in names])
+
+    def common_dtype(self, named: Sequence[tuple[str, str]]) -> str:
+        known = [(name, dtype) for name, dtype in named if dtype != "void"]
+        for name, dtype in known[1:]:
+            if dtype != known[0][1]:
+                raise self.fail(
+                    "E0324",
+                    f"needs operands of one dtype, but '{known[0][0]}' is {known[0][1]} and '{name}' is {dtype}",
+                    f'convert one: R.astype(…, "{known[0][1]}")',
+                )
+        return known[0][1] if known and len(known) == len(named) else "void"
+
+    def broadcast(self, a: Dims, b: Dims) -> Dims | None:
+        """The shape that `a` and `b` broadcast to; None where it cannot be told; E0326 where there is none."""
+        result: list[tir.PrimExpr] = []
+        long, short = (a, b) if len(a) >= len(b) else (b, a)
+        offset = len(long) - len(short)
+        for axis, (x, y) in enumerate(zip(long[offset:], short, strict=True), start=offset):
+            if d.is_one(x):
+                result.append(y)
+            elif d.is_one(y) or d.is_equal(x, y):
+                result.append(x)
+            elif d.is_different(x, y) and d.value_of(x) is not None and d.value_of(y) is not None:
+                raise self.fail(
+                    "E0326",
+                    f"cannot broadcast shapes {d.show(a)} and {d.show(b)}: axis {axis} is {d.value_of(x)} and {d.value_of(y)}",
+                    "broadcast dimensions must be equal, or one of them 1",
+                )
+            else:
+                return None
+        return (*long[:offset], *result)
+
+    def check_equal(self, x: tir.PrimExpr, y: tir.PrimExpr, reason: str, help: str | None = None) -> None:
+        """E0326, saying `reason`, where dimensions `x` and `y` are proven different."""
+        if d.is_different(x, y):
+            raise self.fail("E0326", reason, help)
+
+
+def describe(info: StructInfo) -> str:
+    """What `info` is, for a person: "a shape", "a tuple of 2 values"."""
+    match info:
+        case TensorStructInfo():
+            return "a tensor"
+        case TupleStructInfo():
+            return f"a tuple of {len(info.fields)} values"
+        case ShapeStructInfo():
+            return "a shape"
+        case PrimStructInfo():
+            return f"a scalar of dtype {info.dtype}"
+        case relax.FuncStructInfo():
+            return "a function"
+        case _:
+            return "an object that nothing is known of"
+
+
+def _dtype_of(info: StructInfo) -> str:
+    return info.dtype if isinstance(info, TensorStructInfo | PrimStructInfo) else "void"
+
+
+def dims_of(info: TensorStructInfo | ShapeStructInfo) -> Dims | None:
+    """The dimensions of a tensor or a shape, where they are known."""
+    if isinstance(info, ShapeStructInfo):
+        return info.values
+    if isinstance(info.shape, ShapeExpr):
+        return info.shape.values
+    held = info.shape.struct_info if info.shape is not None else None
+    return held.values if isinstance(held, ShapeStructInfo) else None
+
+
+def tensor_info(
+    dims: Sequence[tir.PrimExpr] | None, dtype: str, ndim: int = -1, vdevice: VDevice | None = None
+) -> TensorStructInfo:
+    """A tensor of shape `dims`, or of rank `ndim` where that is None."""
+    if dims is None:
+        return TensorStructInfo(None, dtype, ndim, vdevice)
+    return TensorStructInfo(ShapeExpr(tuple(dims)), dtype, len(dims), vdevice)
+
+
+def like(info: TensorStructInfo, dtype: str) -> TensorStructInfo:
+    """`info` with another dtype."""
+    return TensorStructInfo(info.shape, dtype, info.ndim, info.vdevice)
+
+
+def common_vdevice(*infos: StructInfo) -> VDevice | None:
+    """The device of the tensors, where those that say one say the same."""
+    devices = [info.vdevice for info in infos if isinstance(info, TensorStructInfo) and info.vdevice is not None]
+    same = all(device is devices[0] or _same_device(device, devices[0]) for device in devices)
+    return devices[0] if devices and same else None
+
+
+def _same_device(a: VDevice, b: VDevice) -> bool:
+    return (a.target, a.vdevice_id, a.memory_scope) == (b.target, b.vdevice_id, b.memory_scope)
+
+
+# --- Rules that families share ----------------------------------------------------------------------------------
+
+
+def same_as_first(a: Inference) -> StructInfo:
+    """The result is like the first argument."""
+    return a.info(a.op.arguments[0].name)
+
+
+def float_like_first(a: Inference) -> StructInfo:
+    """The result is like the first argument, a tensor of floats."""
+    return a.float_tensor(a.op.arguments[0].name)
+
+
+def nothing(a: Inference) -> StructInfo:
+    """No result (TVM: the empty tuple)."""
+    return TupleStructInfo(())
+
+
+def any_object(a: Inference) -> StructInfo:
+    return relax.ObjectStructInfo()
+
+
+def given_struct_info(a: Inference) -> StructInfo:
+    """What the call says itself in `sinfo_args`; nothing is known where it says nothing, a tuple where it says more."""
+    given = a.call.sinfo_args
+    return relax.ObjectStructInfo() if not given else given[0] if len(given) == 1 else TupleStructInfo(given)

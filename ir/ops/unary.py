@@ -1,0 +1,174 @@
+"""Elementwise operators of one tensor (TVM: `relax/op/unary.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import StructInfo
+from ..dtype import parse_dtype
+from ..relax import PrimStructInfo
+from ..te import topi
+from .inference import Inference, like
+from .registry import Oracle, Param, RelaxOp, register
+
+_X = (Param("x"),)
+
+
+def _infer(a: Inference) -> StructInfo:
+    info = a.info("x")
+    return info if isinstance(info, PrimStructInfo) else a.tensor("x")
+
+
+def _infer_float(a: Inference) -> StructInfo:
+    info = a.info("x")
+    return info if isinstance(info, PrimStructInfo) else a.float_tensor("x")
+
+
+def _infer_check(a: Inference) -> StructInfo:
+    info = a.info("x")
+    return PrimStructInfo("bool") if isinstance(info, PrimStructInfo) else like(a.tensor("x"), "bool")
+
+
+def _same_dtype(function: Callable[[Any, Any], Any]) -> Oracle:
+    """The oracle that keeps the dtype: NumPy computes the 16-bit floats wider in places."""
+    return lambda np, a: np.asarray(function(np, a.x)).astype(a.x.dtype)
+
+
+def _unary(
+    name: str, value: Callable[[te.Expr], Any], oracle: Callable[[Any, Any], Any], doc: str, only_floats: bool = True
+) -> None:
+    register(
+        RelaxOp(
+            f"relax.{name}",
+            _X,
+            _infer_float if only_floats else _infer,
+            f"Return {doc} of every element of `x`.",
+            _same_dtype(oracle),
+            lambda a: topi.elementwise(a.x, value),
+            prim_func=f"tir_{name}",
+        )
+    )
+
+
+def _check(name: str, value: Callable[[te.Expr], Any], doc: str) -> None:
+    register(
+        RelaxOp(
+            f"relax.{name}",
+            _X,
+            _infer_check,
+            f"Return for every element of `x` whether it is {doc}.",
+            lambda np, a: getattr(np, name)(a.x),
+            lambda a: topi.elementwise(a.x, value),
+        )
+    )
+
+
+def _erf(np: Any, x: Any) -> Any:
+    from math import erf
+
+    return np.vectorize(erf, otypes=["float64"])(x)
+
+
+def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr]:
+    """`f` for floats; integers are what it would give already (TVM: `topi.floor`, `ceil`, `round`, `trunc`)."""
+    return lambda x: x if parse_dtype(x.dtype).code in ("int", "uint", "bool") else f(x)
+
+
+def _sign(x: te.Expr) -> te.Expr:
+    zero = te.const(0, x.dtype)
+    negative = te.select(x < zero, te.const(-1, x.dtype), zero)
+    return te.select(x > zero, te.const(1, x.dtype), negative)
+
+
+_unary("abs", te.abs, lambda np, x: np.abs(x), "the magnitude", False)
+_unary("acos", te.acos, lambda np, x: np.arccos(x), "the inverse cosine")
+_unary("acosh", te.acosh, lambda np, x: np.arccosh(x), "the inverse hyperbolic cosine")
+_unary("asin", te.asin, lambda np, x: np.arcsin(x), "the inverse sine")
+_unary("asinh", te.asinh, lambda np, x: np.arcsinh(x), "the inverse hyperbolic sine")
+_unary("atan", te.atan, lambda np, x: np.arctan(x), "the inverse tangent")
+_unary("atanh", te.atanh, lambda np, x: np.arctanh(x), "the inverse hyperbolic tangent")
+_unary("ceil", _where_float(te.ceil), lambda np, x: np.ceil(x), "the least integer not below", False)
+_unary("cos", te.cos, lambda np, x: np.cos(x), "the cosine")
+_unary("cosh", te.cosh, lambda np, x: np.cosh(x), "the hyperbolic cosine")
+_unary("erf", te.erf, _erf, "the error function")
+_unary("exp", te.exp, lambda np, x: np.exp(x), "the exponential")
+_unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "the greatest integer not above", False)
+_unary("log", te.log, lambda np, x: np.log(x), "the natural logarithm")
+_unary("negative", lambda x: -x, lambda np, x: -x, "the negative", False)
+_unary("round", _where_float(te.round), lambda np, x: np.rint(x), "the nearest integer, halves to even,", False)
+_unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "the reciprocal of the square root")
+_unary("sigmoid", te.sigmoid, lambda np, x: 1 / (1 + np.exp(-x)), "the logistic function")
+_unary("sign", _sign, lambda np, x: np.sign(x), "the sign", False)
+_unary("sin", te.sin, lambda np, x: np.sin(x), "the sine")
+_unary("sinh", te.sinh, lambda np, x: np.sinh(x), "the hyperbolic sine")
+_unary("sqrt", te.sqrt, lambda np, x: np.sqrt(x), "the square root")
+_unary("tan", te.tan, lambda np, x: np.tan(x), "the tangent")
+_unary("tanh", te.tanh, lambda np, x: np.tanh(x), "the hyperbolic tangent")
+_unary("trunc", _where_float(te.trunc), lambda np, x: np.trunc(x), "the integer part", False)
+_check("isfinite", lambda x: te.call("isfinite", x, dtype="bool"), "finite")
+_check("isinf", lambda x: te.call("isinf", x, dtype="bool"), "infinite")
+_check("isnan", lambda x: te.call("isnan", x, dtype="bool"), "not a number")
+
+register(
+    RelaxOp(
+        "relax.square",
+        _X,
+        _infer,
+        "Return the square of every element of `x`.",
+        lambda np, a: a.x * a.x,
+        lambda a: topi.multiply(a.x, a.x),
+        prim_func="tir_square",
+    )
+)
+register(
+    RelaxOp(
+        "relax.bitwise_not",
+        _X,
+        _infer,
+        "Return the bits of every element of `x` inverted.",
+        lambda np, a: np.invert(a.x),
+        lambda a: topi.elementwise(a.x, lambda x: te.call("bitwise_not", x)),
+        prim_func="tir_bitwise_not",
+    )
+)
+register(
+    RelaxOp(
+        "relax.logical_not",
+        _X,
+        _infer,
+        "Return for every element of `x` whether it is false.",
+        lambda np, a: np.logical_not(a.x),
+        lambda a: topi.elementwise(a.x, te.logical_not),
+        prim_func="tir_logical_not",
+    )
+)
+
+
+def _infer_clip(a: Inference) -> StructInfo:
+    for name in ("min", "max"):
+        if not isinstance(a.info(name), PrimStructInfo):
+            raise a.fail("E0322", f"needs a scalar as '{name}'", "write R.prim_value(…)", a.argument(name))
+    return _infer(a)
+
+
+def _clip(a: Any) -> Any:
+    def value(x: te.Expr) -> te.Expr:
+        low, high = (te.cast(bound, x.dtype) for bound in (a.min, a.max))
+        return te.maximum(te.minimum(x, high), low)
+
+    return topi.elementwise(a.x, value)
+
+
+register(
+    RelaxOp(
+        "relax.clip",
+        (Param("x"), Param("min", "prim"), Param("max", "prim")),
+        _infer_clip,
+        "Return every element of `x`, or the bound that it passes.",
+        lambda np, a: np.clip(a.x, a.min, a.max).astype(a.x.dtype),
+        _clip,
+        prim_func="tir_clip",
+    )
+)

@@ -1,0 +1,229 @@
+"""Expressions of tensor computations, with Python's operators: thin wrappers around `tir.PrimExpr`.
+
+Nodes of the IR have no operators; inside the functions given to `te.compute` one wants to write `a[i, k] * b[k, j]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from .. import make, tir
+from ..base import Op
+from ..dtype import is_float
+
+Value: TypeAlias = "Expr | tir.PrimExpr | int | float | bool"
+
+
+class Expr:
+    """An expression of the loop level that Python's operators work on; `node` is the IR node."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: tir.PrimExpr) -> None:
+        self.node = node
+
+    @property
+    def dtype(self) -> str:
+        return self.node.dtype
+
+    def astype(self, dtype: str) -> Expr:
+        """Return this value converted to `dtype`."""
+        return Expr(make.cast(self.node, dtype))
+
+    def __add__(self, other: Value) -> Expr:
+        return _binary(make.add, self, other)
+
+    def __radd__(self, other: Value) -> Expr:
+        return _binary(make.add, other, self)
+
+    def __sub__(self, other: Value) -> Expr:
+        return _binary(make.sub, self, other)
+
+    def __rsub__(self, other: Value) -> Expr:
+        return _binary(make.sub, other, self)
+
+    def __mul__(self, other: Value) -> Expr:
+        return _binary(make.mul, self, other)
+
+    def __rmul__(self, other: Value) -> Expr:
+        return _binary(make.mul, other, self)
+
+    def __truediv__(self, other: Value) -> Expr:
+        return _binary(make.div, self, other)
+
+    def __rtruediv__(self, other: Value) -> Expr:
+        return _binary(make.div, other, self)
+
+    def __floordiv__(self, other: Value) -> Expr:
+        return _binary(make.floordiv, self, other)
+
+    def __rfloordiv__(self, other: Value) -> Expr:
+        return _binary(make.floordiv, other, self)
+
+    def __mod__(self, other: Value) -> Expr:
+        return _binary(make.floormod, self, other)
+
+    def __neg__(self) -> Expr:
+        return -1 * self
+
+    def __lt__(self, other: Value) -> Expr:
+        return _binary(make.less, self, other)
+
+    def __le__(self, other: Value) -> Expr:
+        return _binary(make.less_equal, self, other)
+
+    def __gt__(self, other: Value) -> Expr:
+        return _binary(make.greater, self, other)
+
+    def __ge__(self, other: Value) -> Expr:
+        return _binary(make.greater_equal, self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a tensor expression has no truth value; use te.if_then_else, te.all and te.any")
+
+
+def const(value: float, dtype: str) -> Expr:
+    """Return the constant `value` of `dtype`."""
+    return Expr(make.const(value, dtype))
+
+
+def node_of(value: Value, dtype: str = "int32") -> tir.PrimExpr:
+    """Return `value` as a node; a Python number becomes a constant of `dtype`."""
+    if isinstance(value, Expr):
+        return value.node
+    if isinstance(value, tir.PrimExpr):
+        return value
+    return make.const(value, dtype)
+
+
+def pair(a: Value, b: Value) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return two operands as nodes: a Python number takes the dtype of the other."""
+    if isinstance(a, int | float):
+        right = node_of(b)
+        return node_of(a, right.dtype), right
+    left = node_of(a)
+    return left, node_of(b, left.dtype)
+
+
+def _binary(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value, b: Value) -> Expr:
+    return Expr(build(*pair(a, b)))
+
+
+def equal(a: Value, b: Value) -> Expr:
+    return _binary(make.equal, a, b)
+
+
+def not_equal(a: Value, b: Value) -> Expr:
+    return _binary(make.not_equal, a, b)
+
+
+def truncdiv(a: Value, b: Value) -> Expr:
+    """`a / b`; of integers, rounded towards zero."""
+    return _binary(make.div, a, b)
+
+
+def truncmod(a: Value, b: Value) -> Expr:
+    """The remainder of `truncdiv`, with the sign of `a`."""
+    return _binary(make.truncmod, a, b)
+
+
+def floor_divide(a: Value, b: Value) -> Expr:
+    """The quotient, rounded down."""
+    x, y = pair(a, b)
+    return call("floor", Expr(make.div(x, y))) if is_float(x.dtype) else Expr(make.floordiv(x, y))
+
+
+def floor_mod(a: Value, b: Value) -> Expr:
+    """The remainder of `floor_divide`, with the sign of `b`."""
+    x, y = pair(a, b)
+    return Expr(x) - Expr(y) * floor_divide(x, y) if is_float(x.dtype) else Expr(make.floormod(x, y))
+
+
+def maximum(a: Value, b: Value) -> Expr:
+    return _binary(make.max, a, b)
+
+
+def minimum(a: Value, b: Value) -> Expr:
+    return _binary(make.min, a, b)
+
+
+def all(*conditions: Value) -> Expr:
+    """Whether all of `conditions` hold."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = _binary(make.logical_and, result, condition)
+    return result if isinstance(result, Expr) else Expr(node_of(result, "bool"))
+
+
+def any(*conditions: Value) -> Expr:
+    """Whether any of `conditions` holds."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = _binary(make.logical_or, result, condition)
+    return result if isinstance(result, Expr) else Expr(node_of(result, "bool"))
+
+
+def logical_not(a: Value) -> Expr:
+    return Expr(make.logical_not(node_of(a, "bool")))
+
+
+def if_then_else(condition: Value, then: Value, otherwise: Value) -> Expr:
+    """`then` where `condition` holds, else `otherwise`; only the one chosen is evaluated."""
+    a, b = pair(then, otherwise)
+    return Expr(make.if_then_else(node_of(condition, "bool"), a, b))
+
+
+def select(condition: Value, then: Value, otherwise: Value) -> Expr:
+    """`then` where `condition` holds, else `otherwise`; both are evaluated."""
+    a, b = pair(then, otherwise)
+    return Expr(tir.Select(a.dtype, node_of(condition, "bool"), a, b))
+
+
+def cast(value: Value, dtype: str) -> Expr:
+    return Expr(make.cast(node_of(value), dtype))
+
+
+def call(name: str, *args: Value, dtype: str | None = None) -> Expr:
+    """Return a call of the intrinsic `tir.<name>`, of the dtype of its first argument unless `dtype` is given."""
+    first = node_of(args[0])
+    nodes = (first, *(node_of(arg, first.dtype) for arg in args[1:]))
+    return Expr(tir.Call(dtype or first.dtype, Op(f"tir.{name}"), nodes))
+
+
+def min_value(dtype: str) -> Expr:
+    """The least value of `dtype`."""
+    return Expr(make.min_value(dtype))
+
+
+def max_value(dtype: str) -> Expr:
+    """The greatest value of `dtype`."""
+    return Expr(make.max_value(dtype))
+
+
+def unary(name: str) -> Callable[[Value], Expr]:
+    """Return the function of one argument that calls the intrinsic `tir.<name>`."""
+
+    def apply(value: Value) -> Expr:
+        return call(name, value)
+
+    apply.__name__ = name
+    apply.__doc__ = f"The intrinsic `T.{name}` of a value."
+    return apply
+
+
+exp, log, sqrt, rsqrt, tanh, sigmoid, erf = map(unary, ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf"))
+sin, cos, tan, sinh, cosh, asin, acos, atan = map(unary, ("sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan"))
+asinh, acosh, atanh, floor, ceil, trunc, round = map(
+    unary, ("asinh", "acosh", "atanh", "floor", "ceil", "trunc", "round")
+)
+
+
+def power(a: Value, b: Value) -> Expr:
+    x, y = pair(a, b)
+    return call("pow", x, y)
+
+
+def abs(value: Value) -> Expr:
+    """The magnitude of a value; an unsigned one is its own."""
+    return Expr(make.abs(node_of(value)))

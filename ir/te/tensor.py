@@ -1,0 +1,200 @@
+"""Tensors as functions of their indices (TVM: `tvm.te`): placeholders, computations and reductions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+from msgspec import Struct
+
+from .. import make, tir
+from ..base import Node
+from .expr import Expr, Value, node_of, pair
+
+Dimension: TypeAlias = Expr | tir.PrimExpr | int
+
+
+class Operation(Node, frozen=True, eq=False):
+    """What gives a tensor its elements."""
+
+    name: str
+
+
+class PlaceholderOp(Operation, frozen=True, eq=False):
+    """An input."""
+
+
+class ComputeOp(Operation, frozen=True, eq=False):
+    """`body[n]` is the value of output `n` at the indices `axis`; either none of the bodies is a Reduce, or all are."""
+
+    axis: tuple[tir.IterVar, ...]
+    body: tuple[tir.PrimExpr, ...]
+    attrs: dict[str, Any] = {}
+
+    @property
+    def reduce_axis(self) -> tuple[tir.IterVar, ...]:
+        return self.body[0].axis if isinstance(self.body[0], tir.Reduce) else ()
+
+
+class Tensor(Node, frozen=True, eq=False):
+    """A tensor; `t[i, j]` or `t(i, j)` is its element at an index."""
+
+    shape: tuple[tir.PrimExpr, ...]
+    dtype: str
+    op: Operation
+    value_index: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        """The name of its buffer (TVM: `Tensor::GetNameHint`)."""
+        several = isinstance(self.op, ComputeOp) and len(self.op.body) > 1
+        return f"{self.op.name}_v{self.value_index}" if several else self.op.name
+
+    @property
+    def dims(self) -> tuple[Expr, ...]:
+        """The shape as values to compute with."""
+        return tuple(Expr(dim) for dim in self.shape)
+
+    def __call__(self, *indices: Value) -> Expr:
+        if len(indices) != self.ndim:
+            raise TypeError(f"tensor '{self.name}' has {self.ndim} dimensions, but is indexed with {len(indices)}")
+        nodes = tuple(node_of(index, dim.dtype) for index, dim in zip(indices, self.shape, strict=True))
+        return Expr(tir.ProducerLoad(self.dtype, self, nodes))
+
+    def __getitem__(self, indices: Value | tuple[Value, ...]) -> Expr:
+        return self(*indices) if isinstance(indices, tuple) else self(indices)
+
+
+class ReduceAxis(Expr):
+    """An axis that a reduction runs over; as an expression, its index."""
+
+    __slots__ = ("iter_var",)
+
+    def __init__(self, iter_var: tir.IterVar) -> None:
+        super().__init__(iter_var.var)
+        self.iter_var = iter_var
+
+
+def dimensions(shape: Sequence[Dimension] | Dimension) -> tuple[tir.PrimExpr, ...]:
+    """Return a shape as nodes; Python integers become int32, as in TVM."""
+    items = shape if isinstance(shape, tuple | list) else (cast("Dimension", shape),)
+    return tuple(node_of(item) for item in items)
+
+
+def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = "placeholder") -> Tensor:
+    """Return an input tensor (TVM: `te.placeholder`)."""
+    return Tensor(dimensions(shape), dtype, PlaceholderOp(name))
+
+
+def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> ReduceAxis:
+    """Return an axis to reduce over, from `domain[0]` up to but without `domain[1]` (TVM: `te.reduce_axis`)."""
+    low, high = domain
+    end = node_of(high)
+    begin = node_of(low, end.dtype)
+    extent = make.sub(end, begin)
+    var = tir.Var(extent.dtype, name)
+    return ReduceAxis(tir.IterVar(tir.Range(begin, extent), var, tir.IterVarType.COMM_REDUCE))
+
+
+def compute(
+    shape: Sequence[Dimension],
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    attrs: dict[str, Any] | None = None,
+) -> Any:
+    """Return the tensor whose element at `(i, …)` is `fcompute(i, …)` (TVM: `te.compute`).
+
+    Where `fcompute` returns a tuple, so does this: one tensor for each of its values. The axes are called like the
+    parameters of `fcompute`; those that `*i` takes are called `i0`, `i1`, ….
+    """
+    extents = dimensions(shape)
+    axis = tuple(
+        tir.IterVar(tir.Range(make.const(0, extent.dtype), extent), tir.Var(extent.dtype, name), tir.IterVarType.DATA_PAR)
+        for name, extent in zip(_axis_names(fcompute, len(extents)), extents, strict=True)
+    )
+    value = fcompute(*(Expr(item.var) for item in axis))
+    values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
+    body = tuple(node_of(item, "float32" if isinstance(item, float) else "int32") for item in values)
+    op = ComputeOp(name, axis, body, attrs or {})
+    tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
+    return tensors if isinstance(value, tuple | list) else tensors[0]
+
+
+def _axis_names(fcompute: Callable[..., Any], ndim: int) -> list[str]:
+    names: list[str] = []
+    for parameter in inspect.signature(fcompute).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}{number}" for number in range(ndim - len(names))]
+        else:
+            names.append(parameter.name)
+    if len(names) != ndim:
+        raise TypeError(f"the function takes {len(names)} indices, but the tensor has {ndim} dimensions")
+    return names
+
+
+class Reducer(Struct, frozen=True):
+    """A commutative reducer: over an axis, or of two values (TVM: what `te.comm_reducer` returns)."""
+
+    combine: Callable[[Any, Any], Any]
+    identity: Callable[..., Any]
+
+    def __call__(self, value: Any, axis: Any = None, where: Value | None = None) -> Any:
+        """Reduce `value` (or a tuple of values, together) over `axis`, or combine it with the value `axis`."""
+        if not _is_axis(axis):
+            return self.combine(value, axis)
+        values = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
+        axes = cast("Sequence[ReduceAxis]", axis if isinstance(axis, tuple | list) else (axis,))
+        sources = tuple(node_of(item) for item in values)
+        combiner = self._combiner([source.dtype for source in sources], isinstance(value, tuple))
+        iter_vars = tuple(item.iter_var for item in axes)
+        condition = node_of(where, "bool") if where is not None else tir.IntImm("bool", 1)
+        results = tuple(
+            Expr(tir.Reduce(source.dtype, combiner, sources, iter_vars, condition, number))
+            for number, source in enumerate(sources)
+        )
+        return results if isinstance(value, tuple) else results[0]
+
+    def _combiner(self, dtypes: list[str], several: bool) -> tir.CommReducer:
+        names = ("x", "y") if len(dtypes) == 1 else (None, None)
+        sides = [
+            tuple(tir.Var(dtype, name or f"{side}{number}") for number, dtype in enumerate(dtypes))
+            for side, name in zip(("x", "y"), names, strict=True)
+        ]
+        wrapped = [tuple(Expr(var) for var in side) for side in sides]
+        if several:
+            result = cast("tuple[Value, ...]", self.combine(*wrapped))
+            identity = cast("tuple[Value, ...]", self.identity(*dtypes))
+        else:
+            result, identity = (self.combine(wrapped[0][0], wrapped[1][0]),), (self.identity(dtypes[0]),)
+        return tir.CommReducer(
+            sides[0],
+            sides[1],
+            tuple(node_of(item) for item in result),
+            tuple(node_of(item, dtype) for item, dtype in zip(identity, dtypes, strict=True)),
+        )
+
+
+def _is_axis(value: Any) -> bool:
+    items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
+    return all(isinstance(item, ReduceAxis) for item in items)
+
+
+def comm_reducer(combine: Callable[[Any, Any], Any], identity: Callable[..., Any]) -> Reducer:
+    """Return the reducer that `combine(x, y)` and `identity(dtype)` define; both take tuples to reduce several
+    values together (TVM: `te.comm_reducer`)."""
+    return Reducer(combine, identity)
+
+
+def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Callable[[Any, Any], Expr]:
+    return lambda a, b: Expr(build(*pair(a, b)))
+
+
+sum = comm_reducer(lambda x, y: x + y, lambda dtype: make.const(0, dtype))
+prod = comm_reducer(lambda x, y: x * y, lambda dtype: make.const(1, dtype))
+max = comm_reducer(_extremum(make.max), make.min_value)
+min = comm_reducer(_extremum(make.min), make.max_value)
