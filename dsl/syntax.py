@@ -6,6 +6,7 @@ become the same `Definition`. Positions are character offsets into the source, h
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ class Name(Syntax, frozen=True, eq=False):
 class Constant(Syntax, frozen=True, eq=False):
     """A number, string, `True`, `False`, `None` or `...`, by its Python value."""
 
-    value: int | float | str | bool | None
+    value: int | float | str | bool | EllipsisType | None
 
 
 class Attribute(Syntax, frozen=True, eq=False):
@@ -236,9 +237,13 @@ Stmt: TypeAlias = (
 
 
 class File(Struct, frozen=True, eq=False):
-    """A whole text; `header` holds the comments above everything, such as `#tvms 1`."""
+    """A whole text; `header` holds the comments above everything, such as `#tvms 1`.
+
+    `broken` names the definitions that are not in `body` because of a syntax error in them.
+    """
 
     source: Source
     body: tuple[Stmt, ...]
     header: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()

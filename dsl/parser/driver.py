@@ -1,0 +1,197 @@
+"""Drives the LALR tables over the lines of a text, and goes on after a mistake with the next line.
+
+After a mistake the stacks are cut back to where the line began and the rest of the line is left out. Where an
+indented block follows, a harmless head is put in place of the one that was left out, so that mistakes in the block are
+found too. Definitions with a mistake in them are then left out of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...grammar.tables import load
+from ...ir.base import Source, Span
+from ...ir.diagnostics import Diagnostic
+from .. import syntax
+from .lexer import Lexer, LimitError, Line, Problem, Token
+from .mistakes import head_name, missing_body, resume_after, unexpected
+from .tree import Tree
+
+MAX_TEXT = 16 * 2**20
+MAX_ERRORS = 20
+
+
+class _TooManyErrors(Exception): ...
+
+
+def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
+    """Return the tree of a text and its syntax errors in order; at most 20, after which the rest is not read.
+
+    Definitions with an error in them are not in the tree; their names are in `broken`.
+    """
+    if len(source.text) > MAX_TEXT:
+        message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
+        return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0)),)
+    driver = _Driver(source)
+    file = driver.file()
+    return file, tuple(diagnostic for _, diagnostic in sorted(driver.found, key=lambda found: found[0]))
+
+
+class _Driver:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: list[tuple[int, Diagnostic]] = []
+        self.broken: set[int] = set()
+        """Starts of what stood on the stack at a mistake: the heads of all statements around it are among them."""
+        self.broken_names: list[str] = []
+        self.lexer = Lexer(source.text, self.report)
+        tables, tree = load(), Tree(self.lexer.comments, self.report)
+        self.table = tables.states
+        self.rules = [
+            (rule.origin, rule.size, getattr(tree, rule.action) if rule.action else None) for rule in tables.rules
+        ]
+        self.states: list[int] = [0]
+        self.values: list[Any] = []
+        self.height = 1
+        """How many states there were before the current line; decorators are one with the definition below them."""
+        self.decorating = False
+        self.dropped = False
+
+    def file(self) -> syntax.File:
+        """Parse the text."""
+        lines: Iterator[Line] | None = self.lexer.lines()
+        try:
+            while lines is not None:
+                lines = self.parse(lines)
+            body: Sequence[syntax.Stmt] = self.sound(self.values[0])
+        except LimitError as error:
+            self.report(error.problem)
+            body = ()
+        except _TooManyErrors:
+            body = ()
+        return syntax.File(
+            self.source,
+            tuple(body),
+            header=self.lexer.comments.header,
+            footer=tuple(self.lexer.comments.pending),
+            broken=tuple(dict.fromkeys(self.broken_names)),
+        )
+
+    def parse(self, lines: Iterator[Line]) -> Iterator[Line] | None:
+        """Parse to the end, or to a mistake after which the lines have to be divided anew: return those."""
+        for line in lines:
+            for kind, token in line.layout:
+                self.begin(kind, token)
+            resume = self.parse_line(line.tokens)
+            if resume is not None:
+                return self.lexer.lines_after(resume)
+        return None
+
+    def parse_line(self, tokens: list[tuple[str, Token]]) -> int | None:
+        """Parse one logical line; after a mistake return where to divide the text into lines anew, if need be."""
+        kind, first = tokens[0]
+        begun = self.begin(kind, first)
+        if not (begun and self.decorating):
+            self.height = len(self.states) - begun
+        decorated, self.decorating, self.dropped = self.decorating, kind == "@", False
+        failed = self.advance(tokens, 1) if begun else 0
+        if failed == len(tokens):
+            return None
+        self.report(unexpected(self.lexer.text, tokens, failed, self.expected(), decorated))
+        self.cut()
+        self.broken_names.extend(head_name(self.lexer.text, first))
+        self.dropped = True
+        return resume_after(self.lexer.text, tokens, failed)
+
+    def begin(self, kind: str, token: Token) -> bool:
+        """Take the first token of a line, or its layout, after mending what the lines before it left open."""
+        if self.takes(kind, token):
+            return True
+        if "INDENT" in self.table[self.states[-1]]:
+            here = self.values[-1]
+            self.report(missing_body(here))
+            self.advance([("INDENT", here), ("pass", here), ("NEWLINE", here), ("DEDENT", here)])
+        elif self.decorating:
+            message = "no definition follows this decorator"
+            at = self.values[self.height - 1 :][-1][-1][1]
+            self.report(Problem("E0016", message, at.start, at.end, "decorate a `def` or a `class`"))
+            self.cut()
+        if kind == "INDENT":
+            if not self.dropped:
+                message = "this line is indented, but nothing above it opens a block"
+                self.report(Problem("E0007", message, token.start, token.start, "indent it as the line above"))
+            here = Token(token.start, token.start)
+            self.broken.add(token.start)
+            self.advance([("if", here), ("True", here), (":", here), ("NEWLINE", here)])
+        return self.takes(kind, token)
+
+    def takes(self, kind: str, token: Token) -> bool:
+        """Take one token, if it fits."""
+        return self.advance([(kind, token)]) == 1
+
+    def advance(self, tokens: list[tuple[str, Token]], index: int = 0) -> int:
+        """Take `tokens` from `index` on; return the index of the first that does not fit, else their number."""
+        states, values, table, rules = self.states, self.values, self.table, self.rules
+        for position in range(index, len(tokens)):
+            kind, token = tokens[position]
+            while True:
+                action = table[states[-1]].get(kind)
+                if action is None:
+                    return position
+                if action >= 0:
+                    states.append(action)
+                    values.append(token)
+                    break
+                origin, size, build = rules[~action]
+                if build is None:
+                    del states[-1]
+                elif size:
+                    arguments = values[-size:]
+                    del states[-size:], values[-size:]
+                    values.append(build(*arguments))
+                else:
+                    values.append(build())
+                states.append(table[states[-1]][origin])
+        return len(tokens)
+
+    def cut(self) -> None:
+        """Forget what was taken of the current line, and of the decorators above it."""
+        del self.states[self.height :], self.values[self.height - 1 :]
+
+    def expected(self) -> set[str]:
+        """Return the terminals that could come next."""
+        origins = {origin for origin, _, _ in self.rules}
+        return {kind for kind in self.table[self.states[-1]] if kind not in origins and self._shifts(kind)}
+
+    def _shifts(self, kind: str) -> bool:
+        states = self.states.copy()
+        while (action := self.table[states[-1]].get(kind, 0)) < 0:
+            origin, size, _ = self.rules[~action]
+            del states[len(states) - size :]
+            states.append(self.table[states[-1]][origin])
+        return action > 0
+
+    def report(self, problem: Problem) -> None:
+        """Note a mistake, and that everything around it is broken."""
+        self.broken.update(value.start for value in self.values if isinstance(value, Token | syntax.Syntax))
+        diagnostic = problem.diagnostic(self.source)
+        if (problem.start, diagnostic) not in self.found:
+            self.found.append((problem.start, diagnostic))
+        if len(self.found) >= MAX_ERRORS:
+            raise _TooManyErrors
+
+    def sound(self, body: Sequence[syntax.Stmt], outermost: bool = True) -> tuple[syntax.Stmt, ...]:
+        """Return the statements with no mistake in them; a module stays, without its broken functions."""
+        kept: list[syntax.Stmt] = []
+        for statement in body:
+            definition = statement if isinstance(statement, syntax.Definition) else None
+            if not (statement.start in self.broken or (definition and definition.name_start in self.broken)):
+                kept.append(statement)
+            elif definition and definition.params is None and outermost:
+                kept.append(replace(definition, body=self.sound(definition.body, False)))
+            elif definition:
+                self.broken_names.append(definition.name)
+        return tuple(kept)

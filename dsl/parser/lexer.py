@@ -1,0 +1,177 @@
+"""Text to logical lines of tokens. Indentation, brackets and comments are settled here; names and values are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from msgspec import Struct
+
+from ...grammar.tables import load
+from ...ir.base import Source, Span
+from ...ir.diagnostics import Diagnostic, Note
+from .comments import Block, Comments, columns
+
+ELSE = re.compile(r"(?:else|elif)\b")
+MAX_BRACKETS = 20_000
+MAX_BLOCKS = 5_000
+
+NESTING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+class Token(Struct, frozen=True, gc=False):
+    """The text between two offsets. `NEWLINE`, `INDENT`, `DEDENT` and `$END` are empty."""
+
+    start: int
+    end: int
+    text: str = ""
+
+
+class Line(Struct, frozen=True):
+    """A logical line: a statement or the head of one, up to its NEWLINE, and the INDENT or DEDENTs before it."""
+
+    layout: list[tuple[str, Token]]
+    tokens: list[tuple[str, Token]]
+
+
+class Problem(Struct, frozen=True):
+    """A mistake in the text, by offsets; `notes` are further places."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    help: str | None = None
+    notes: tuple[tuple[str, Token], ...] = ()
+
+    def diagnostic(self, source: Source) -> Diagnostic:
+        """Return what is said of it."""
+        notes = tuple(Note(message, Span(source, token.start, token.end)) for message, token in self.notes)
+        return Diagnostic(self.code, self.message, Span(source, self.start, self.end), self.help, notes)
+
+
+class LimitError(Exception):
+    """The text exceeds a limit; nothing after it is read."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@cache
+def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the expression of a token and the space after it, and that of the end of a line."""
+    tables = load()
+    signs = [re.escape(text) for text in sorted(tables.fixed, key=len, reverse=True) if not text.isalpha()]
+    groups = tables.patterns | {"SIGN": "|".join(signs), "INVALID": r"[\s\S]"}
+    tokens = "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
+    return re.compile(rf"(?:{tokens})(?:[ \t\f]|\\\r?\n)*"), re.compile(tables.patterns["NEWLINE"])
+
+
+class Lexer:
+    """The logical lines of a text, with its comments in `comments`; bad indentation goes to `report`."""
+
+    def __init__(self, text: str, report: Callable[[Problem], None]) -> None:
+        self.report = report
+        self.text = text if text.endswith("\n") else text + "\n"
+        if text.startswith("\ufeff"):
+            self.text = "\f" + self.text[1:]  # as a byte order mark should, a form feed takes no column
+        self.comments = Comments()
+        self.blocks = [Block(0, 0, 0)]
+
+    def lines(self) -> Iterator[Line]:
+        """Yield all lines; the last one holds only `$END`."""
+        _, newline = _scanners()
+        lead = newline.match("\n" + self.text)
+        assert lead is not None
+        position = lead.end() - 1
+        self.comments.lead(self.text[:position])
+        yield from self._lines(position, self._layout(self.text[:position].rpartition("\n")[2], position))
+
+    def lines_after(self, position: int) -> Iterator[Line]:
+        """Yield the lines after the physical line in which the token before `position` ends, forgetting its brackets."""
+        _, newline = _scanners()
+        found = newline.search(self.text, position)
+        position = found.start() if found else len(self.text)
+        self.comments.pending = []
+        return self._lines(position, [])
+
+    def _lines(self, position: int, layout: list[tuple[str, Token]]) -> Iterator[Line]:
+        scan, _ = _scanners()
+        fixed = frozenset(load().fixed)
+        size = len(self.text)
+        tokens: list[tuple[str, Token]] = []
+        depth = 0
+        for match in scan.finditer(self.text, position):
+            kind = match.lastgroup or "INVALID"
+            text = match[kind]
+            if kind == "NEWLINE":
+                if depth and match.end() < size:
+                    if "#" in text:
+                        self.comments.inside_brackets(text)
+                    continue
+                yield from self._close(layout, tokens, match.start(), text)
+                layout = self._layout(text, match.end(kind))
+                tokens, depth = [], 0
+                continue
+            if text in fixed:
+                kind = text
+                if text in NESTING:
+                    depth = self._nest(depth + NESTING[text], match.start())
+            tokens.append((kind, Token(match.start(), match.end(match.lastgroup or 0), text)))
+        yield from self._close(layout, tokens, size, "")
+        yield Line(layout if not tokens else self._layout("\n", size), [("$END", Token(size, size))])
+
+    def _close(
+        self, layout: list[tuple[str, Token]], tokens: list[tuple[str, Token]], end: int, text: str
+    ) -> Iterator[Line]:
+        if tokens:
+            tokens.append(("NEWLINE", Token(end, end)))
+            first = tokens[0][1]
+            self.comments.close_line(first.start, first.text, text.partition("\n")[0])
+            yield Line(layout, tokens)
+
+    def _nest(self, depth: int, position: int) -> int:
+        if depth > MAX_BRACKETS:
+            message = f"brackets nest more than {MAX_BRACKETS:,} deep"
+            raise LimitError(Problem("E0010", message, position, position + 1))
+        return max(0, depth)
+
+    def _layout(self, text: str, position: int) -> list[tuple[str, Token]]:
+        """Compare the indentation at `position`, which `text` ends with, to that of the open blocks."""
+        _, *between, indentation = text.split("\n") if "\n" in text else ("", text)
+        at_end = position == len(self.text)
+        column, tabless = (0, 0) if at_end else columns(indentation)
+        here = Token(position, position)
+        top = self.blocks[-1]
+        if column > top.column:
+            self._check_tabs(tabless > top.tabless, here, indentation)
+            self.comments.own_lines(between, [], False)
+            if len(self.blocks) > MAX_BLOCKS:
+                message = f"blocks nest more than {MAX_BLOCKS:,} deep"
+                raise LimitError(Problem("E0010", message, position, position))
+            self.blocks.append(Block(column, tabless, self.comments.anchor))
+            return [("INDENT", here)]
+        closed: list[Block] = []
+        while column < self.blocks[-1].column and column <= self.blocks[-2].column:
+            closed.append(self.blocks.pop())
+        top = self.blocks[-1]
+        if column != top.column:
+            message = "this line is indented less than its block, but more than the block around it"
+            self._bad_indentation(message, here, indentation, f"indent it by {top.column} columns")
+        else:
+            self._check_tabs(tabless == top.tabless, here, indentation)
+        before_else = ELSE.match(self.text, position) is not None
+        self.comments.own_lines(between, closed, before_else)
+        return [("DEDENT", here)] * len(closed)
+
+    def _check_tabs(self, consistent: bool, here: Token, indentation: str) -> None:
+        if not consistent:
+            self._bad_indentation(
+                "tabs and spaces are mixed in the indentation", here, indentation, "indent with spaces only"
+            )
+
+    def _bad_indentation(self, message: str, here: Token, indentation: str, help: str) -> None:
+        start = here.start - len(indentation)
+        self.report(Problem("E0007", message, start, here.end, help))

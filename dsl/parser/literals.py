@@ -1,0 +1,62 @@
+"""The values of number and string tokens. Nothing is evaluated."""
+
+from __future__ import annotations
+
+import math
+import re
+
+ESCAPES = {"\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+ESCAPE = re.compile(r"\\(?:(\r?\n)|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\s\S]))")
+
+
+class LiteralError(ValueError):
+    """A literal that stands for no value: why, and the part of the token, if not all of it."""
+
+    def __init__(
+        self, code: str, message: str, start: int = 0, end: int | None = None, help: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.start, self.end, self.help = code, message, start, end, help
+
+
+def number(text: str) -> int | float:
+    """Return the value of a number token; LiteralError for one such as `1__0`, `08` or `1e999`."""
+    prefix = text[:2].lower()
+    try:
+        if prefix in ("0x", "0o", "0b"):
+            return int(text, 0)
+        if text.replace("_", "").isdigit():
+            return int(text, 0)
+        value = float(text)
+    except ValueError as error:
+        if "Exceeds the limit" in str(error):
+            raise LiteralError("E0010", "this number has too many digits") from None
+        raise LiteralError("E0012", f"{text} is not a number") from None
+    if math.isinf(value):
+        raise LiteralError("E0010", "this number is larger than any float64")
+    return value
+
+
+def string(text: str) -> str:
+    """Return the value of a string token; LiteralError for an escape that means nothing."""
+    quotes = 3 if text[:3] in ('"""', "'''") else 1
+    body = text[quotes:-quotes]
+    if quotes == 3:
+        body = body.replace("\r\n", "\n")
+    return ESCAPE.sub(lambda match: _unescape(match, quotes), body) if "\\" in body else body
+
+
+def _unescape(match: re.Match[str], offset: int) -> str:
+    newline, octal, *hexadecimal, single = match.groups()
+    if newline:
+        return ""
+    point = int(octal, 8) if octal else next((int(digits, 16) for digits in hexadecimal if digits), None)
+    if point is not None and point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF:
+        return chr(point)
+    if single in ESCAPES:
+        return ESCAPES[single]
+    start, end = match.start() + offset, match.end() + offset
+    if point is not None:
+        raise LiteralError("E0011", f"{match.group()} is no character", start, end)
+    help = "write \\\\ for a backslash"
+    raise LiteralError("E0011", f"the escape {match.group()} means nothing", start, end, help)

@@ -1,0 +1,67 @@
+"""Build the LALR tables from `tvms.lark`: `python -m tvms.grammar.generate` writes them, `--check` compares them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+from lark import Lark
+
+from .tables import GRAMMAR, TABLES, Rule, Tables, digest
+
+
+def build(grammar: str) -> Tables:
+    """Return the tables of a grammar text; lark raises GrammarError where it is not LALR(1)."""
+    lark: Any = Lark(grammar, parser="lalr", lexer="basic", start="file", keep_all_tokens=True)
+    patterns = {terminal.name: terminal.pattern for terminal in lark.terminals}
+    text_of = {name: pattern.value for name, pattern in patterns.items() if pattern.type == "str"}
+    order = sorted((name for name in patterns if name not in text_of), key=lambda name: grammar.index(f"\n{name}:"))
+    rules = sorted(lark.rules, key=lambda rule: (rule.origin.name, [symbol.name for symbol in rule.expansion]))
+    return Tables(
+        digest=digest(grammar),
+        patterns={name: patterns[name].to_regexp() for name in order},
+        fixed=sorted(text_of.values()),
+        rules=[Rule(str(rule.origin.name), len(rule.expansion), _action(rule)) for rule in rules],
+        states=_states(lark.parser.parser._parse_table, text_of, {rule: index for index, rule in enumerate(rules)}),
+    )
+
+
+def _states(automaton: Any, text_of: dict[str, str], number: dict[Any, int]) -> list[dict[str, int]]:
+    """Number lark's states afresh, in the order of a walk from the start, so that the tables are always the same."""
+    start, end = automaton.start_states["file"], automaton.end_states["file"]
+    queue, order = [start], {start: 0}
+    states: list[dict[str, int]] = []
+    for state in queue:
+        row: dict[str, int] = {}
+        for symbol, (what, argument) in sorted(automaton.states[state].items()):
+            shifts = str(what) == "Shift"
+            if shifts and argument not in order:
+                order[argument] = len(queue)
+                queue.append(argument)
+            row[text_of.get(symbol, str(symbol))] = order[argument] if shifts else ~number[argument]
+        if state == end:
+            row["$END"] = order[state]
+        states.append(row)
+    return states
+
+
+def _action(rule: Any) -> str:
+    if rule.alias is None and len(rule.expansion) != 1:
+        raise ValueError(f"the alternative {rule} needs the name of its action")
+    return str(rule.alias or "")
+
+
+def main(arguments: list[str]) -> int:
+    """Write `tvms.tables`, or with `--check` return 1 where the file is not what the grammar gives."""
+    data = msgspec.json.encode(build(GRAMMAR.read_text(encoding="utf-8"))) + b"\n"
+    if "--check" not in arguments:
+        TABLES.write_bytes(data)
+    elif not TABLES.exists() or TABLES.read_bytes() != data:
+        print("grammar/tvms.tables is stale: run python -m tvms.grammar.generate", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
