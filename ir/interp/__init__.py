@@ -5,10 +5,18 @@ dtype, memory that nobody wrote holds poison, and what goes wrong says where.
 
     run(module, "main", [x, w])         a function of a module
     call_prim_func(func, [a, b, c])     one loop-level function, with c written in place
+
+The rooms: values (`scalars`, `memory`, `struct_info`), the loop level (`expressions`, `intrinsics`, `calls`,
+`buffers`, `statements`, `threads`), the graph level (`graph`, `graph_calls`), and calls (`arguments`, `prim_func`,
+`entry`).
 """
 
 from __future__ import annotations
 
+from . import calls as _calls  # these two register the meaning of calls
+from . import graph_calls as _graph_calls
+from .entry import run
 from .prim_func import call_prim_func
 
-__all__ = ["call_prim_func"]
+__all__ = ["call_prim_func", "run"]
+_ = _calls, _graph_calls

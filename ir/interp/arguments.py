@@ -140,4 +140,3 @@ def compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame, View], None]
         settle(frame, buffer_sizes(buffer, view, subject, match), set(frame[match]))
 
     return bind
-

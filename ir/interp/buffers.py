@@ -212,4 +212,3 @@ def region_view(source: View, mins: tuple[int, ...], extents: tuple[int, ...], r
     offset = source.offset + sum(start * stride for start, stride in zip(mins, source.strides, strict=True))
     kept = len(extents) - rank
     return View(source.pointer, source.dtype, extents[kept:], source.strides[kept:], offset)
-

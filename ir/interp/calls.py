@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import tir
 from ..base import GlobalVar, Op
-from ..dtype import is_bool, is_float, lanes_of, parse_dtype
+from ..dtype import is_float, lanes_of
 from ..numpy_dtype import numpy_dtype
 from . import intrinsics, scalars
 from .buffers import compile_buffer, compile_position
@@ -280,19 +278,10 @@ def _call_external(call: tir.Call) -> Expression:
 
     def run(frame: Frame) -> Value:
         name, *args = operands(frame)
-        function = find_external(frame, name, call)
-        result = function(*args)
+        result = frame.world.external(name, call)(*args)
         return 0 if result is None else result
 
     return run
-
-
-def find_external(frame: Frame, name: str, node: Any) -> Callable[..., Any]:
-    """Return the external function `name`; E0715 where there is none."""
-    if name not in frame.world.functions:
-        help = "pass it: run(…, functions={" + repr(name) + ": function})"
-        raise fault("E0715", f"the external function '{name}' is not registered", node, help)
-    return frame.world.functions[name]
 
 
 @_intrinsic("tvm_stack_make_shape", "tvm_tuple")
@@ -312,6 +301,3 @@ def _make_array(call: tir.Call) -> Expression:
         return View(data, dtype, tuple(shape), tuple(strides or ()), offset).as_array()
 
     return make
-
-
-

@@ -37,6 +37,13 @@ class World:
         """Return the order in which `count` threads take their turns."""
         return self.random.permutation(count).tolist() if self.shuffle else range(count)
 
+    def external(self, name: str, node: Node) -> Callable[..., Any]:
+        """Return the external function `name`; E0715 where there is none."""
+        if name not in self.functions:
+            hint = f"pass it as functions={{'{name}': …}}"
+            raise fault("E0715", f"the external function '{name}' is not registered", node, hint)
+        return self.functions[name]
+
 
 class Frame(dict[Any, Any]):
     """The values of variables, and the views of buffers, while a function runs.

@@ -51,7 +51,10 @@ def _sigmoid(value: Value) -> Value:
 
 
 FLOAT: dict[str, Function] = {
-    **{name: getattr(np, name) for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "tan", "cos", "sin")},
+    **{
+        name: getattr(np, name)
+        for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "tan", "cos", "sin")
+    },
     **{name: getattr(np, name) for name in ("tanh", "cosh", "sinh", "floor", "ceil", "trunc", "hypot", "copysign")},
     "exp10": _in_double(lambda value: math.pow(10.0, value)),
     "rsqrt": lambda value: type(value)(1) / np.sqrt(value),

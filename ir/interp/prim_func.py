@@ -83,6 +83,3 @@ def _free_variables(func: tir.PrimFunc) -> set[tir.Var]:
         offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
         found.update(expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var))
     return found
-
-
-

@@ -66,7 +66,12 @@ def _for(stmt: tir.For) -> Statement:
 
     Only a loop over threads with a barrier in it runs its iterations together.
     """
-    start, extent, body, variable = compile_expr(stmt.min), compile_expr(stmt.extent), compile_stmt(stmt.body), stmt.loop_var
+    start, extent, body, variable = (
+        compile_expr(stmt.min),
+        compile_expr(stmt.extent),
+        compile_stmt(stmt.body),
+        stmt.loop_var,
+    )
     if stmt.thread_binding is not None and has_barrier(stmt.body):
         return compile_fork(variable, stmt.thread_binding.thread_tag, start, extent, body)
 

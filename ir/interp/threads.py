@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from .. import tir
 from ..base import Node, Op
 from .buffers import compile_buffer, compile_position, put
-from .expressions import Expression, compile_all, compile_expr, meaning_of
+from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
 from .scalars import Value
 

@@ -1,0 +1,245 @@
+"""The meaning of graph-level operators: those that call functions or handle memory here, all others by their oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from .. import relax, tir
+from ..base import Op
+from ..numpy_dtype import numpy_dtype
+from ..ops.registry import RelaxOp, find
+from .expressions import compile_expr
+from .frame import Frame, fault
+from .graph import Evaluate, Value, compile_graph, meaning_of
+from .memory import Array
+from .struct_info import Shape, make_result, new_array
+
+Meaning: TypeAlias = Callable[[Frame, relax.Call, list[Value]], Value]
+"""From a call and the values of its arguments to its value."""
+
+_meanings: dict[str, Meaning] = {}
+_Rule = TypeVar("_Rule", bound=Meaning)
+
+
+def _operator(*names: str) -> Callable[[_Rule], _Rule]:
+    """Let the decorated function evaluate calls of the operators `relax.<name>`."""
+
+    def register(rule: _Rule) -> _Rule:
+        _meanings.update({f"relax.{name}": rule for name in names})
+        return rule
+
+    return register
+
+
+@meaning_of(relax.Call)
+def _call(call: relax.Call) -> Evaluate:
+    args = tuple(map(compile_graph, call.args))
+    if isinstance(call.op, Op):
+        meaning = _meanings.get(call.op.name) or _oracle(call, call.op.name)
+        return lambda frame: meaning(frame, call, [arg(frame) for arg in args])
+    function = compile_graph(call.op)
+    return lambda frame: function(frame)(*[arg(frame) for arg in args])
+
+
+# --- Operators by their NumPy oracle --------------------------------------------------------------------------
+
+
+def _oracle(call: relax.Call, name: str) -> Meaning:
+    op = find(name)
+    if op is None or op.numpy is None:
+        raise fault("E0712", f"the operator 'R.{name.removeprefix('relax.')}' cannot be interpreted", call)
+    compute = op.numpy
+
+    def evaluate(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+        named = SimpleNamespace(**_arguments(op, args), **_attributes(call, frame))
+        try:
+            with np.errstate(all="ignore"):
+                return _as_tensor(compute(np, named), args)
+        except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
+            raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
+
+    return evaluate
+
+
+def _arguments(op: RelaxOp, args: list[Value]) -> dict[str, Value]:
+    """Return the arguments under the names of their parameters; None for those that are not given."""
+    named: dict[str, Value] = {}
+    rest = list(args)
+    for param in op.arguments:
+        if param.kind == "exprs":
+            named[param.name] = tuple(rest)
+            rest.clear()
+        else:
+            named[param.name] = rest.pop(0) if rest else None
+    return named
+
+
+def _attributes(call: relax.Call, frame: Frame) -> dict[str, Value]:
+    """Return the attributes, with symbolic sizes evaluated."""
+
+    def evaluate(value: Any) -> Any:
+        if isinstance(value, tir.PrimExpr):
+            return compile_expr(value)(frame)
+        return tuple(map(evaluate, value)) if isinstance(value, tuple) else value
+
+    return {name: evaluate(value) for name, value in call.attrs.items()}
+
+
+def _as_tensor(result: Value, args: list[Value]) -> Value:
+    """Give a result of rank 0 the form of a tensor again, which NumPy takes from it."""
+    if isinstance(result, np.generic) and any(isinstance(arg, np.ndarray) for arg in args):
+        return np.asarray(result)
+    return tuple(_as_tensor(item, args) for item in result) if type(result) in (tuple, list) else result
+
+
+# --- Calls of functions ---------------------------------------------------------------------------------------
+
+
+def _as_tuple(value: Value) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@_operator("call_tir", "call_tir_with_grad", "call_dps_packed")
+def _call_tir(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """Destination-passing: the function gets its inputs, memory for its results, and the symbolic sizes given."""
+    function, inputs, *sizes = args
+    result = make_result(call.sinfo_args[0], frame, call)
+    function(*_as_tuple(inputs), *_as_tuple(result), *(sizes[0] if sizes else ()))
+    return result
+
+
+@_operator("call_tir_inplace")
+def _call_tir_inplace(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """Each result either takes the memory of the argument at its `inplace_indices`, or, where that is -1, its own."""
+    function, inputs, *sizes = args
+    infos = call.sinfo_args[0]
+    fields = infos.fields if isinstance(infos, relax.TupleStructInfo) else call.sinfo_args
+    arrays = _as_tuple(inputs)
+    places = call.attrs["inplace_indices"]
+    results = [
+        make_result(info, frame, call) if place == -1 else arrays[place]
+        for info, place in zip(fields, places, strict=True)
+    ]
+    own = [result for result, place in zip(results, places, strict=True) if place == -1]
+    function(*arrays, *own, *(sizes[0] if sizes else ()))
+    return tuple(results) if isinstance(infos, relax.TupleStructInfo) else results[0]
+
+
+@_operator("call_pure_packed", "call_inplace_packed")
+def _call_packed(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    function, *rest = args
+    return function(*rest)
+
+
+@_operator("invoke_closure", "invoke_pure_closure", "call_builtin_with_ctx", "vm.call_tir_dyn")
+def _invoke(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    function, values = args
+    return function(*_as_tuple(values))
+
+
+@_operator("make_closure")
+def _make_closure(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """The function, with its last arguments given."""
+    function, captured = args
+    return lambda *first: function(*first, *_as_tuple(captured))
+
+
+# --- Shapes, checks -------------------------------------------------------------------------------------------
+
+
+@_operator("shape_of")
+def _shape_of(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return Shape(args[0].shape)
+
+
+@_operator("tensor_to_shape")
+def _tensor_to_shape(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return Shape(map(int, args[0]))
+
+
+@_operator("shape_to_tensor")
+def _shape_to_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return np.array(args[0], np.int64)
+
+
+@_operator("assert_op")
+def _assert(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """`(condition, *values)`: the format is either an attribute or the first of the values."""
+    condition, *values = args
+    if not bool(condition):
+        said = _format(call, values)
+        raise fault("E0711", f"assertion failed: {said}" if said else "assertion failed", call)
+    return ()
+
+
+@_operator("print")
+def _print(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    print(_format(call, args))
+    return ()
+
+
+def _format(call: relax.Call, values: list[Value]) -> str:
+    form = call.attrs.get("format", "")
+    if not form and values and isinstance(values[0], str):
+        form, *values = values
+    return form.format(*values) if form else " ".join(map(str, values))
+
+
+@_operator("null_value")
+def _null(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return None
+
+
+# --- Memory ---------------------------------------------------------------------------------------------------
+
+
+@_operator("builtin.alloc_tensor")
+def _alloc_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return new_array(frame, tuple(args[0]), args[1])
+
+
+@_operator("memory.alloc_storage", "vm.alloc_storage")
+def _alloc_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """Some bytes: their count is the product of the shape."""
+    return new_array(frame, tuple(args[0]), "uint8").reshape(-1)
+
+
+@_operator("memory.alloc_tensor", "vm.alloc_tensor")
+def _alloc_tensor_in(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """A tensor inside a storage, `offset` bytes from its start."""
+    storage, offset, shape, dtype, *_ = args
+    return _tensor_at(storage, int(offset), tuple(shape), dtype, call)
+
+
+def _tensor_at(storage: Array, offset: int, shape: tuple[int, ...], dtype: str, call: relax.Call) -> Array:
+    kind = numpy_dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    if not 0 <= offset <= offset + size <= len(storage):
+        said = f"a tensor of {size} bytes at {offset} is outside its storage of {len(storage)} bytes"
+        raise fault("E0707", said, call)
+    return storage[offset : offset + size].view(kind).reshape(shape)
+
+
+@_operator("memory.view")
+def _memory_view(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """`(tensor, shape, dtype, relative_byte_offset)`; what is not given stays."""
+    tensor, shape, dtype, offset, *_ = (*args, None, None, None)
+    kind = tensor.dtype if not isinstance(dtype, str) else numpy_dtype(dtype)
+    data = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)[int(offset or 0) :]
+    sizes = tuple(shape) if isinstance(shape, tuple) and shape else tensor.shape
+    return _tensor_at(data, 0, sizes, kind.name, call)
+
+
+@_operator("memory.kill_storage", "memory.kill_tensor", "vm.kill_object")
+def _kill(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    return ()
+
+
+@_operator("to_vdevice", "hint_on_device", "builtin.stop_lift_params", "memory.ensure_zero_offset", "annotate.smooth")
+def _same(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """There is one device, and what is lifted or moved stays what it is."""
+    return args[0]
