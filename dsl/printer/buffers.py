@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from ...ir import make, tir
-from .ancestors import frame_to_declare_in
 from .expressions import var_creation
-from .literals import string
+from .literals import identifier, string
 from .printer import Frame, Printer, prints, prints_lines
+from .variables import frame_to_declare_in, variables_in
 
 ALIGNMENT = 64
 """In bytes: the alignment that goes without saying (TVM: `kAllocAlignment`)."""
@@ -31,21 +30,6 @@ def define_buffer(printer: Printer, buffer: tir.Buffer, frame: Frame | None = No
     return printer.define(buffer, buffer.name or "buffer", frame)
 
 
-def _uses(expressions: list[Any]) -> Counter[object]:
-    """Count how often each variable stands in `expressions`."""
-    count: Counter[object] = Counter()
-    stack = list(expressions)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tir.Var):
-            count[item] += 1
-        elif isinstance(item, tuple):
-            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, tir.PrimExpr):
-            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
-    return count
-
-
 class _Declaration:
     """The arguments of one buffer's declaration; variables that they bring up are declared on the way."""
 
@@ -55,7 +39,7 @@ class _Declaration:
         self.frame = frame
         self.lefts: list[str] = []
         self.rights: list[str] = []
-        self.uses = _uses([buffer.data, buffer.elem_offset, buffer.shape, buffer.strides])
+        self.uses = Counter(variables_in((buffer.data, buffer.elem_offset, buffer.shape, buffer.strides)))
         self.shape = self._shape()
         self.data = self._data(data_is_new)
         self.keywords = self._keywords()
@@ -208,7 +192,17 @@ def _buffer_store(printer: Printer, node: tir.BufferStore) -> None:
 
 @prints(tir.ProducerLoad)
 def _producer_load(printer: Printer, node: tir.ProducerLoad, level: int) -> str:
-    return f"{printer.expr(node.producer)}[{_indices(printer, node.indices)}]"
+    return f"{producer_name(node)}[{_indices(printer, node.indices)}]"
+
+
+@prints_lines(tir.ProducerStore)
+def _producer_store(printer: Printer, node: tir.ProducerStore) -> None:
+    printer.add(f"{producer_name(node)}[{_indices(printer, node.indices)}] = {printer.expr(node.value)}", node.trivia)
+
+
+def producer_name(node: tir.ProducerLoad | tir.ProducerStore | tir.ProducerRealize) -> str:
+    """Return the name of a tensor expression, which is all that the text says of it."""
+    return identifier(str(getattr(node.producer, "name", "producer")))
 
 
 def slices(printer: Printer, ranges: tuple[tir.Range, ...], points: bool = True) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Metadata, Op
 from ...ir.diagnostics import TvmsError
-from .ancestors import frame_to_declare_in
 from .literals import string
 from .printer import Printer, prints
+from .variables import frame_to_declare_in
 
 OR, AND, NOT, COMPARISON, SUM, PRODUCT = range(3, 9)
 """Precedences; what is not an operator binds tightest of all."""
@@ -67,7 +67,7 @@ _DTYPE_LAST = frozenset(["tir.tvm_struct_get"])
 def _is_operator(node: Any) -> bool:
     """Whether the sign of the operator between the operands gives this node back, neither folded nor promoted."""
     a, b = node.a, node.b
-    kind = type(node)
+    kind: type = node.__class__
     if kind is tir.Div and not a.dtype.startswith(("float", "bfloat")):
         return False
     plain = kind not in (tir.FloorDiv, tir.FloorMod) or a.dtype.startswith(("int", "uint"))
@@ -141,7 +141,7 @@ def _int(printer: Printer, node: tir.IntImm, level: int) -> str:
 
 @prints(tir.FloatImm)
 def _float(printer: Printer, node: tir.FloatImm, level: int) -> str:
-    return f"{printer.tir(node.dtype)}({printer.float_text(node.value)})"
+    return f"{printer.tir(node.dtype)}({printer.float_text(float(node.value))})"
 
 
 @prints(tir.StringImm)

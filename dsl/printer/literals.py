@@ -7,13 +7,13 @@ import math
 import re
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_PLAIN = re.compile(r"[ !#-\[\]-~]*$")
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
 def string(text: str) -> str:
     """Return `text` in double quotes; what is printable stands as it is, the rest is escaped as in Python."""
-    if _PLAIN.match(text):
+    if _PLAIN.fullmatch(text):
         return f'"{text}"'
     return f'"{"".join(map(_character, text))}"'
 

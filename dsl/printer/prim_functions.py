@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import cast
 
 from ...ir import tir
 from ...ir.base import Attrs
@@ -11,19 +12,7 @@ from .expressions import UsesHandle, type_of
 from .heads import add_function
 from .printer import Frame, Printer, prints_lines
 from .statements import body
-
-
-def _is_constant_shape(buffer: tir.Buffer) -> bool:
-    stack: list[object] = list(buffer.shape)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tir.Var):
-            return False
-        if isinstance(item, tuple):
-            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, tir.PrimExpr):
-            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
-    return True
+from .variables import variables_in
 
 
 def _is_simple(buffer: tir.Buffer) -> bool:
@@ -36,7 +25,7 @@ def _is_simple(buffer: tir.Buffer) -> bool:
         and buffer.offset_factor == 1
         and buffer.buffer_type is tir.BufferType.DEFAULT
         and is_zero_offset(buffer.elem_offset)
-        and _is_constant_shape(buffer)
+        and not any(True for _ in variables_in(buffer.shape))
     )
 
 
@@ -69,7 +58,7 @@ def _has_block(stmt: tir.Stmt) -> bool:
         if isinstance(item, tir.BlockRealize):
             return True
         if isinstance(item, tuple):
-            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
+            stack.extend(cast("tuple[object, ...]", item))
         elif isinstance(item, tir.Stmt):
             stack.extend([getattr(item, name) for name in item.__struct_fields__])
     return False
@@ -125,15 +114,15 @@ def _function(printer: Printer, node: tir.PrimFunc, explicit: set[object]) -> No
 @prints_lines(tir.PrimFunc)
 def _prim_func(printer: Printer, node: tir.PrimFunc) -> None:
     """Print the parameters' buffers in their place; where the body turns out to use a handle itself, begin again."""
-    root, ancestors, inlined = printer.root, printer.ancestors, printer.inlined
+    root, places, inlined = printer.root, printer.places, printer.inlined
     name, in_relax = printer.function_name, printer.in_relax
     explicit: set[object] = set()
     while True:
-        printer.root, printer.ancestors, printer.inlined = node, None, set()
+        printer.root, printer.places, printer.inlined = node, None, set()
         printer.function_name, printer.in_relax = name, False
         try:
             _function(printer, node, explicit)
             break
         except UsesHandle as use:
             explicit.add(use.handle)
-    printer.root, printer.ancestors, printer.inlined, printer.in_relax = root, ancestors, inlined, in_relax
+    printer.root, printer.places, printer.inlined, printer.in_relax = root, places, inlined, in_relax

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ...ir.base import GlobalInfo, IRModule, Node, Trivia
 from .dialects import Dialect
@@ -75,6 +75,8 @@ class Printer:
         self.frames: list[Frame] = []
         self.names: dict[object, str | Callable[[], str]] = {}
         self.taken: set[str] = set(RESERVED)
+        self.suffixes: dict[str, int] = {}
+        """By name: the number below which all its numbered forms are taken."""
         self.used: set[str] = set()
         """The rooms of the language that the text so far uses: "ir", "tir", "relax"."""
         self.in_relax = False
@@ -84,7 +86,8 @@ class Printer:
         """What the function that is printed next is called, where its place says so."""
         self.root: Node | None = None
         """What the uses of a variable that no one defines are looked for in."""
-        self.ancestors: dict[object, tuple[object, ...]] | None = None
+        self.places: dict[object, Any] | None = None
+        """The result of that search: the innermost place that holds all uses, by variable."""
         self.inlined: set[object] = set()
         """Handle parameters that the signature shows as their buffers."""
         self.constants: dict[object, int] = {}
@@ -111,7 +114,7 @@ class Printer:
 
     def expr(self, node: Any, level: int = 0) -> str:
         """Return the text of an expression, in parentheses where it binds less tightly than `level`."""
-        handler = EXPRESSIONS.get(type(node))
+        handler = EXPRESSIONS.get(node.__class__)
         return self.value(node) if handler is None else handler(self, node, level)
 
     def joined(self, nodes: Any) -> str:
@@ -132,9 +135,9 @@ class Printer:
             text = self.float_text(value)
             return text if not text.lstrip("-").isdigit() else f"{text}.0"
         if isinstance(value, tuple | list):
-            return f"[{', '.join([self.attr_value(item) for item in value])}]"  # pyright: ignore[reportUnknownVariableType]
+            return f"[{', '.join([self.attr_value(item) for item in cast('list[Any]', value)])}]"
         if isinstance(value, dict):
-            return self.attrs(value)  # pyright: ignore[reportUnknownArgumentType]
+            return self.attrs(cast("dict[Any, Any]", value))
         return self.metadata(value)
 
     def attr_value(self, value: Any) -> str:
@@ -171,11 +174,13 @@ class Printer:
         known = self.names.get(node)
         if known is not None:
             return known if isinstance(known, str) else known()
-        name = base = identifier(hint)
-        count = 0
+        base = identifier(hint)
+        count = self.suffixes.get(base, 0)
+        name = f"{base}_{count}" if count else base
         while name in self.taken:
             count += 1
             name = f"{base}_{count}"
+        self.suffixes[base] = count + 1
         self.taken.add(name)
         self.names[node] = name
         (frame or self.frames[-1]).defined.append(node)
@@ -192,7 +197,7 @@ class Printer:
         return known if known is None or isinstance(known, str) else known()
 
     @contextmanager
-    def frame(self, node: object, indented: bool = True, is_function: bool = False) -> Iterator[Frame]:
+    def frame(self, node: object, indented: bool = True, is_function: bool = False) -> Generator[Frame]:
         """Open a scope; names that are defined in it end with it."""
         outer = self.frames[-1].indent if self.frames else ""
         frame = Frame(node, outer + INDENT if indented else outer, is_function)
@@ -204,7 +209,14 @@ class Printer:
             for item in frame.defined:
                 name = self.names.pop(item)
                 if isinstance(name, str):
-                    self.taken.discard(name)
+                    self._free(name)
+
+    def _free(self, name: str) -> None:
+        self.taken.discard(name)
+        self.suffixes[name] = 0
+        base, _, count = name.rpartition("_")
+        if count.isdigit() and base in self.suffixes:
+            self.suffixes[base] = min(self.suffixes[base], int(count))
 
     # --- Lines -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...ir import relax
 from ...ir.base import Attrs, Trivia
@@ -83,16 +83,13 @@ def _dataflow_block(printer: Printer, node: relax.DataflowBlock) -> None:
     with printer.frame(node) as frame:
         for binding in node.bindings:
             printer.statement(binding)
-        outputs = [binding.var for binding in node.bindings if not _is_local(binding)]
+        variables = [cast("relax.VarBinding", binding).var for binding in node.bindings]
+        outputs = [var for var in variables if not isinstance(var, relax.DataflowVar)]
         frame.line(f"{printer.relax('output')}({printer.joined(outputs)})")
         # The names outlive the block, whose variables may be returned.
         outer.defined += frame.defined
         frame.defined = []
     printer.add(f"with {printer.relax('dataflow')}():", node.trivia, frame)
-
-
-def _is_local(binding: Any) -> bool:
-    return isinstance(binding.var, relax.DataflowVar)
 
 
 # --- Sequences ------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
 from ...ir.equal import structural_equal
-from .ancestors import frame_to_declare_in, uses_under
-from .buffers import declaration, define_buffer, is_constant, slices
+from .buffers import declaration, define_buffer, is_constant, producer_name, slices
 from .expressions import type_of
 from .literals import string
 from .printer import Frame, Printer, prints_lines
+from .variables import frame_to_declare_in, places_of, variables_in
 
 _RET = Op("tir.ret")
 _LOOPS = {
@@ -32,8 +32,9 @@ def body(printer: Printer, stmt: tir.Stmt) -> None:
         return
     if stmt.trivia is not None:
         frame.lines.extend([frame.indent + comment for comment in stmt.trivia.before])
-    for item in stmt.seq:
-        frame.concise = item is stmt.seq[-1]
+    last = len(stmt.seq) - 1
+    for index, item in enumerate(stmt.seq):
+        frame.concise = index == last
         printer.statement(item)
 
 
@@ -125,19 +126,6 @@ def _if(printer: Printer, node: tir.IfThenElse) -> None:
 # --- Loops ----------------------------------------------------------------------------------------------------
 
 
-def _uses_any(expression: Any, names: set[object]) -> bool:
-    stack = [expression]
-    while stack:
-        item = stack.pop()
-        if item in names:
-            return True
-        if isinstance(item, tuple):
-            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, tir.PrimExpr) and not isinstance(item, tir.Var | tir.IntImm):
-            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
-    return False
-
-
 def _grid(loop: tir.For) -> list[tir.For]:
     """Return the loops, from `loop` inwards, that one `T.grid` says; an inner loop with comments keeps its own line."""
     loops: list[tir.For] = []
@@ -145,7 +133,7 @@ def _grid(loop: tir.For) -> list[tir.For]:
     inner: tir.Stmt = loop
     while isinstance(inner, tir.For):
         plain = inner.kind is tir.ForKind.SERIAL and is_constant(inner.min, 0) and not inner.annotations
-        if not plain or _uses_any(inner.extent, variables) or (loops and inner.trivia is not None):
+        if not plain or not variables.isdisjoint(variables_in(inner.extent)) or (loops and inner.trivia is not None):
             break
         loops.append(inner)
         variables.add(inner.loop_var)
@@ -248,8 +236,9 @@ def _allocate_const(printer: Printer, node: tir.AllocateConst) -> None:
     _scoped(printer, node, name, head, frame, concise)
 
 
-def _realize_head(printer: Printer, node: tir.BufferRealize, scope: str | None) -> str:
-    arguments = [f"{printer.expr(node.buffer)}[{slices(printer, node.bounds, points=False)}]"]
+def _realize_head(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize, scope: str | None) -> str:
+    target = printer.expr(node.buffer) if isinstance(node, tir.BufferRealize) else producer_name(node)
+    arguments = [f"{target}[{slices(printer, node.bounds, points=False)}]"]
     if scope is not None:
         arguments.append(scope)
     if not is_constant(node.condition, 1):
@@ -257,10 +246,11 @@ def _realize_head(printer: Printer, node: tir.BufferRealize, scope: str | None) 
     return f"{printer.tir('realize')}({', '.join(arguments)})"
 
 
-@prints_lines(tir.BufferRealize)
-def _realize(printer: Printer, node: tir.BufferRealize) -> None:
+@prints_lines(tir.BufferRealize, tir.ProducerRealize)
+def _realize(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize) -> None:
     concise = printer.frames[-1].concise
-    head = _realize_head(printer, node, None)
+    scope = string(node.storage_scope) if isinstance(node, tir.ProducerRealize) else None
+    head = _realize_head(printer, node, scope)
     with printer.frame(node, indented=not concise) as frame:
         body(printer, node.body)
     _scoped(printer, node, None, head, frame, concise)
@@ -273,7 +263,7 @@ def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> t
     """Return the head of a thread launch, and the variable that its `with` defines, if it does."""
     defines: tir.Var | None = None
     name = printer.name_of(axis.var)
-    if name is None and any(ancestor is node for ancestor in uses_under(printer, axis.var)):
+    if name is None and any(place is node for place in places_of(printer, axis.var)):
         name, defines = string(axis.thread_tag), axis.var
     elif name is None:
         frame = frame_to_declare_in(printer, axis.var)

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ...ir import relax, tir
 from ...ir.base import DummyGlobalInfo, VDevice
 from .literals import string
 from .printer import Printer, prints
+from .variables import variables_in
 
 
 def shape_value(printer: Printer, value: tir.PrimExpr) -> str:
     """Return one dimension; in a signature it is quoted where it says a variable that the signature binds."""
     text = printer.expr(value)
     frame = next((frame for frame in printer.frames if frame.function_vars is not None), None)
-    if frame is None or not frame.function_vars:
+    if frame is None or not frame.function_vars or frame.function_vars.isdisjoint(variables_in(value)):
         return text
-    stack: list[object] = [value]
-    while stack:
-        item = stack.pop()
-        if item in frame.function_vars:
-            return string(text)
-        if isinstance(item, tuple):
-            stack.extend(item)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, tir.PrimExpr) and not isinstance(item, tir.Var):
-            stack.extend([getattr(item, name) for name in item.__struct_fields__[1:]])
-    return text
+    return string(text)
 
 
 def _shape(printer: Printer, shape: relax.Expr) -> str:
@@ -107,7 +99,7 @@ def _device_mesh(printer: Printer, node: relax.DeviceMesh, level: int) -> str:
     infos = printer.module.global_infos if printer.module is not None and printer.in_relax else {}
     for name, items in infos.items():
         for index, item in enumerate(items):
-            if item is node:
+            if cast("object", item) is node:
                 return string(f"{name}[{index}]")
     devices = printer.value(node.device_ids) if node.device_range is None else _device_range(printer, node.device_range)
     return f"{printer.relax('device_mesh')}({printer.tuple(node.shape)}, {devices})"
