@@ -1,0 +1,53 @@
+# make run     install, and run a perceptron that is checked against the interpreter
+# make test    install with the test extras, and run all tests
+# make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
+# make fuzz    run the property-based tests for longer      make bench   measure
+# make clean   remove everything that was made
+#
+# Needs Python ≥ 3.11, make and a C compiler. Installs into .venv, and only when pyproject.toml has changed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_FLAGS := --disable-pip-version-check --quiet
+PYTEST_FLAGS := -n auto
+ifeq ($(CI),true)
+PIP_FLAGS += --no-input --progress-bar off
+PYTEST_FLAGS += --color no
+endif
+
+.PHONY: run test check fuzz bench clean
+
+run: .venv/installed
+	$(BIN)/tvms run samples/04_perceptron.tvms --verify
+
+test: .venv/installed-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python -m tvms.grammar.generate --check
+	$(BIN)/python -m pytest tests/test_house.py
+
+fuzz: .venv/installed-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
+
+bench: .venv/installed
+	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("tvms needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+.venv/installed-%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[$*]'
+	@touch $@ .venv/installed
