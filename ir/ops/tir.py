@@ -1,0 +1,110 @@
+"""The intrinsics of the loop level: one table, which parser, printer, verifier, interpreter and code generator read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import make, tir
+from ..base import Node, Op, Span
+from ..diagnostics import error
+from ..dtype import is_dtype
+from . import tir_builtin, tir_device, tir_math
+from .tir_table import ARGUMENT_RULES, REQUIRED, Effect, Intrinsic, Parameter
+
+__all__ = ["INTRINSICS", "OPERATORS", "Effect", "Intrinsic", "Parameter", "build", "find_script", "get", "result_dtype"]
+
+INTRINSICS: dict[str, Intrinsic] = {
+    row.name: row for rows in (tir_math.ROWS, tir_builtin.ROWS, tir_device.ROWS) for row in rows
+}
+"""Every intrinsic, by its registered name (`tir.exp`)."""
+
+_ALIASES = {
+    "tvm_call_packed": "call_packed", "tvm_call_cpacked": "call_cpacked",
+    "tvm_call_packed_lowered": "call_packed_lowered", "tvm_call_cpacked_lowered": "call_cpacked_lowered",
+}  # fmt: skip
+_BY_SCRIPT = {row.script: row for row in INTRINSICS.values()}
+
+OPERATORS: dict[str, Callable[..., tir.PrimExpr]] = {
+    "abs": make.abs, "fabs": make.abs, "floor": make.floor, "ceil": make.ceil, "trunc": make.trunc,
+    "round": make.round_even, "nearbyint": make.nearbyint, "isnan": make.isnan, "isinf": make.isinf,
+    "isfinite": make.isfinite, "pow": make.power, "logaddexp": make.logaddexp, "min": make.minimum,
+    "max": make.maximum, "floordiv": make.floordiv, "floormod": make.floormod, "ceildiv": make.ceildiv,
+    "truncdiv": make.truncdiv, "truncmod": make.truncmod, "div": make.div, "bitwise_and": make.bitwise_and,
+    "bitwise_or": make.bitwise_or, "bitwise_xor": make.bitwise_xor, "bitwise_not": make.bitwise_not,
+    "shift_left": make.left_shift, "shift_right": make.right_shift, "if_then_else": make.if_then_else,
+    "likely": make.likely, "ret": make.ret, "infinity": make.infinity, "min_value": make.min_value,
+    "max_value": make.max_value, "reinterpret": make.reinterpret,
+}  # fmt: skip
+"""What `T.<name>` builds where that is more than a call: operators that promote and fold, and limits of a dtype."""
+
+
+def get(name: str) -> Intrinsic | None:
+    """Return what is known of the intrinsic registered as `name` (`tir.exp`), or None."""
+    return INTRINSICS.get(name)
+
+
+def find_script(name: str) -> Intrinsic | None:
+    """Return the intrinsic that `T.<name>` calls, or None."""
+    return _BY_SCRIPT.get(_ALIASES.get(name, name))
+
+
+def result_dtype(row: Intrinsic, args: Sequence[Node]) -> str | None:
+    """Return the dtype that a call of `row` has by its arguments; None where the call says it itself."""
+    if row.dtype in ("first", "last"):
+        return None
+    if row.dtype not in ARGUMENT_RULES:
+        return row.dtype
+    index = int(row.dtype[-1])
+    argument = args[index] if index < len(args) else None
+    if not isinstance(argument, tir.PrimExpr):
+        return None
+    return make.with_base(argument.dtype, "bool") if row.dtype == "bool0" else argument.dtype
+
+
+def build(
+    row: Intrinsic,
+    args: Sequence[tir.PrimExpr | Node],
+    named: Mapping[str, tir.PrimExpr | Node] = {},
+    dtype: str | None = None,
+    span: Span | None = None,
+) -> tir.Call:
+    """Return the call of `row` with `args`, then `named` ones, then defaults; `dtype` where the call says it.
+
+    A wrong number of arguments, an unknown or missing one is E0234; a missing or wrong dtype E0233. Where an
+    operator of `OPERATORS` has the same name, that is what a text means; this makes the plain call.
+    """
+    values = _bind(row, list(args), named, span)
+    own = result_dtype(row, values)
+    dtype = dtype if own is None else own
+    if dtype is None or not (dtype == "" or is_dtype(dtype)):
+        message = f"T.{row.script} does not say its dtype" if dtype is None else f"'{dtype}' is no dtype"
+        raise error("E0233", message, span, f'give it {row.dtype}, as in dtype="float32"')
+    return tir.Call(dtype or "void", Op(row.name), tuple(values), span=span)
+
+
+def _bind(row: Intrinsic, values: list[Any], named: Mapping[str, Any], span: Span | None) -> list[Any]:
+    least, most = row.arity
+    if most is not None and len(values) > most:
+        raise error("E0234", f"T.{row.script} takes {_count(least, most)}, but {len(values)} are given", span)
+    rest = dict(named)
+    for parameter in row.parameters[len(values) :]:
+        value = rest.pop(parameter.name, parameter.default)
+        if parameter.variadic or value is None:
+            continue
+        if value is REQUIRED:
+            message = f"T.{row.script} takes {_count(least, most)}; '{parameter.name}' is missing"
+            raise error("E0234", message, span)
+        values.append(make.const(value, span=span) if isinstance(value, bool | int | float) else value)
+    if rest:
+        message = f"T.{row.script} has no argument '{next(iter(rest))}' left to give"
+        raise error("E0234", message, span, "its arguments are " + ", ".join(p.name for p in row.parameters))
+    return values
+
+
+def _count(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least} argument{'s' * (least != 1)}"
+    if least != most:
+        return f"{least} to {most} arguments"
+    return f"{least} argument{'s' * (least != 1)}" if least else "no arguments"

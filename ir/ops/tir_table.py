@@ -1,0 +1,95 @@
+"""What is known of one intrinsic, and how its rows are written (`tir_math`, `tir_builtin`, `tir_device`)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ..dtype import is_dtype
+
+Effect = Literal["annotation", "pure", "read", "update", "special", "embed", "jump", "opaque"]
+"""What a call may do (TVM: `CallEffectKind`): "pure" calls may be moved, repeated and left out; "read" ones depend on
+memory; "update" ones change it; "opaque" ones may do anything; the others mean something to a pass only."""
+
+ARGUMENT_RULES = ("arg0", "arg1", "bool0")
+"""The rules that take the dtype of the result from an argument."""
+
+REQUIRED = object()
+"""The default of a parameter that has none."""
+
+
+class Parameter(Struct, frozen=True):
+    name: str
+    default: Any = REQUIRED
+    variadic: bool = False
+
+
+class Intrinsic(Struct, frozen=True, dict=True):
+    """One intrinsic of the loop level.
+
+    `script` is its name after `T.`, `arguments` are its parameters as TVM calls them ("x y=0 *rest"), `dtype` is the
+    rule of the result's dtype: a dtype; "arg0" or "arg1", that argument's; "bool0", bool with its lanes; or "first" or
+    "last", where the call says it, before or after the other arguments.
+    """
+
+    script: str
+    arguments: str
+    dtype: str
+    effect: Effect
+    doc: str
+    op: str = ""
+    """Its registered name where that is not `tir.<script>`."""
+    in_script: bool = True
+    """Whether TVM's `T` has a function for it; without, TVM calls it by `T.call_intrin`."""
+
+    @property
+    def name(self) -> str:
+        """The registered name, such as `tir.exp`."""
+        return self.op or f"tir.{self.script}"
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters besides the dtype."""
+        return tuple([_parameter(text) for text in self.arguments.split()])
+
+    @cached_property
+    def arity(self) -> tuple[int, int | None]:
+        """The least and the greatest number of arguments; None where there is no greatest."""
+        least = sum(p.default is REQUIRED and not p.variadic for p in self.parameters)
+        variadic = any(p.variadic for p in self.parameters)
+        return least, None if variadic else len(self.parameters)
+
+    @property
+    def dtype_location(self) -> Literal["none", "first", "last"]:
+        """Where a call says its dtype in script (TVM: `ScriptDtypePrintLocation`)."""
+        if self.dtype == "first":
+            return "first"
+        return "last" if self.dtype == "last" else "none"
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether a call neither reads nor changes memory."""
+        return self.effect in ("pure", "annotation")
+
+
+_DEFAULTS: dict[str, Any] = {"None": None, "False": False}
+
+
+def _parameter(text: str) -> Parameter:
+    name, equals, default = text.partition("=")
+    if name.startswith("*"):
+        return Parameter(name[1:], variadic=True)
+    if not equals:
+        return Parameter(name)
+    return Parameter(name, _DEFAULTS[default] if default in _DEFAULTS else int(default))
+
+
+def check_row(row: Intrinsic) -> str | None:
+    """Return what is wrong with a row of the table, or None."""
+    if row.dtype not in (*ARGUMENT_RULES, "first", "last") and not is_dtype(row.dtype):
+        return f"'{row.dtype}' is no rule of a dtype"
+    if row.dtype in ARGUMENT_RULES and row.arity[1] == 0:
+        return "there is no argument to take the dtype of"
+    return None
