@@ -20,8 +20,10 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from ...ir.base import GlobalVar, Source, Span
-from ...ir.diagnostics import Diagnostic, Note
+from msgspec.structs import replace
+
+from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
+from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
 
 _ABSENT = object()
@@ -58,6 +60,10 @@ class Scope:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def holds(self, value: object) -> bool:
+        """Whether some name stands for `value` itself."""
+        return any(each is value for each in self._values.values())
+
     def names(self) -> Iterable[str]:
         """Return all names that stand for something here."""
         return self._values.keys()
@@ -85,6 +91,9 @@ class Context:
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
         self.globals: dict[str, GlobalVar] = {}
+        self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
+        """What the module shares (`I.module_global_infos`), known before any function is built."""
+        self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         self.tir: Any = None
         """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
 
@@ -95,6 +104,13 @@ class Context:
     def error(self, code: str, message: str, node: syntax.Syntax, help: str | None = None, *notes: Note) -> Failed:
         """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
         self.diagnostics.append(Diagnostic(code, message, self.span(node), help, notes))
+        return Failed()
+
+    def report(self, error: TvmsError, node: syntax.Syntax | Node) -> Failed:
+        """Record what `ir` refused; where it does not say the place, it is that of `node`. Return the exception to raise."""
+        span = node.span if isinstance(node, Node) else self.span(node)
+        for diagnostic in error.diagnostics:
+            self.diagnostics.append(diagnostic if diagnostic.span is not None else replace(diagnostic, span=span))
         return Failed()
 
     def lookup(self, node: syntax.Name) -> Any:

@@ -1,0 +1,232 @@
+"""Calls in a graph-level function: operators, the forms of `R` that are none, functions, and methods of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import relax, tir
+from ...ir.base import GlobalVar, StructInfo
+from ...ir.diagnostics import TvmsError
+from ...ir.ops.binding import bind as bind_operator
+from ...ir.ops.registry import RelaxOp, find, relax_ops
+from .. import syntax
+from . import expressions
+from . import relax_values as values
+from .context import did_you_mean
+from .convert import describe
+from .forms import Closure, Form
+from .relax_annotations import FORMS, build_struct_info, dtype_of, struct_info, struct_infos
+from .relax_arguments import Arguments, Parameter, bind, parameters
+from .relax_blocks import BlockBuilder
+from .relax_constants import build_const, build_dist_const, build_named_constant
+from .relax_dimensions import dimensions
+from .relax_distributed import device_mesh, placement, vdevice
+
+_NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
+
+
+class MatchCastRequest(Struct, frozen=True):
+    """What `R.match_cast(value, struct_info)` returns: the binding is made by the assignment it stands in."""
+
+    value: relax.Expr
+    struct_info: StructInfo
+
+
+def call(builder: BlockBuilder, node: syntax.Call) -> Any:
+    """Return the value of a call; E0301 where there is no such operator, E0303 where the callee is no function."""
+    name = values.dotted(builder, node.func)
+    if name is None:
+        return _call_value(builder, node)
+    if name in FORMS:
+        return build_struct_info(builder, name, node)
+    if name in _FORMS:
+        expected, build = _FORMS[name]
+        return build(builder, bind(builder.context, name, expected, node), node)
+    operator = find(f"relax.{name[2:]}") if name.startswith("R.") else None
+    if operator is not None:
+        return _call_operator(builder, operator, node)
+    known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *_FORMS, *FORMS]
+    if name.startswith("R.") and not _is_form(builder, node.func):
+        raise builder.context.error("E0301", f"there is no operator '{name}'", node.func, did_you_mean(name, known))
+    return expressions.evaluate_call(builder.context, node)
+
+
+def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:
+    """Whether a name in the namespace `R` stands for a form that is declared as those of the loop level are."""
+    if isinstance(node, syntax.Name):
+        return True
+    assert isinstance(node, syntax.Attribute)
+    return _is_form(builder, node.value) and node.attr in expressions.evaluate(builder.context, node.value).members
+
+
+def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) -> relax.Expr:
+    context, span = builder.context, builder.context.span(node)
+    names = [param.name for param in operator.params]
+    args = [_argument(builder, name, arg) for name, arg in zip(_padded(names, node.args), node.args, strict=False)]
+    keywords: dict[str, Any] = {}
+    for keyword in node.keywords:
+        name = keyword.name if keyword.name in names else _NEWER_NAMES.get(keyword.name, keyword.name)
+        keywords[name] = _argument(builder, name, keyword.value)
+    try:
+        expr = bind_operator(operator, args, keywords, span)
+    except TvmsError as error:
+        raise context.report(error, node) from None
+    return _normal(builder, expr)
+
+
+def _padded(names: list[str], args: tuple[syntax.Expr, ...]) -> list[str]:
+    """Return a parameter's name for each argument; a variadic parameter takes those that are left."""
+    return [*names, *[""] * max(0, len(args) - len(names))]
+
+
+def _argument(builder: BlockBuilder, name: str, node: syntax.Expr) -> Any:
+    """Return an argument of an operator, with what is only named in the text looked up."""
+    if name == "dst_vdevice":
+        return vdevice(builder, node)
+    if name == "device_mesh":
+        return device_mesh(builder, node)
+    if name == "placement":
+        return placement(builder, node)
+    value = values.operand(builder, node)
+    return _index_map(builder, value, node) if isinstance(value, Closure) else value
+
+
+def _index_map(builder: BlockBuilder, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
+    """Return a lambda as a change of int64 indices (TVM: `R.layout_transform`)."""
+    params = [tir.Var("int64", param.name, span=builder.context.span(param)) for param in closure.node.params]
+    result = closure.call(params)
+    final: tuple[Any, ...] = result if values.is_tuple(result) else (result,)
+    exprs = tuple(expressions.to_expr(builder.context, item, node, "int64") for item in final)
+    return tir.IndexMap(tuple(params), exprs, span=builder.context.span(node))
+
+
+def _normal(builder: BlockBuilder, expr: relax.Expr) -> relax.Expr:
+    """Return a call with its operands in normal form."""
+    if not isinstance(expr, relax.Call):
+        return expr
+    return replace(expr, args=tuple(builder.operand(arg) for arg in expr.args))
+
+
+def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
+    """A call of a function of the module, a local or external one, or of a value's method `astype`."""
+    context = builder.context
+    if isinstance(node.func, syntax.Attribute) and node.func.attr == "astype":
+        receiver = values.operand(builder, node.func.value)
+        if isinstance(receiver, relax.Expr):
+            given = bind(context, "astype", parameters("dtype"), node)
+            operator = find("relax.astype")
+            assert operator is not None
+            return bind_operator(operator, (receiver, dtype_of(builder, given["dtype"])), {}, context.span(node))
+    callee = values.operand(builder, node.func)
+    if not isinstance(callee, GlobalVar | relax.Var | relax.ExternFunc):
+        if isinstance(callee, Form | Closure):
+            return expressions.evaluate_call(context, node)
+        help = "a function of the module is called as Module.f(…), an external one with R.call_packed(…)"
+        raise context.error("E0303", f"{describe(callee)} cannot be called", node.func, help)
+    for keyword in node.keywords:
+        raise context.error("E0320", "a function takes its arguments by position", keyword, "drop the name")
+    args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in node.args)
+    return relax.Call(callee, args, span=context.span(node))
+
+
+# --- The forms of `R` that are not operators ----------------------------------------------------------------------
+
+
+def _call_packed(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Call:
+    """`R.call_packed("f", *args, sinfo_args=…)`: what it returns is what `sinfo_args` says."""
+    callee = values.to_expr(builder, _extern(builder, given["func"]), given["func"])
+    args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in given.rest)
+    infos = given.get("sinfo_args")
+    sinfo_args = () if infos is None else struct_infos(builder, infos)
+    return relax.Call(callee, args, {}, sinfo_args, span=builder.context.span(node))
+
+
+def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
+    value = values.operand(builder, node)
+    if not isinstance(value, str):
+        return value
+    info = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
+    return relax.ExternFunc(value, struct_info=info, span=builder.context.span(node))
+
+
+def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ExternFunc:
+    """`R.ExternFunc("f", struct_info)`."""
+    function = _extern(builder, given["global_symbol"])
+    if not isinstance(function, relax.ExternFunc):
+        raise builder.context.error("E0321", f"{describe(function)} is not the name of a function", node)
+    info = given.get("struct_info")
+    return function if info is None else replace(function, struct_info=struct_info(builder, info))
+
+
+def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:
+    value = values.to_expr(builder, values.evaluate(builder, given["value"]), given["value"])
+    return MatchCastRequest(value, struct_info(builder, given["struct_info"]))
+
+
+def _shape(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ShapeExpr:
+    """`R.shape([n, 4])`."""
+    dims = dimensions(builder, given["values"])
+    if dims is None:
+        raise builder.context.error(
+            "E0321", "None is not a list of dimensions", given["values"], "write R.shape([n, 4])"
+        )
+    info = relax.ShapeStructInfo(dims, len(dims))
+    return relax.ShapeExpr(dims, struct_info=info, span=builder.context.span(node))
+
+
+def _prim_value(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.prim_value(n)`."""
+    value = values.operand(builder, given["value"])
+    if isinstance(value, str | tuple):
+        raise builder.context.error("E0321", f"{describe(value)} is not a scalar", given["value"])
+    return values.to_expr(builder, value, given["value"])
+
+
+def _string(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.str("text")`."""
+    value = values.evaluate(builder, given["value"])
+    if not isinstance(value, str):
+        raise builder.context.error("E0321", f"{describe(value)} is not a string", given["value"])
+    return relax.StringImm(value, span=builder.context.span(node))
+
+
+def _dtype(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.dtype("float32")`."""
+    return relax.DataTypeImm(dtype_of(builder, given["value"]), span=builder.context.span(node))
+
+
+def _tuple(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.tuple(a, b)`."""
+    fields = tuple(values.to_expr(builder, values.evaluate(builder, field), field) for field in given.rest)
+    return builder.inferred(relax.Tuple(fields, span=builder.context.span(node)))
+
+
+def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
+    """`R.TupleGetItem(t, 0)`."""
+    index = values.evaluate(builder, given["index"])
+    if not isinstance(index, int):
+        raise builder.context.error("E0321", f"{describe(index)} is not an index", given["index"])
+    return values.tuple_item(builder, values.operand(builder, given["tuple_value"]), index, node)
+
+
+_Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
+_PACKED = parameters("func", "*args", "sinfo_args?")
+_FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
+    "R.call_packed": (_PACKED, _call_packed),
+    "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
+    "R.match_cast": (parameters("value", "struct_info"), _match_cast),
+    "R.const": (parameters("value", "dtype?"), build_const),
+    "R.dist.const": (parameters("value", "struct_info"), build_dist_const),
+    "I.constant": (parameters("name"), build_named_constant),
+    "R.shape": (parameters("values"), _shape),
+    "R.ShapeExpr": (parameters("values"), _shape),
+    "R.prim_value": (parameters("value"), _prim_value),
+    "R.str": (parameters("value"), _string),
+    "R.dtype": (parameters("value"), _dtype),
+    "R.tuple": (parameters("*fields"), _tuple),
+    "R.TupleGetItem": (parameters("tuple_value", "index"), _tuple_get_item),
+}

@@ -1,0 +1,123 @@
+"""Dimensions of shapes: numbers, symbolic variables, and strings that name or compute with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Source
+from ...ir.dtype import is_int
+from .. import syntax
+from ..parser import parse_syntax
+from . import relax_values as values
+from .convert import describe
+from .relax_blocks import BlockBuilder
+
+_SHAPE_ARGUMENTS = {
+    "Tensor": ("shape", 0), "Shape": ("values", 0), "DTensor": ("shape", 0), "Prim": ("value", 1),
+}  # fmt: skip
+"""For each kind of struct info that may name symbolic dimensions: the argument that does, by name and position."""
+
+
+def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False) -> Any:
+    """Return the dimensions that `node` lists, as int64 expressions where they are plain numbers.
+
+    None stands for unknown ones. With `or_value`, any other value is returned as it is; else it is E0321.
+    """
+    match node:
+        case syntax.Tuple() | syntax.List():
+            return tuple(dimension(builder, element) for element in node.elements)
+        case syntax.Parenthesised():
+            return dimensions(builder, node.value, or_value)
+        case syntax.Constant(value=None):
+            return None
+        case _:
+            value = values.operand(builder, node)
+    if values.is_tuple(value):
+        return tuple(_as_dimension(builder, item, node) for item in value)
+    if or_value:
+        return value
+    reason = f"{describe(value)} is not a list of dimensions"
+    raise builder.context.error("E0321", reason, node, "write them as a tuple: (n, 4), or (n,) for one")
+
+
+def dimension(builder: BlockBuilder, node: syntax.Expr, dtype: str = "") -> tir.PrimExpr:
+    """Return one dimension; plain integers are of `dtype`, or int64."""
+    return _as_dimension(builder, values.operand(builder, node), node, dtype)
+
+
+def _as_dimension(builder: BlockBuilder, value: Any, node: syntax.Expr, dtype: str = "") -> tir.PrimExpr:
+    context = builder.context
+    match value:
+        case str():
+            value = _as_dimension(builder, values.evaluate(builder, _parsed(builder, value, node)), node, dtype)
+        case bool():
+            value = tir.IntImm("bool", int(value), span=context.span(node))
+        case int():
+            value = tir.IntImm(dtype or "int64", value, span=context.span(node))
+        case float() if dtype:
+            value = tir.FloatImm(dtype, value, span=context.span(node))
+        case _:
+            pass
+    if not isinstance(value, tir.PrimExpr) or not (dtype or is_int(value.dtype)):
+        reason = f"{describe(value)} is not a dimension"
+        raise context.error("E0321", reason, node, "a dimension is an integer, or an expression of int64 variables")
+    return value
+
+
+def _parsed(builder: BlockBuilder, text: str, node: syntax.Expr) -> syntax.Expr:
+    """Return the expression that a string holds, placed where the string stands."""
+    if text.isidentifier():
+        return syntax.Name(text, start=node.start, end=node.end)
+    file, diagnostics = parse_syntax(Source(builder.context.source.name, text))
+    match file.body:
+        case (syntax.ExprStmt(value=value),) if not diagnostics:
+            return _placed(value, node)
+        case _:
+            help = 'a string names a dimension, as "n", or computes with named ones, as "n * 2"'
+            raise builder.context.error("E0321", f"'{text}' is not an expression", node, help)
+
+
+def _placed(part: Any, node: syntax.Expr) -> Any:
+    """Return `part` of a syntax tree with the place of `node`, all through."""
+    if values.is_tuple(part):
+        return tuple(_placed(item, node) for item in part)
+    if not isinstance(part, syntax.Syntax):
+        return part
+    fields = {name: _placed(getattr(part, name), node) for name in part.__struct_fields__}
+    return replace(part, **{**fields, "start": node.start, "end": node.end})
+
+
+def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:
+    """Yield the names of the dimensions that `annotation` defines: strings that are a name, in shapes."""
+    if isinstance(annotation, syntax.Parenthesised):
+        yield from symbolic_names(annotation.value)
+    if isinstance(annotation, syntax.Tuple | syntax.List):
+        for element in annotation.elements:
+            yield from symbolic_names(element)
+    if not isinstance(annotation, syntax.Call) or not isinstance(annotation.func, syntax.Attribute):
+        return
+    keywords = {keyword.name: keyword.value for keyword in annotation.keywords}
+    kind = annotation.func.attr
+    if kind == "Tuple":
+        for field in annotation.args:
+            yield from symbolic_names(field)
+    elif kind == "Callable":
+        params = annotation.args[0] if annotation.args else keywords.get("params")
+        if params is not None:
+            yield from symbolic_names(params)
+    elif kind in _SHAPE_ARGUMENTS:
+        name, position = _SHAPE_ARGUMENTS[kind]
+        given = annotation.args[position] if position < len(annotation.args) else keywords.get(name)
+        yield from _named_dimensions(given, alone=kind == "Prim")
+
+
+def _named_dimensions(node: syntax.Expr | None, alone: bool) -> Iterator[str]:
+    """Yield the strings that are names, among the elements of `node` or, where it stands `alone`, it itself."""
+    elements = (node,) if alone else node.elements if isinstance(node, syntax.Tuple | syntax.List) else ()
+    for element in elements:
+        if isinstance(element, syntax.Constant) and isinstance(element.value, str) and element.value.isidentifier():
+            yield element.value

@@ -1,0 +1,71 @@
+"""Where values live: virtual devices, device meshes and placements, written out or named in the module's infos."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+from ...ir import relax, tir
+from ...ir.base import GlobalInfo, Node, VDevice
+from .. import syntax
+from . import relax_values as values
+from .convert import Ints, describe, integers
+from .forms import Site, form
+from .relax_blocks import BlockBuilder
+
+_NodeT = TypeVar("_NodeT", bound=Node)
+_INFO = re.compile(r"(\w+)\[(\d+)\]$")
+_SPLIT = re.compile(r"S\[(\d+)\]$")
+
+
+def vdevice(builder: BlockBuilder, node: syntax.Expr) -> VDevice | None:
+    """Return the device that `node` is or names, as "llvm:0", "cuda" or "vdevice:1"; E0321 where it names none."""
+    value = values.evaluate(builder, node)
+    if value is None or isinstance(value, VDevice):
+        return value
+    infos = builder.context.global_infos.get("vdevice", ())
+    devices = [info for info in infos if isinstance(info, VDevice)]
+    if isinstance(value, str):
+        kind, _, number = value.partition(":")
+        alike = [device for device in devices if kind == "vdevice" or device.target.get("kind") == kind]
+        index = int(number or 0) if (number or "0").isdecimal() else len(alike)
+        if index < len(alike):
+            return alike[index]
+    help = 'list it with I.module_global_infos({"vdevice": [I.vdevice("llvm")]})'
+    raise builder.context.error("E0321", f"{describe(value)} is not a device of the module", node, help)
+
+
+def device_mesh(builder: BlockBuilder, node: syntax.Expr) -> relax.DeviceMesh:
+    """Return the mesh that `node` is or names, as "mesh[0]"; E0321 where it names none."""
+    value = values.evaluate(builder, node)
+    found = _named_info(builder, value) if isinstance(value, str) else value
+    if isinstance(found, relax.DeviceMesh):
+        return found
+    help = 'list it with I.module_global_infos({"mesh": [R.device_mesh((2,), I.Range(0, 2))]})'
+    raise builder.context.error("E0321", f"{describe(value)} is not a device mesh of the module", node, help)
+
+
+def _named_info(builder: BlockBuilder, text: str) -> GlobalInfo | Node | None:
+    match = _INFO.match(text)
+    infos = builder.context.global_infos.get(match[1], ()) if match else ()
+    return infos[int(match[2])] if match and int(match[2]) < len(infos) else None
+
+
+def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
+    """Return the placement that a text such as "S[0], R" says; E0321 where it says none."""
+    value = values.evaluate(builder, node)
+    if isinstance(value, relax.Placement):
+        return value
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else ["?"]
+    splits = [_SPLIT.match(part) for part in parts]
+    if not all(split or part == "R" for split, part in zip(splits, parts, strict=True)):
+        help = 'for each mesh dimension write S[d], split along tensor dimension d, or R, replicated: "S[0], R"'
+        raise builder.context.error("E0321", f"{describe(value)} is not a placement", node, help)
+    return relax.Placement(tuple(int(split[1]) if split else None for split in splits), span=builder.context.span(node))
+
+
+@form("R.device_mesh", "R.dist.device_mesh")
+def _device_mesh(site: Site, shape: Ints, device_ids: Any) -> relax.DeviceMesh:
+    if isinstance(device_ids, tir.Range):
+        return relax.DeviceMesh(shape, (), device_ids, span=site.span)
+    return relax.DeviceMesh(shape, integers(device_ids, site.span), span=site.span)

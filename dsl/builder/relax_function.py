@@ -1,0 +1,237 @@
+"""Graph-level functions: their signature, body and return; those of the module, and those inside others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import relax, tir
+from ...ir.base import StructInfo
+from ...ir.diagnostics import Note
+from ...ir.dtype import is_dtype
+from .. import syntax
+from . import expressions, relax_statements
+from . import relax_values as values
+from .context import Context, Failed, target_names
+from .convert import describe
+from .relax_annotations import struct_info
+from .relax_arguments import bind, parameters
+from .relax_bindings import Target, new_var
+from .relax_bindings import bind as bind_value
+from .relax_blocks import BlockBuilder
+from .relax_contradiction import contradiction
+from .relax_dataflow import output_names
+from .relax_dimensions import symbolic_names
+
+_HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
+
+
+class Signature(Struct, frozen=True):
+    """What a function says of itself before its body: its parameters and, where it is written, what it returns."""
+
+    params: tuple[relax.Var, ...]
+    ret: StructInfo | None
+    is_pure: bool
+    is_private: bool
+
+    @property
+    def struct_info(self) -> relax.FuncStructInfo:
+        """The function as a value; what it returns is any value where that is not written."""
+        params = tuple(param.struct_info or relax.ObjectStructInfo() for param in self.params)
+        return relax.FuncStructInfo(params, self.ret or relax.ObjectStructInfo(), self.is_pure)
+
+
+def declare_function(context: Context, definition: syntax.Definition) -> relax.FuncStructInfo | None:
+    """Return what is known of a function before its body is built; None where its signature is wrong.
+
+    Nothing is reported: `build_function` does, when it reads the signature again.
+    """
+    reported = len(context.diagnostics)
+    try:
+        with context.scope.frame():
+            return _signature(BlockBuilder(context, set()), definition).struct_info
+    except Failed:
+        return None
+    finally:
+        del context.diagnostics[reported:]
+
+
+def build_function(context: Context, definition: syntax.Definition, is_local: bool = False) -> relax.Function:
+    """Return the graph-level function that `definition` writes; all its mistakes are reported, then Failed is raised."""
+    reported = len(context.diagnostics)
+    builder = BlockBuilder(context, set(_names(definition)))
+    with context.scope.frame():
+        signature = _signature(builder, definition)
+        builder.begin()
+        result = _body(builder, definition)
+    if result is None or len(context.diagnostics) > reported:
+        raise Failed
+    body = builder.end(result)
+    ret = signature.ret or body.struct_info
+    _check_return(context, definition, signature.ret, body)
+    attrs = dict(builder.attrs)
+    if not (signature.is_private or is_local):
+        attrs.setdefault("global_symbol", definition.name)
+    info = replace(signature, ret=ret).struct_info
+    return relax.Function(
+        signature.params, body, ret, signature.is_pure,
+        attrs=attrs, struct_info=info, span=context.span(definition), trivia=definition.trivia,
+    )  # fmt: skip
+
+
+def build_local_function(builder: BlockBuilder, definition: syntax.Definition, leaves: bool) -> None:
+    """A function inside a function is bound to a variable of its name, which it may call itself."""
+    context = builder.context
+    if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
+        help = "write R.function before it"
+        raise context.error("E0307", "only graph-level functions stand inside a graph-level function", definition, help)
+    place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+    target = Target(definition.name, place, leaves)
+    if definition.name not in _names(definition):
+        bind_value(builder, target, build_function(context, definition, is_local=True))
+        return
+    info = declare_function(context, definition)
+    var = new_var(builder, target, info or relax.ObjectStructInfo())
+    context.scope.define(definition.name, var)
+    function = build_function(context, definition, is_local=True)
+    builder.append(relax.VarBinding(var, function, span=function.span))
+
+
+def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
+    """`R.func_attr({…})`; E0314 where an attribute is given twice."""
+    given = bind(builder.context, "R.func_attr", parameters("attrs"), call)
+    attrs: Any = expressions.evaluate(builder.context, given["attrs"])
+    if not isinstance(attrs, dict):
+        help = 'write R.func_attr({"key": value})'
+        raise builder.context.error("E0321", f"{describe(attrs)} is not a dict of attributes", given["attrs"], help)
+    for key, value in attrs.items():  # type: ignore[reportUnknownVariableType]
+        if key in builder.attrs:
+            builder.context.error("E0314", f"attribute '{key}' is given twice", given["attrs"])
+        builder.attrs[key] = value
+
+
+def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signature:
+    """Define the parameters and symbolic dimensions of a function in the open frame, and return its signature."""
+    context = builder.context
+    for name, var in _symbolic_variables(builder, definition):
+        context.scope.define(name, var)
+    params = [_parameter(builder, param) for param in definition.params or ()]
+    ret = None if definition.returns is None else struct_info(builder, definition.returns)
+    return Signature(
+        tuple(params), ret, _flag(context, definition, "pure", True), _flag(context, definition, "private", False)
+    )
+
+
+def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
+    context = builder.context
+    if param.annotation is None:
+        help = f"write {param.name}: R.Tensor(…), or R.Object where nothing is known"
+        raise context.error("E0305", f"parameter '{param.name}' has no struct info", param, help)
+    var = relax.Var(param.name, struct_info=struct_info(builder, param.annotation), span=context.span(param))
+    context.scope.define(param.name, var)
+    return var
+
+
+def _symbolic_variables(builder: BlockBuilder, definition: syntax.Definition) -> Iterator[tuple[str, tir.Var]]:
+    """Yield the dimensions that the parameters name in strings; a body may say that one is not int64."""
+    declared: dict[str, tir.Var] = {}
+    for statement in definition.body:
+        if isinstance(statement, syntax.Assign):
+            declared.update(_declared(builder, statement))
+    for param in definition.params or ():
+        for name in symbolic_names(param.annotation) if param.annotation else ():
+            yield name, declared.setdefault(name, tir.Var("int64", name, span=builder.context.span(param)))
+
+
+def _declared(builder: BlockBuilder, statement: syntax.Assign) -> Iterator[tuple[str, tir.Var]]:
+    """Yield the variables that a statement such as `n, m = T.int64(), T.int64()` declares."""
+    value = statement.value
+    calls = value.elements if isinstance(value, syntax.Tuple) else (value,)
+    for name, call in zip(target_names(statement.target), calls, strict=False):
+        if isinstance(call, syntax.Call) and not call.args:
+            form = values.dotted(builder, call.func) or ""
+            if form.startswith("T.") and is_dtype(form[2:]):
+                var = expressions.evaluate(builder.context, call)
+                yield name, replace(var, name=name, span=builder.context.span(statement.target))
+
+
+def _flag(context: Context, definition: syntax.Definition, name: str, default: bool) -> bool:
+    """Return what the head says: `R.function(private=True)`."""
+    if not isinstance(definition.head, syntax.Call):
+        return default
+    node = bind(context, "R.function", _HEAD, definition.head).get(name)
+    if node is None:
+        return default
+    if not isinstance(node, syntax.Constant) or not isinstance(node.value, bool):
+        raise context.error("E0321", f"'{name}' of R.function is True or False", node)
+    return node.value
+
+
+def _callee(node: syntax.Expr) -> syntax.Expr:
+    return node.func if isinstance(node, syntax.Call) else node
+
+
+def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | None:
+    """Build all statements; return the value of the return at the end, or None where that fails."""
+    context = builder.context
+    *statements, last = definition.body
+    if isinstance(last, syntax.With) and isinstance(last.body[-1], syntax.Return):
+        relax_statements.build_statements(builder, statements)
+        return _dataflow_return(builder, last, last.body[-1])
+    if isinstance(last, syntax.Return):
+        relax_statements.build_statements(builder, statements)
+        return _returned(builder, last)
+    relax_statements.build_statements(builder, definition.body)
+    if not any(isinstance(statement, syntax.Return) for statement in definition.body):
+        place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+        help = "end it with return, followed by a value: return R.tuple() where there is none"
+        context.error("E0306", f"function '{definition.name}' returns nothing", place, help)
+    return None
+
+
+def _returned(builder: BlockBuilder, statement: syntax.Return) -> relax.Expr | None:
+    context = builder.context
+    with context.recover():
+        if statement.value is None:
+            raise context.error("E0306", "return has no value", statement, "write return R.tuple() where there is none")
+        value = values.evaluate(builder, statement.value)
+        return value if isinstance(value, relax.Call) else values.to_expr(builder, value, statement.value)
+    return None
+
+
+def _dataflow_return(builder: BlockBuilder, block: syntax.With, statement: syntax.Return) -> relax.Expr | None:
+    """A return at the end of a dataflow block: what it names leaves the block (TVM: `FuncRetValue`)."""
+    relax_statements.check_dataflow(builder, block)
+    outputs = {node.id for node in output_names(builder, block.body)} | set(_names(statement))
+    with builder.dataflow(block.trivia):
+        relax_statements.build_dataflow_body(builder, block.body[:-1], outputs)
+        builder.leaving = True
+        return _returned(builder, statement)
+
+
+def _check_return(
+    context: Context, definition: syntax.Definition, said: StructInfo | None, body: relax.SeqExpr
+) -> None:
+    """E0308 where what a function says that it returns contradicts what it does return."""
+    assert body.struct_info is not None
+    reason = said and contradiction(said, body.struct_info)
+    if reason and definition.returns is not None:
+        message = f"function '{definition.name}' does not return what it says: {reason}"
+        note = Note(f"the value is {body.struct_info}", body.span)
+        raise context.error("E0308", message, definition.returns, f"write {body.struct_info}", note)
+
+
+def _names(part: Any) -> Iterator[str]:
+    """Yield every name that a part of the syntax tree mentions."""
+    stack = [part]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)  # type: ignore[reportUnknownArgumentType]
+        elif isinstance(item, syntax.Name):
+            yield item.id
+        elif isinstance(item, syntax.Syntax):
+            stack.extend(getattr(item, field) for field in item.__struct_fields__)

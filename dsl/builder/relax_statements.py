@@ -1,0 +1,181 @@
+"""The statements of a graph-level function: assignments, dataflow blocks, branches, and calls without a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...ir import relax
+from ...ir.base import StructInfo
+from .. import syntax
+from . import relax_function as functions
+from . import relax_values as values
+from .context import Failed
+from .convert import describe
+from .relax_annotations import struct_info
+from .relax_bindings import Target, assign, bind, unpack
+from .relax_blocks import BlockBuilder, is_void
+from .relax_dataflow import defined_names, is_output, last_definitions, output_names
+
+
+def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs: frozenset[int] | None = None) -> None:
+    """Build statements that return nothing; each that fails leaves its names poisoned, and the rest goes on.
+
+    `outputs` are, in a dataflow block, the identities of the statements whose variables leave it.
+    """
+    for statement in body:
+        with builder.context.recover(defined_names(statement)):
+            _build(builder, statement, outputs is None or id(statement) in outputs)
+
+
+def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
+    context = builder.context
+    match statement:
+        case syntax.Assign():
+            _assign(builder, statement, leaves)
+        case syntax.AnnAssign(value=value) if value is not None:
+            said = struct_info(builder, statement.annotation)
+            target = _target(builder, statement.target, statement, leaves, said)
+            assign(builder, target, values.evaluate(builder, value), value)
+        case syntax.ExprStmt():
+            _expression(builder, statement)
+        case syntax.With():
+            _dataflow(builder, statement)
+        case syntax.If():
+            _branches(builder, statement, leaves)
+        case syntax.Definition():
+            functions.build_local_function(builder, statement, leaves)
+        case syntax.Pass() | syntax.Import():
+            pass
+        case syntax.Return():
+            help = "end the function with one return, outside of if and else"
+            raise context.error("E0306", "return stands only at the end of a function", statement, help)
+        case _:
+            what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")
+            help = "it holds assignments, R.dataflow blocks, if and else, nested functions and a return"
+            raise context.error("E0307", f"a graph-level function cannot hold {what}", statement, help)
+
+
+_NAMES_OF_STATEMENTS: dict[type, str] = {
+    syntax.For: "a loop", syntax.While: "a loop", syntax.Assert: "an assertion", syntax.AugAssign: "an update",
+    syntax.AnnAssign: "an annotation without a value",
+}  # fmt: skip
+
+
+def _target(
+    builder: BlockBuilder, node: syntax.Expr, statement: syntax.Statement, leaves: bool, said: StructInfo | None = None
+) -> Target:
+    if not isinstance(node, syntax.Name):
+        help = "graph-level values never change: bind the result to a name"
+        raise builder.context.error("E0307", "only a name can be assigned", node, help)
+    return Target(node.id, node, leaves, said, statement.trivia)
+
+
+def _assign(builder: BlockBuilder, statement: syntax.Assign, leaves: bool) -> None:
+    target, value = statement.target, statement.value
+    evaluated = values.evaluate(builder, value)
+    if not isinstance(target, syntax.Tuple | syntax.List):
+        assign(builder, _target(builder, target, statement, leaves), evaluated, value)
+        return
+    targets = [_target(builder, element, statement, leaves) for element in target.elements]
+    comments = [
+        target if index == 0 else Target(target.name, target.node, leaves) for index, target in enumerate(targets)
+    ]
+    unpack(builder, comments, evaluated, value, target)
+
+
+def _expression(builder: BlockBuilder, statement: syntax.ExprStmt) -> None:
+    """A call for its effect, R.func_attr, R.output, or a docstring."""
+    node, context = statement.value, builder.context
+    name = values.dotted(builder, node.func) if isinstance(node, syntax.Call) else None
+    if name == "R.func_attr" and isinstance(node, syntax.Call):
+        functions.function_attributes(builder, node)
+        return
+    if name == "R.output":
+        help = "it stands at the end of a block `with R.dataflow():`"
+        raise context.error("E0309", "R.output stands outside of a dataflow block", node, help)
+    value = values.evaluate(builder, node)
+    if isinstance(value, str) or value is ...:
+        return
+    if not isinstance(value, relax.Expr):
+        raise context.error("E0311", f"{describe(value)} is no statement", node, "drop it, or bind it to a name")
+    expr = builder.inferred(value)
+    if not is_void(expr.struct_info):
+        help = f"bind it to a name, or to _ where it is not needed: _ = {_source_of(builder, node)}"
+        raise context.error("E0311", "the value of this expression is lost", node, help)
+    bind(builder, Target("_", node, is_output=False, trivia=statement.trivia), expr)
+
+
+def _source_of(builder: BlockBuilder, node: syntax.Expr) -> str:
+    text = builder.context.source.text[node.start : node.end]
+    return text if len(text) < 40 and "\n" not in text else "…"
+
+
+def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None:
+    """`if` and `else`: both bind the same variable last, which is then that of the whole (TVM: `R.If`)."""
+    context = builder.context
+    if builder.in_dataflow:
+        help = "end the dataflow block before it"
+        raise context.error("E0310", "a dataflow block cannot hold a branch", statement.condition, help)
+    condition = values.to_expr(builder, values.evaluate(builder, statement.condition), statement.condition)
+    then = _branch(builder, statement.body, "_then", statement)
+    if not statement.orelse:
+        help = "write an else that binds the same variable"
+        raise context.error("E0310", "an if without an else has no value", statement.condition, help)
+    otherwise = _branch(builder, statement.orelse, "_else", statement)
+    if then is None or otherwise is None:
+        raise Failed
+    (then_var, then_body), (else_var, else_body) = then, otherwise
+    if then_var.name_hint != else_var.name_hint:
+        message = f"the branches bind different variables last: '{then_var.name_hint}' and '{else_var.name_hint}'"
+        raise context.error("E0310", message, statement.condition, "let both end with an assignment to the same name")
+    span = context.span(statement)
+    name = syntax.Name(then_var.name_hint, start=statement.condition.start, end=statement.condition.end)
+    value = relax.If(condition, then_body, else_body, span=span)
+    bind(builder, Target(then_var.name_hint, name, leaves, None, statement.trivia), value)
+
+
+def _branch(
+    builder: BlockBuilder, body: tuple[syntax.Stmt, ...], suffix: str, statement: syntax.If
+) -> tuple[relax.Var, relax.SeqExpr] | None:
+    context = builder.context
+    errors = len(context.diagnostics)
+    builder.begin()
+    with context.scope.frame():
+        build_statements(builder, body)
+    branch = builder.end_branch(suffix)
+    if len(context.diagnostics) > errors:
+        return None
+    if branch is None or isinstance(branch[0], relax.DataflowVar):
+        help = "end it with an assignment to a name that both branches bind"
+        raise context.error("E0310", "a branch binds no variable at its end", statement.condition, help)
+    return branch
+
+
+def _dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
+    """`with R.dataflow():` with its R.output, if it has one; what leaves the block is known after it, too."""
+    context = builder.context
+    check_dataflow(builder, statement)
+    outputs = output_names(builder, statement.body)
+    leaving: dict[str, Any] = {}
+    with builder.dataflow(statement.trivia), context.scope.frame():
+        build_dataflow_body(builder, statement.body, {node.id for node in outputs})
+        leaving.update((node.id, context.scope.get(node.id)) for node in outputs)
+    for name, value in leaving.items():
+        context.scope.define(name, value)
+
+
+def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
+    """E0307 where `statement` opens another block than `R.dataflow()`."""
+    opened = statement.context
+    is_dataflow = isinstance(opened, syntax.Call) and values.dotted(builder, opened.func) == "R.dataflow"
+    if not is_dataflow or statement.target is not None:
+        raise builder.context.error(
+            "E0307", "a graph-level function has no such block", opened, "write with R.dataflow():"
+        )
+
+
+def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], outputs: set[str]) -> None:
+    """Build the statements of a dataflow block, out of which the variables named `outputs` come."""
+    statements = (statement for statement in body if not is_output(builder, statement))
+    build_statements(builder, statements, last_definitions(body, outputs))

@@ -1,0 +1,213 @@
+"""What is written in a graph-level function becomes a value.
+
+Values are those of `expressions` (plain Python values, loop-level nodes, namespaces) and, besides, graph-level
+expressions and struct info. Operands are bound as they are read, so that bindings come in TVM's order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+from msgspec.structs import replace
+
+from ...ir import relax
+from ...ir.base import Metadata, Op
+from ...ir.ops.binding import as_expr
+from .. import syntax
+from . import expressions
+from .convert import describe
+from .forms import ModuleReference, Namespace
+from .relax_blocks import BlockBuilder
+
+_BINARY_OPERATORS = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "**": "power", "%": "mod",
+    "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal", "!=": "not_equal",
+}  # fmt: skip
+"""The operator that stands for each sign between two graph-level values (TVM: `ExprWithOp`)."""
+_TENSOR_FIELDS = {
+    "ndim": "tensor_ndim", "byte_offset": "tensor_byte_offset", "elem_offset": "tensor_elem_offset",
+}  # fmt: skip
+_INDEXED_TENSOR_FIELDS = {"shape": "tensor_shape_i", "strides": "tensor_stride_i"}
+_DTYPE_FIELDS = {"type_code": "tensor_dtype_code", "bits": "tensor_dtype_bits", "lanes": "tensor_dtype_lanes"}
+
+
+def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
+    """Return the value of `node`; tuples and lists both become tuples, their graph-level elements in normal form."""
+    match node:
+        case syntax.Parenthesised():
+            return evaluate(builder, node.value)
+        case syntax.Tuple() | syntax.List():
+            return tuple(operand(builder, element) for element in node.elements)
+        case syntax.Dict():
+            values = (evaluate(builder, value) for value in node.values)
+            return {evaluate(builder, key): value for key, value in zip(node.keys, values, strict=True)}
+        case syntax.Unary():
+            return _unary(builder, node)
+        case syntax.Binary():
+            return _binary(builder, node)
+        case syntax.Attribute():
+            return _attribute(builder, node)
+        case syntax.Subscript():
+            return _subscript(builder, node)
+        case syntax.Call():
+            from .relax_calls import call
+
+            return call(builder, node)
+        case _:
+            return expressions.evaluate(builder.context, node)
+
+
+def operand(builder: BlockBuilder, node: syntax.Expr) -> Any:
+    """Return the value of `node` as part of a larger one: graph-level values in normal form, others as they are."""
+    value = evaluate(builder, node)
+    return builder.operand(value) if isinstance(value, relax.Expr) else value
+
+
+def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
+    """Return an evaluated `value` as a graph-level expression in its place as an operand (TVM: `convert_to_expr`).
+
+    Plain numbers become int64 and float64 scalars. E0303 where `value` is no graph-level value.
+    """
+    expr = as_expr(value)
+    if expr is None:
+        raise builder.context.error("E0303", f"{describe(value)} is not a graph-level value", node)
+    return builder.operand(expr if expr.span else replace(expr, span=builder.context.span(node)))
+
+
+def dotted(builder: BlockBuilder, node: syntax.Expr) -> str | None:
+    """Return the full name of `R.nn.relu` where `node` is such a name in a namespace of the language, else None."""
+    parts: list[str] = []
+    while isinstance(node, syntax.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not parts or not isinstance(node, syntax.Name):
+        return None
+    root = builder.context.scope.get(node.id)
+    return ".".join((root.name, *reversed(parts))) if isinstance(root, Namespace) else None
+
+
+def operator_call(builder: BlockBuilder, name: str, node: syntax.Expr, *args: relax.Expr) -> relax.Call:
+    """Return a call of an operator that takes values only."""
+    return relax.Call(Op(f"relax.{name}"), args, span=builder.context.span(node))
+
+
+def _unary(builder: BlockBuilder, node: syntax.Unary) -> Any:
+    value = operand(builder, node.operand)
+    if not isinstance(value, relax.Expr):
+        return expressions.unary(builder.context, node, value)
+    if node.op != "-":
+        help = "use R.logical_not(…) or R.bitwise_not(…)"
+        raise builder.context.error("E0303", f"'{node.op}' does not apply to a graph-level value", node, help)
+    return operator_call(builder, "negative", node, value)
+
+
+def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
+    context = builder.context
+    left, right = operand(builder, node.left), operand(builder, node.right)
+    if not isinstance(left, relax.Expr) and not isinstance(right, relax.Expr):
+        return expressions.binary(context, node, left, right)
+    for value, side in ((left, node.left), (right, node.right)):
+        if not isinstance(value, relax.Expr):
+            help = "write R.const(…) for a tensor, R.prim_value(…) for a scalar"
+            reason = f"'{node.op}' needs a graph-level value on both sides, not {describe(value)}"
+            raise context.error("E0303", reason, side, help)
+    if node.op not in _BINARY_OPERATORS:
+        help = "call the operator by its name, such as R.logical_and(…)"
+        raise context.error("E0303", f"'{node.op}' does not apply to graph-level values", node, help)
+    return operator_call(builder, _BINARY_OPERATORS[node.op], node, left, right)
+
+
+def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
+    """`R.Tensor`, `Module.f`, or a property of a value: `x.struct_info`, `x.ndim`."""
+    context = builder.context
+    name = dotted(builder, node)
+    if name is not None and name.startswith("R."):
+        from .relax_annotations import bare_struct_info
+
+        return bare_struct_info(builder, name, node)
+    if name is not None:
+        return expressions.evaluate(context, node)
+    owner = node.value
+    if node.attr in _DTYPE_FIELDS and isinstance(owner, syntax.Attribute) and owner.attr == "dtype":
+        field, owner = _DTYPE_FIELDS[node.attr], owner.value
+    else:
+        field = _TENSOR_FIELDS.get(node.attr)
+    value = operand(builder, owner)
+    if isinstance(value, ModuleReference):
+        return context.global_var(node.attr, node)
+    if not isinstance(value, relax.Expr):
+        return expressions.evaluate(context, node)
+    if node.attr == "struct_info":
+        return value.struct_info
+    if field is not None:
+        return operator_call(builder, f"inspect.{field}", node, value)
+    help = "use R.shape_of(…) for the shape as a value" if node.attr == "shape" else None
+    raise context.error("E0103", f"a graph-level value has no attribute '{node.attr}'", node, help)
+
+
+def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
+    """`t[0]` of a tuple, `x.shape[i]` of a tensor, or `metadata["relax.expr.Constant"][0]`."""
+    context, owner = builder.context, node.value
+    metadata = _metadata(node)
+    if metadata is not None:
+        return relax.Constant(metadata, struct_info=relax.TensorStructInfo(), span=context.span(node))
+    index = operand(builder, node.indices[0]) if len(node.indices) == 1 else None
+    if isinstance(owner, syntax.Attribute) and owner.attr in _INDEXED_TENSOR_FIELDS:
+        value = operand(builder, owner.value)
+        if isinstance(value, relax.Expr) and index is not None:
+            operator = f"inspect.{_INDEXED_TENSOR_FIELDS[owner.attr]}"
+            return operator_call(builder, operator, node, value, to_expr(builder, index, node.indices[0]))
+    value = operand(builder, owner)
+    if not isinstance(value, relax.Expr) and not isinstance(value, tuple):
+        return expressions.evaluate(context, node)
+    if not isinstance(index, int):
+        help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
+        raise context.error("E0303", "a graph-level value is indexed by one plain number", node, help)
+    return tuple_item(builder, value, index, node)
+
+
+def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether `value` is a tuple or a list as it is written."""
+    return isinstance(value, tuple)
+
+
+def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr) -> Any:
+    """Return element `index` of a tuple; E0304 where it has no such element."""
+    fields = tuple_fields(value)
+    if fields is None:
+        help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
+        raise builder.context.error("E0304", "only a tuple has elements to be picked by index", node, help)
+    if not -len(fields) <= index < len(fields):
+        from .relax_arguments import count
+
+        raise builder.context.error(
+            "E0304", f"index {index} is outside a tuple of {count(len(fields), 'element')}", node
+        )
+    if isinstance(value, tuple | relax.Tuple):
+        return fields[index]
+    info = fields[index]
+    return relax.TupleGetItem(value, index % len(fields), struct_info=info, span=builder.context.span(node))
+
+
+def tuple_fields(value: Any) -> tuple[Any, ...] | None:
+    """Return the elements of a written tuple, or the struct info of those of a tuple value; None for others."""
+    if is_tuple(value):
+        return value
+    if isinstance(value, relax.Tuple):
+        return value.fields
+    info = value.struct_info
+    return info.fields if isinstance(info, relax.TupleStructInfo) else None
+
+
+def _metadata(node: syntax.Subscript) -> Metadata | None:
+    """Return what `metadata["key"][0]` names, or None for another subscript."""
+    inner = node.value
+    if not (
+        isinstance(inner, syntax.Subscript) and isinstance(inner.value, syntax.Name) and inner.value.id == "metadata"
+    ):
+        return None
+    match inner.indices, node.indices:
+        case (syntax.Constant(value=str(key)),), (syntax.Constant(value=int(index)),):
+            return Metadata(key, index)
+        case _:
+            return None
