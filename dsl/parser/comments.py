@@ -67,7 +67,7 @@ class Comments:
         if not self._decorating:
             self.anchor = start
         self._decorating = word == "@"
-        if self.pending:
+        if self.pending and word != "else":
             self._before.setdefault(self.anchor, []).extend(self.pending)
             self.pending = []
         for text in _comment(comment):

@@ -17,7 +17,7 @@ from ...ir.base import Source, Span
 from ...ir.diagnostics import Diagnostic
 from .. import syntax
 from .lexer import Lexer, LimitError, Line, Problem, Token
-from .mistakes import head_name, missing_body, resume_after, unexpected
+from .mistakes import head_name, missing_body, resume_after, undecorated, unexpected, unexpected_indent
 from .tree import Tree
 
 MAX_TEXT = 16 * 2**20
@@ -57,7 +57,8 @@ class _Driver:
         self.values: list[Any] = []
         self.height = 1
         """How many states there were before the current line; decorators are one with the definition below them."""
-        self.decorating = False
+        self.decorator: Token | None = None
+        """The line above, if it is a decorator."""
         self.dropped = False
 
     def file(self) -> syntax.File:
@@ -94,14 +95,18 @@ class _Driver:
         """Parse one logical line; after a mistake return where to divide the text into lines anew, if need be."""
         kind, first = tokens[0]
         begun = self.begin(kind, first)
-        if not (begun and self.decorating):
-            self.height = len(self.states) - begun
-        decorated, self.decorating, self.dropped = self.decorating, kind == "@", False
+        height = len(self.states) - begun
+        decorator, self.decorator, self.dropped = self.decorator, None, False
+        if not decorator:
+            self.height = height
         failed = self.advance(tokens, 1) if begun else 0
         if failed == len(tokens):
+            self.decorator = Token(first.start, tokens[-2][1].end) if kind == "@" else None
             return None
-        self.report(unexpected(self.lexer.text, tokens, failed, self.expected(), decorated))
-        self.cut()
+        self.cut(height)
+        self.advance(tokens[:failed])  # once more, without what the table reduced before it noticed the mistake
+        self.report(unexpected(self.lexer.text, tokens, failed, self.expected(), decorator))
+        self.cut(self.height)
         self.broken_names.extend(head_name(self.lexer.text, first))
         self.dropped = True
         return resume_after(self.lexer.text, tokens, failed)
@@ -111,19 +116,19 @@ class _Driver:
         if self.takes(kind, token):
             return True
         if "INDENT" in self.table[self.states[-1]]:
-            here = self.values[-1]
-            self.report(missing_body(here))
+            colon, here = self.values[-2:]
+            self.report(missing_body(colon))
             self.advance([("INDENT", here), ("pass", here), ("NEWLINE", here), ("DEDENT", here)])
-        elif self.decorating:
-            message = "no definition follows this decorator"
-            at = self.values[self.height - 1 :][-1][-1][1]
-            self.report(Problem("E0016", message, at.start, at.end, "decorate a `def` or a `class`"))
-            self.cut()
-        if kind == "INDENT":
+        if self.decorator:
+            self.report(undecorated(self.decorator))
+            self.cut(self.height)
+            self.decorator = None
+        here = Token(token.start, token.start)
+        if kind == "DEDENT":  # of a block whose every line was left out
+            self.advance([("pass", self.values[-1]), ("NEWLINE", here)])
+        elif kind == "INDENT":
             if not self.dropped:
-                message = "this line is indented, but nothing above it opens a block"
-                self.report(Problem("E0007", message, token.start, token.start, "indent it as the line above"))
-            here = Token(token.start, token.start)
+                self.report(unexpected_indent(token))
             self.broken.add(token.start)
             self.advance([("if", here), ("True", here), (":", here), ("NEWLINE", here)])
         return self.takes(kind, token)
@@ -157,9 +162,9 @@ class _Driver:
                 states.append(table[states[-1]][origin])
         return len(tokens)
 
-    def cut(self) -> None:
-        """Forget what was taken of the current line, and of the decorators above it."""
-        del self.states[self.height :], self.values[self.height - 1 :]
+    def cut(self, height: int) -> None:
+        """Forget all states above `height`, and their values."""
+        del self.states[height:], self.values[height - 1 :]
 
     def expected(self) -> set[str]:
         """Return the terminals that could come next."""

@@ -120,8 +120,10 @@ class Lexer:
                 if text in NESTING:
                     depth = self._nest(depth + NESTING[text], match.start())
             tokens.append((kind, Token(match.start(), match.end(match.lastgroup or 0), text)))
-        yield from self._close(layout, tokens, size, "")
-        yield Line(layout if not tokens else self._layout("\n", size), [("$END", Token(size, size))])
+        if tokens:
+            yield from self._close(layout, tokens, size, "")
+            layout = []
+        yield Line(layout + self._layout("\n", size), [("$END", Token(size, size))])
 
     def _close(
         self, layout: list[tuple[str, Token]], tokens: list[tuple[str, Token]], end: int, text: str

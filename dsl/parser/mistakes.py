@@ -60,13 +60,25 @@ def head_name(text: str, first: Token) -> Iterator[str]:
         yield match[1]
 
 
-def missing_body(newline: Token) -> Problem:
+def missing_body(colon: Token) -> Problem:
     """Return the problem of a head that no indented block follows."""
     message = "an indented block must follow this line"
-    return Problem("E0014", message, newline.start - 1, newline.start, "write its body, or `pass`")
+    return Problem("E0014", message, colon.start, colon.end, "write its body, or `pass`")
 
 
-def unexpected(text: str, tokens: Tokens, index: int, expected: set[str], decorated: bool) -> Problem:
+def unexpected_indent(indent: Token) -> Problem:
+    """Return the problem of a line that is indented for no reason."""
+    message = "this line is indented, but nothing above it opens a block"
+    return Problem("E0007", message, indent.start, indent.end, "indent it as the line above")
+
+
+def undecorated(decorator: Token) -> Problem:
+    """Return the problem of a decorator that no definition follows."""
+    message = "no `def` or `class` follows this decorator"
+    return Problem("E0016", message, decorator.start, decorator.end, "decorate a `def` or a `class`, or remove it")
+
+
+def unexpected(text: str, tokens: Tokens, index: int, expected: set[str], decorator: Token | None) -> Problem:
     """Return what is wrong with `tokens[index]`, where one of the kinds `expected` had to be."""
     kind, token = tokens[index]
     opened = _opened(tokens[:index])
@@ -76,7 +88,7 @@ def unexpected(text: str, tokens: Tokens, index: int, expected: set[str], decora
         _python_form(text, tokens, index, opened)
         or _equal_sign(text, tokens, index, opened, expected)
         or _bracket(tokens, index, opened)
-        or _expected(tokens, index, opened, expected, decorated)
+        or _expected(tokens, index, opened, expected, decorator)
     )
 
 
@@ -174,11 +186,11 @@ def _bracket(tokens: Tokens, index: int, opened: list[Token]) -> Problem | None:
     return None
 
 
-def _expected(tokens: Tokens, index: int, opened: list[Token], expected: set[str], decorated: bool) -> Problem:
+def _expected(tokens: Tokens, index: int, opened: list[Token], expected: set[str], decorator: Token | None) -> Problem:
     kind, token = tokens[index]
-    if decorated:
-        message = "what a decorator decorates must be a `def` or a `class`"
-        return Problem("E0016", message, tokens[0][1].start, tokens[0][1].end, "remove the decorator above")
+    if decorator:
+        message = "no `def` or `class` follows this decorator"
+        return Problem("E0016", message, decorator.start, decorator.end, "remove the decorator")
     if kind == "else" or kind == "elif":
         return Problem("E0008", f"`{kind}` without an `if` before it", token.start, token.end)
     found = WORDS[kind] if kind in ("NEWLINE", "$END", "INDENT", "DEDENT") else repr(token.text)
