@@ -27,6 +27,10 @@ class Dialect(Struct, frozen=True):
     object: str = "Object"
     out_sinfo: str = "out_sinfo"
     sinfo_args: str = "sinfo_args"
+    allocated_buffer: str = "decl_buffer"
+    """A buffer with memory of its own outside blocks."""
+    has_flat_scopes: bool = False
+    """Whether variables and buffers are declared by lines only, never by `with`."""
     attr_prefix: str = "tir."
     """What the keys of loop-level attributes begin with."""
 
@@ -47,6 +51,8 @@ _TVM_027 = Dialect(
     object="Any",
     out_sinfo="out_ty",
     sinfo_args="ty_args",
+    allocated_buffer="alloc_buffer",
+    has_flat_scopes=True,
     attr_prefix="tirx.",
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+
+from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
@@ -10,7 +12,7 @@ from ...ir.equal import structural_equal
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
 from .expressions import type_of
 from .literals import string
-from .printer import Frame, Printer, prints_lines
+from .printer import Printer, prints_lines
 from .variables import frame_to_declare_in, places_of, variables_in
 
 _RET = Op("tir.ret")
@@ -23,28 +25,51 @@ _LOOPS = {
 }
 
 
-def body(printer: Printer, stmt: tir.Stmt) -> None:
-    """Add the lines of a body to the innermost frame, whose scope ends with it (TVM: `AsDocBody`)."""
+def body(printer: Printer, stmt: tir.Stmt, is_rest: bool = True) -> None:
+    """Add the lines of a body to the innermost frame, whose rest it is, or not (TVM: `AsDocBody`)."""
     frame = printer.frames[-1]
-    if not isinstance(stmt, tir.SeqStmt):
-        frame.concise = True
-        printer.statement(stmt)
-        return
-    if stmt.trivia is not None:
+    stmts = stmt.seq if isinstance(stmt, tir.SeqStmt) else (stmt,)
+    if isinstance(stmt, tir.SeqStmt) and stmt.trivia is not None:
         frame.lines.extend([frame.indent + comment for comment in stmt.trivia.before])
-    last = len(stmt.seq) - 1
-    for index, item in enumerate(stmt.seq):
-        frame.concise = index == last
+    last = len(stmts) - 1
+    for index, item in enumerate(stmts):
+        frame.concise = is_rest and index == last
         printer.statement(item)
 
 
-def _scoped(printer: Printer, node: Any, name: str | None, head: str, frame: Frame, concise: bool) -> None:
-    """Add a statement whose scope is `frame`: as a plain line before it where that is the rest of the frame around
-    it, else as a `with` (TVM: `DoConciseScoping`)."""
-    if concise:
-        printer.add(head if name is None else f"{name} = {head}", node.trivia, frame)
-    else:
-        printer.add(f"with {head}:" if name is None else f"with {head} as {name}:", node.trivia, frame)
+class _Scope(Struct, frozen=True):
+    """How a statement reads that opens a scope: `with head as name:` over the body, or `line` before it."""
+
+    head: str
+    line: Callable[[str], str] | None = None
+    """Gives the line for the name; by default `name = head`, or `head` alone where there is no name."""
+    name: Callable[[], str] | None = None
+    """Defines what the statement defines."""
+    may_be_flat: bool = True
+    """Whether dialects without nested declarations have it as a line wherever it stands."""
+
+
+def _add_scope(printer: Printer, node: tir.Stmt, inner: tir.Stmt, scope: _Scope) -> None:
+    """Add a statement with a scope: as a plain line where that is the rest of the scope around it, else as a `with`
+    (TVM: `DoConciseScoping`)."""
+    is_rest = printer.frames[-1].concise
+    if is_rest or (scope.may_be_flat and printer.dialect.has_flat_scopes):
+        name = scope.name() if scope.name is not None else ""
+        line = scope.line(name) if scope.line is not None else f"{name} = {scope.head}" if name else scope.head
+        trivia = node.trivia or Trivia()
+        printer.add(line, Trivia(trivia.before, trivia.after))
+        body(printer, inner, is_rest)
+        frame = printer.frames[-1]
+        frame.lines.extend([frame.indent + comment for comment in trivia.end])
+        return
+    with printer.frame(node) as frame:
+        name = f" as {scope.name()}" if scope.name is not None else ""
+        body(printer, inner)
+    printer.add(f"with {scope.head}{name}:", node.trivia, frame)
+
+
+def _define(printer: Printer, var: tir.Var) -> Callable[[], str]:
+    return lambda: printer.define(var, var.name or "v")
 
 
 @prints_lines(tir.SeqStmt)
@@ -68,36 +93,29 @@ def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
 
 @prints_lines(tir.LetStmt)
 def _let(printer: Printer, node: tir.LetStmt) -> None:
-    concise = printer.frames[-1].concise
     kind = type_of(node.var)
     annotation = printer.expr(kind)
     value = printer.expr(node.value)
     known = printer.name_of(node.var)
-    with printer.frame(node, indented=known is not None or not concise) as frame:
-        name = known or printer.define(node.var, node.var.name or "v")
-        body(printer, node.body)
     if known is not None:
-        printer.add(f"with {printer.tir('LetStmt')}({value}, var={name}):", node.trivia, frame)
-    elif concise:
-        shown = f"{name}: {printer.dialect.let.format(annotation)}"
-        if isinstance(kind, tir.TupleType) and not kind.fields:
-            shown = name
-        printer.add(f"{shown} = {value}", node.trivia, frame)
-    else:
-        second = "" if isinstance(kind, tir.PrimType | tir.TupleType) else f", {annotation}"
-        printer.add(f"with {printer.tir('LetStmt')}({value}{second}) as {name}:", node.trivia, frame)
+        with printer.frame(node) as frame:
+            body(printer, node.body)
+        printer.add(f"with {printer.tir('LetStmt')}({value}, var={known}):", node.trivia, frame)
+        return
+    is_tuple = isinstance(kind, tir.TupleType) and not kind.fields
+    shown = "" if is_tuple else f": {printer.dialect.let.format(annotation)}"
+    second = "" if is_tuple or isinstance(kind, tir.PrimType) else f", {annotation}"
+    head = f"{printer.tir('LetStmt')}({value}{second})"
+    _add_scope(
+        printer, node, node.body, _Scope(head, lambda name: f"{name}{shown} = {value}", _define(printer, node.var))
+    )
 
 
 @prints_lines(tir.AssertStmt)
 def _assert(printer: Printer, node: tir.AssertStmt) -> None:
-    concise = printer.frames[-1].concise
     condition, message = printer.expr(node.condition), printer.expr(node.message)
-    with printer.frame(node, indented=not concise) as frame:
-        body(printer, node.body)
-    if concise:
-        printer.add(f"assert {condition}, {message}", node.trivia, frame)
-    else:
-        printer.add(f"with {printer.tir('Assert')}({condition}, {message}):", node.trivia, frame)
+    head = f"{printer.tir('Assert')}({condition}, {message})"
+    _add_scope(printer, node, node.body, _Scope(head, lambda _: f"assert {condition}, {message}"))
 
 
 @prints_lines(tir.While)
@@ -174,17 +192,14 @@ def _loop_head(printer: Printer, node: tir.For) -> str:
 # --- Memory ---------------------------------------------------------------------------------------------------
 
 
-def _decl_buffer(printer: Printer, node: tir.DeclBuffer, trivia_of: Any, concise: bool, data_is_new: bool) -> None:
-    head = declaration(printer, node.buffer, "decl_buffer", printer.frames[-1], data_is_new=data_is_new)
-    with printer.frame(node, indented=not concise) as frame:
-        name = define_buffer(printer, node.buffer)
-        body(printer, node.body)
-    _scoped(printer, trivia_of, name, head, frame, concise)
+def _declare_buffer(printer: Printer, node: tir.DeclBuffer, outer: tir.Stmt, form: str, data_is_new: bool) -> None:
+    head = declaration(printer, node.buffer, form, printer.frames[-1], data_is_new=data_is_new)
+    _add_scope(printer, outer, node.body, _Scope(head, name=lambda: define_buffer(printer, node.buffer)))
 
 
 @prints_lines(tir.DeclBuffer)
-def _declared_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
-    _decl_buffer(printer, node, node, printer.frames[-1].concise, data_is_new=False)
+def _decl_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
+    _declare_buffer(printer, node, node, "decl_buffer", data_is_new=False)
 
 
 def _is_buffer_allocation(node: tir.Allocate) -> bool:
@@ -209,31 +224,24 @@ def _storage_scope(var: tir.Var) -> str:
 
 @prints_lines(tir.Allocate)
 def _allocate(printer: Printer, node: tir.Allocate) -> None:
-    concise = printer.frames[-1].concise
     if _is_buffer_allocation(node) and isinstance(node.body, tir.DeclBuffer):
-        _decl_buffer(printer, node.body, node, concise, data_is_new=True)
+        _declare_buffer(printer, node.body, node, printer.dialect.allocated_buffer, data_is_new=True)
         return
     arguments = [f"[{printer.joined(node.extents)}]", string(node.dtype), string(_storage_scope(node.buffer_var))]
     if not is_constant(node.condition, 1):
         arguments.append(printer.expr(node.condition))
     if node.annotations:
         arguments.append(f"annotations={printer.attrs(node.annotations)}")
+    head = f"{printer.tir('allocate')}({', '.join(arguments)})"
     name = printer.define(node.buffer_var, node.buffer_var.name or "v")
-    with printer.frame(node, indented=not concise) as frame:
-        body(printer, node.body)
-    _scoped(printer, node, name, f"{printer.tir('allocate')}({', '.join(arguments)})", frame, concise)
+    _add_scope(printer, node, node.body, _Scope(head, name=lambda: name))
 
 
 @prints_lines(tir.AllocateConst)
 def _allocate_const(printer: Printer, node: tir.AllocateConst) -> None:
-    concise = printer.frames[-1].concise
-    data = printer.expr(node.data) if node.data is None else printer.value(node.data.reshape(-1).tolist())
-    extents = printer.joined(node.extents)
-    with printer.frame(node, indented=not concise) as frame:
-        name = printer.define(node.buffer_var, node.buffer_var.name or "v")
-        body(printer, node.body)
-    head = f"{printer.tir('allocate_const')}({data}, {string(node.dtype)}, [{extents}])"
-    _scoped(printer, node, name, head, frame, concise)
+    data = printer.value(None if node.data is None else node.data.reshape(-1).tolist())
+    head = f"{printer.tir('allocate_const')}({data}, {string(node.dtype)}, [{printer.joined(node.extents)}])"
+    _add_scope(printer, node, node.body, _Scope(head, name=_define(printer, node.buffer_var)))
 
 
 def _realize_head(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize, scope: str | None) -> str:
@@ -248,12 +256,8 @@ def _realize_head(printer: Printer, node: tir.BufferRealize | tir.ProducerRealiz
 
 @prints_lines(tir.BufferRealize, tir.ProducerRealize)
 def _realize(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize) -> None:
-    concise = printer.frames[-1].concise
     scope = string(node.storage_scope) if isinstance(node, tir.ProducerRealize) else None
-    head = _realize_head(printer, node, scope)
-    with printer.frame(node, indented=not concise) as frame:
-        body(printer, node.body)
-    _scoped(printer, node, None, head, frame, concise)
+    _add_scope(printer, node, node.body, _Scope(_realize_head(printer, node, scope), may_be_flat=False))
 
 
 # --- Attributes -----------------------------------------------------------------------------------------------
@@ -274,7 +278,6 @@ def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> t
 
 @prints_lines(tir.AttrStmt)
 def _attr(printer: Printer, node: tir.AttrStmt) -> None:
-    concise = printer.frames[-1].concise
     inner, defines = node.body, None
     if node.attr_key == "realize_scope" and isinstance(inner, tir.BufferRealize) and inner.buffer is node.node:
         head = _realize_head(printer, inner, printer.expr(node.value))
@@ -284,7 +287,5 @@ def _attr(printer: Printer, node: tir.AttrStmt) -> None:
     else:
         key = string(printer.attr_key(node.attr_key))
         head = f"{printer.tir('attr')}({printer.attr_value(node.node)}, {key}, {printer.expr(node.value)})"
-    with printer.frame(node, indented=not concise) as frame:
-        name = None if defines is None else printer.define(defines, defines.name or "v")
-        body(printer, inner)
-    _scoped(printer, node, name, head, frame, concise)
+    name = _define(printer, defines) if defines is not None else None
+    _add_scope(printer, node, inner, _Scope(head, name=name, may_be_flat=False))
