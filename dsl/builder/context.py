@@ -117,7 +117,9 @@ class Context:
         """Return what a name stands for; E0101 where it stands for nothing."""
         value = self.scope.get(node.id, _ABSENT)
         if value is _ABSENT:
-            raise self.error("E0101", f"name '{node.id}' is not defined", node, did_you_mean(node.id, self.scope.names()))
+            raise self.error(
+                "E0101", f"name '{node.id}' is not defined", node, did_you_mean(node.id, self.scope.names())
+            )
         if value is POISON:
             raise Failed
         return value

@@ -1,24 +1,238 @@
-"""Expressions: a syntax expression becomes a value."""
+"""Expressions: a syntax expression becomes a value.
+
+Names, numbers and containers have Python's meaning, operators between plain numbers are computed at once, and what
+involves an IR node becomes a node. Lists are tuples.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir import tir
+from ...ir.base import GlobalVar, Metadata, Span
+from ...ir.diagnostics import TvmsError
 from .. import syntax
-from .context import Context
+from . import operators
+from .context import Context, did_you_mean
+from .convert import Mismatch, constant, describe, expression
+from .forms import Closure, Form, Method, ModuleReference, Namespace, Site
+from .tir_access import access
+from .tir_attributes import attribute_of, call_function
+
+__all__ = ["binary", "build_expr", "evaluate", "evaluate_call", "to_expr", "unary"]
+
+binary = operators.binary
+unary = operators.unary
+
+
+class MetadataTable:
+    """What the name `metadata` stands for: `metadata["relax.expr.Constant"][0]` is an object printed elsewhere."""
+
+    def __init__(self, key: str | None = None) -> None:
+        self.key = key
 
 
 def evaluate(context: Context, node: syntax.Expr) -> Any:
     """Return the value of `node`: a plain Python value, an IR node, or an object of `forms`."""
-    raise context.error("E0101", "no expression is understood", node)
+    return _EVALUATORS[type(node)](context, node)
 
 
 def build_expr(context: Context, node: syntax.Expr, dtype_hint: str | None = None) -> tir.PrimExpr:
-    """Return `node` as a scalar expression; plain numbers get `dtype_hint`, or TVM's own default (int32, float32, bool)."""
+    """Return `node` as a scalar expression; plain numbers get `dtype_hint`, or TVM's own dtype (int32, float32, bool)."""
     return to_expr(context, evaluate(context, node), node, dtype_hint)
 
 
 def to_expr(context: Context, value: Any, node: syntax.Expr, dtype_hint: str | None = None) -> tir.PrimExpr:
-    """Return an evaluated `value` as a scalar expression; an error at `node` where it is none."""
-    raise context.error("E0101", "no value is understood", node)
+    """Return an evaluated `value` as a scalar expression; E0202 at `node` where it is none."""
+    if isinstance(value, tir.PrimExpr):
+        return value
+    span = Span(context.source, node.start, node.end)
+    try:
+        if type(value) is int or type(value) is float:
+            return constant(value, span, dtype_hint)
+        return expression(value, span, dtype_hint)
+    except Mismatch as mismatch:
+        message = f"expected {mismatch.expected}, got {describe(value)}"
+        raise context.error("E0202", message, node, mismatch.help) from None
+    except TvmsError as error:
+        raise context.report(error, node) from None
+
+
+def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[Any], Sequence[syntax.Expr]]:
+    """Return the values of `nodes`, and the node of each: a starred one gives as many as it holds."""
+    if not any(type(node) is syntax.Starred for node in nodes):
+        return [evaluate(context, node) for node in nodes], nodes
+    values: list[Any] = []
+    origins: list[syntax.Expr] = []
+    for node in nodes:
+        if isinstance(node, syntax.Starred):
+            spread: Any = evaluate(context, node.value)
+            if not isinstance(spread, tuple):
+                raise context.error("E0202", f"expected a tuple after '*', got {describe(spread)}", node)
+            values.extend(spread)  # type: ignore[reportUnknownArgumentType]
+            origins.extend([node] * len(spread))  # type: ignore[reportUnknownArgumentType]
+        else:
+            values.append(evaluate(context, node))
+            origins.append(node)
+    return values, origins
+
+
+def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | None = None) -> Any:
+    """Return the value of a call; what it makes is named after `target`, which it is assigned to."""
+    func = evaluate(context, node.func)
+    values, nodes = evaluate_all(context, node.args)
+    kind = type(func)
+    if kind is Form:
+        named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
+        return apply(Site(context, node, func.name, target), func, values, nodes, named)
+    if kind is Method:
+        named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
+        site = Site(context, node, func.form.name, target)
+        return apply(site, func.form, [func.receiver, *values], [node.func, *nodes], named)
+    if node.keywords:
+        raise context.error("E0105", "only forms of the language take arguments by name", node.keywords[0])
+    if isinstance(func, GlobalVar):
+        return call_function(context, node, func, [to_expr(context, *pair) for pair in zip(values, nodes, strict=True)])
+    if isinstance(func, Closure):
+        return func.call(values)
+    raise context.error("E0207", f"{describe(func)} cannot be called", node.func)
+
+
+def apply(
+    site: Site,
+    form: Form,
+    values: Sequence[Any],
+    nodes: Sequence[syntax.Expr],
+    named: Sequence[tuple[syntax.Keyword, Any]] = (),
+) -> Any:
+    """Return the value of `form` at `site`; what `ir` refuses is reported there."""
+    try:
+        return form.call(site, values, nodes, named)
+    except TvmsError as error:
+        raise site.context.report(error, site.node) from None
+
+
+def _constant(context: Context, node: syntax.Constant) -> Any:
+    return node.value
+
+
+def _attribute(context: Context, node: syntax.Attribute) -> Any:
+    owner = evaluate(context, node.value)
+    if type(owner) is Namespace:
+        member = owner.members.get(node.attr)
+        if member is None:
+            help = did_you_mean(node.attr, owner.members)
+            raise context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", _attribute_name(node), help)
+        return member
+    if isinstance(owner, ModuleReference):
+        return context.global_var(node.attr, node)
+    return attribute_of(context, owner, node)
+
+
+def _attribute_name(node: syntax.Attribute) -> syntax.Syntax:
+    return syntax.Name(node.attr, start=node.end - len(node.attr), end=node.end)
+
+
+def _subscript(context: Context, node: syntax.Subscript) -> Any:
+    owner: Any = evaluate(context, node.value)
+    if isinstance(owner, tir.Buffer):
+        return access(context, owner, node, evaluate_indices(context, node))
+    if isinstance(owner, Form):
+        values, nodes = evaluate_all(context, node.indices)
+        return apply(Site(context, node, owner.name), owner, values, nodes)
+    keys, _ = evaluate_all(context, node.indices)
+    key = keys[0] if len(keys) == 1 else tuple(keys)
+    if isinstance(owner, MetadataTable):
+        return MetadataTable(str(key)) if owner.key is None else Metadata(owner.key, key, span=context.span(node))
+    if isinstance(owner, dict) and key in owner:
+        return owner[key]  # type: ignore[reportUnknownVariableType]
+    if isinstance(key, tir.IntImm):
+        key = key.value
+    if isinstance(owner, tuple | str) and isinstance(key, int) and -len(owner) <= key < len(owner):  # type: ignore[reportUnknownArgumentType]
+        return owner[key]  # type: ignore[reportUnknownVariableType]
+    raise context.error("E0205", f"{describe(owner)} has no such element", node)
+
+
+def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:
+    """Return the indices of an access: values, and for a slice the triple of its parts in a `slice`."""
+    result: list[Any] = []
+    for index in node.indices:
+        if type(index) is syntax.Slice:
+            parts = (index.lower, index.upper, index.step)
+            result.append(slice(*[None if part is None else evaluate(context, part) for part in parts]))
+        elif type(index) is syntax.Starred:
+            result.extend(evaluate_all(context, (index,))[0])
+        else:
+            result.append(evaluate(context, index))
+    return result
+
+
+def _tuple(context: Context, node: syntax.Tuple | syntax.List) -> Any:
+    return tuple(evaluate_all(context, node.elements)[0])
+
+
+def _dict(context: Context, node: syntax.Dict) -> Any:
+    values = [evaluate(context, value) for value in node.values]
+    keys = [evaluate(context, key) for key in node.keys]
+    for key, place in zip(keys, node.keys, strict=True):
+        if not isinstance(key, str | int | float | tir.Var | None):
+            raise context.error("E0202", f"expected a string or a variable as a key, got {describe(key)}", place)
+    return dict(zip(keys, values, strict=True))
+
+
+def _unary(context: Context, node: syntax.Unary) -> Any:
+    return unary(context, node, evaluate(context, node.operand))
+
+
+def _binary(context: Context, node: syntax.Binary) -> Any:
+    return binary(context, node, evaluate(context, node.left), evaluate(context, node.right))
+
+
+def _conditional(context: Context, node: syntax.Conditional) -> Any:
+    condition = evaluate(context, node.condition)
+    if isinstance(condition, tir.IntImm):
+        condition = bool(condition.value)
+    if isinstance(condition, bool | int | None):
+        return evaluate(context, node.then if condition else node.otherwise)
+    help = "write T.if_then_else(condition, a, b), or T.Select to evaluate both sides"
+    raise context.error("E0202", f"expected True or False, got {describe(condition)}", node.condition, help)
+
+
+def _lambda(context: Context, node: syntax.Lambda) -> Closure:
+    names = [param.name for param in node.params]
+
+    def call(values: Sequence[Any]) -> Any:
+        if len(values) != len(names):
+            message = f"the lambda takes {len(names)} arguments, but {len(values)} are given"
+            raise context.error("E0105", message, node)
+        with context.scope.frame():
+            for name, value in zip(names, values, strict=True):
+                context.scope.define(name, value)
+            return evaluate(context, node.body)
+
+    return Closure(node, call)
+
+
+def _misplaced(context: Context, node: syntax.Expr) -> Any:
+    what = "a slice" if isinstance(node, syntax.Slice) else "'*'"
+    raise context.error("E0207", f"{what} has no meaning here", node)
+
+
+_EVALUATORS: dict[type, Callable[[Context, Any], Any]] = {
+    syntax.Name: Context.lookup,
+    syntax.Constant: _constant,
+    syntax.Attribute: _attribute,
+    syntax.Call: evaluate_call,
+    syntax.Subscript: _subscript,
+    syntax.Slice: _misplaced,
+    syntax.Starred: _misplaced,
+    syntax.Tuple: _tuple,
+    syntax.List: _tuple,
+    syntax.Dict: _dict,
+    syntax.Unary: _unary,
+    syntax.Binary: _binary,
+    syntax.Conditional: _conditional,
+    syntax.Lambda: _lambda,
+    syntax.Parenthesised: lambda context, node: evaluate(context, node.value),
+}

@@ -1,13 +1,29 @@
-"""What a name can stand for besides a value: a dialect (`T`), a form in it (`T.grid`), a module, a lambda."""
+"""What a name can stand for besides a value: a dialect (`T`), a form in it (`T.grid`), a module, a lambda.
+
+A form is declared once, by a typed Python function: `@form("T.where") def where(site: Site, predicate: Condition)`.
+Its parameter names are TVM's; each annotation names a converter (`convert.CONVERTERS`) that checks the argument and
+turns it into what the function takes. From the declaration come the binding of arguments and all messages about them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from ...ir.base import Span
+from ...ir.dtype import is_dtype
 from .. import syntax
+from .context import Context, Failed, did_you_mean, target_names
+from .convert import CONVERTERS, Convert, Mismatch, converter, describe
+
+_COMMON_DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "bfloat16", "handle", "void",
+)  # fmt: skip
+_Build = TypeVar("_Build", bound=Callable[..., Any])
 
 
 class Namespace(Struct, frozen=True, eq=False):
@@ -15,13 +31,6 @@ class Namespace(Struct, frozen=True, eq=False):
 
     name: str
     members: dict[str, Any]
-
-
-class Form(Struct, frozen=True, eq=False):
-    """A form of the language: what to do where `T.name(…)` is called. `build(site, *arguments)` returns its value."""
-
-    name: str
-    build: Callable[..., Any]
 
 
 class ModuleReference(Struct, frozen=True, eq=False):
@@ -34,4 +43,210 @@ class Closure(Struct, frozen=True, eq=False):
     """A lambda, and how to call it: on values, it returns the value of its body."""
 
     node: syntax.Lambda
-    call: Callable[..., Any]
+    call: Callable[[Sequence[Any]], Any]
+
+
+class Parameter(Struct, frozen=True, eq=False):
+    """A parameter of a form: what its argument must be, and whether it may be left out or be None."""
+
+    name: str
+    convert: Convert
+    required: bool
+    optional: bool
+
+
+class Signature(Struct, frozen=True, eq=False):
+    positional: tuple[Parameter, ...]
+    variadic: Parameter | None
+    by_name: dict[str, Parameter]
+    rest: Parameter | None = None
+    """What any further argument that is given by name must be; None where there is to be none."""
+
+
+class Form(Struct, frozen=True, eq=False):
+    """A form of the language: what to do where `T.name(…)` is called. `build(site, *arguments)` returns its value."""
+
+    name: str
+    build: Callable[..., Any]
+    signature: Signature
+
+    def call(self, site: Site, values: Sequence[Any], nodes: Sequence[syntax.Expr], named: Named = ()) -> Any:
+        """Bind arguments and build; a wrong argument is E0105 (number, name) or E0202 (kind).
+
+        `values` are the evaluated positional arguments, `nodes` what they were written as.
+        """
+        signature, context = self.signature, site.context
+        positional = signature.positional
+        if len(values) == len(positional) and not named and signature.variadic is None:
+            arguments = [
+                _converted(site, index, parameter, value, node)
+                for index, (parameter, value, node) in enumerate(zip(positional, values, nodes, strict=True))
+            ]
+            return self.build(site, *arguments)
+        if len(values) > len(positional) and signature.variadic is None:
+            count = f"takes at most {len(positional)} positional argument{'s' * (len(positional) != 1)}"
+            message = f"{self.name} {count}, but {len(values)} are given"
+            raise context.error("E0105", message, nodes[len(positional)], _usage(self))
+        arguments: list[Any] = []
+        for index, (value, node) in enumerate(zip(values, nodes, strict=True)):
+            parameter = positional[index] if index < len(positional) else signature.variadic
+            assert parameter is not None
+            arguments.append(_converted(site, index, parameter, value, node))
+        return self.build(site, *arguments, **self._bind_named(site, len(values), named))
+
+    def _bind_named(self, site: Site, given: int, named: Named) -> dict[str, Any]:
+        signature, context = self.signature, site.context
+        result: dict[str, Any] = {}
+        taken = {parameter.name for parameter in signature.positional[:given]}
+        for keyword, value in named:
+            parameter = signature.by_name.get(keyword.name, signature.rest)
+            if parameter is None:
+                help = did_you_mean(keyword.name, signature.by_name) or _usage(self)
+                raise context.error("E0105", f"{self.name} has no argument '{keyword.name}'", keyword, help)
+            if keyword.name in taken:
+                raise context.error("E0105", f"{self.name} is given argument '{keyword.name}' twice", keyword)
+            taken.add(keyword.name)
+            result[keyword.name] = _converted(site, None, parameter, value, keyword.value)
+        for index, parameter in enumerate(signature.by_name.values()):
+            if parameter.required and parameter.name not in taken:
+                message = f"{self.name} needs argument {index + 1}, '{parameter.name}'"
+                raise context.error("E0105", message, site.node, _usage(self))
+        return result
+
+
+Named = Sequence[tuple[syntax.Keyword, Any]]
+
+
+class Site(Struct, frozen=True, eq=False):
+    """Where a form is used: the call, and the target that its value is assigned to."""
+
+    context: Context
+    node: syntax.Call | syntax.Expr
+    name: str
+    target: syntax.Expr | None = None
+
+    @property
+    def span(self) -> Span:
+        return self.context.span(self.node)
+
+    @property
+    def first_name(self) -> str:
+        """The name of the one thing that the form makes; empty where it is not assigned."""
+        names = target_names(self.target)
+        return names[0] if names else ""
+
+    def names(self, count: int, what: str, code: str = "E0204") -> list[str]:
+        """Return the names for `count` things: those of the target; one name for several things is numbered."""
+        target = self.target
+        if target is None:
+            return [""] * count
+        if isinstance(target, syntax.Name):
+            return [target.id] if count == 1 else [f"{target.id}_{index}" for index in range(count)]
+        elements = target.elements if isinstance(target, syntax.Tuple | syntax.List) else (target,)
+        starred = [index for index, element in enumerate(elements) if isinstance(element, syntax.Starred)]
+        names = list(target_names(target))
+        if len(starred) == 1 and len(elements) - 1 <= count:
+            spread = count - len(elements) + 1
+            base = names[starred[0]]
+            names[starred[0] : starred[0] + 1] = [f"{base}_{index}" for index in range(spread)]
+        if len(names) != count:
+            message = f"{what}, but binds {len(names)} name{'s' * (len(names) != 1)}"
+            raise self.error(code, message, f"bind {count} names", target)
+        return names
+
+    def argument(self, name: str, index: int) -> syntax.Expr:
+        """Return what argument `name`, the one at `index`, was written as."""
+        if isinstance(self.node, syntax.Call):
+            for keyword in self.node.keywords:
+                if keyword.name == name:
+                    return keyword.value
+            if index < len(self.node.args):
+                return self.node.args[index]
+        return self.node
+
+    def error(self, code: str, message: str, help: str | None = None, node: syntax.Syntax | None = None) -> Failed:
+        """Record a mistake at `node`, or at the whole use; return the exception to raise."""
+        return self.context.error(code, message, node or self.node, help)
+
+
+@converter("DTypeName")
+def dtype_name(value: Any, span: Span | None) -> str:
+    """Return the name of a dtype that is given as a string or as `T.float32`."""
+    name = value.name.removeprefix("T.") if isinstance(value, Form) else value
+    if not isinstance(name, str) or not is_dtype(name):
+        help = did_you_mean(name, _COMMON_DTYPES) if isinstance(name, str) else None
+        raise Mismatch('a dtype, such as "float32"', help)
+    return name
+
+
+class Method(Struct, frozen=True, eq=False):
+    """A form that is called on a value: `A.vload(…)`."""
+
+    form: Form
+    receiver: Any
+
+
+NAMESPACES: dict[str, Namespace] = {}
+"""The dialects, by their letter."""
+
+
+def register(name: str, value: Any) -> None:
+    """Let dotted `name`, such as "T.axis.spatial", stand for `value`."""
+    *path, last = name.split(".")
+    members = NAMESPACES.setdefault(path[0], Namespace(path[0], {})).members
+    for index, part in enumerate(path[1:], 2):
+        members = members.setdefault(part, Namespace(".".join(path[:index]), {})).members
+    members[last] = value
+
+
+def form(*names: str) -> Callable[[_Build], _Build]:
+    """Declare the decorated function as the form `names[0]`, and under the other names too."""
+
+    def declare(build: _Build) -> _Build:
+        signature = signature_of(build)
+        for name in names:
+            register(name, Form(name, build, signature))
+        return build
+
+    return declare
+
+
+def signature_of(build: Callable[..., Any]) -> Signature:
+    """Read the parameters of a form from its function: names, defaults, and annotations as names of converters."""
+    code, defaults = build.__code__, build.__defaults__ or ()
+    keyword_defaults = build.__kwdefaults__ or {}
+    names = code.co_varnames[1 : code.co_argcount]
+    first_default = len(names) - len(defaults)
+    positional = tuple(_parameter(build, name, index < first_default) for index, name in enumerate(names))
+    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    named = [_parameter(build, name, name not in keyword_defaults) for name in keyword_only]
+    collecting = list(code.co_varnames[code.co_argcount + code.co_kwonlyargcount :])
+    variadic = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARARGS else None
+    rest = _parameter(build, collecting.pop(0), False) if code.co_flags & CO_VARKEYWORDS else None
+    return Signature(positional, variadic, {each.name: each for each in (*positional, *named)}, rest)
+
+
+def _parameter(build: Callable[..., Any], name: str, required: bool) -> Parameter:
+    annotation: str = build.__annotations__[name]
+    kind = annotation.removesuffix(" | None")
+    return Parameter(name.rstrip("_"), CONVERTERS[kind], required, kind != annotation)
+
+
+def _converted(site: Site, index: int | None, parameter: Parameter, value: Any, node: syntax.Expr) -> Any:
+    if value is None and parameter.optional:
+        return None
+    try:
+        return parameter.convert(value, Span(site.context.source, node.start, node.end))
+    except Mismatch as mismatch:
+        place = f"argument '{parameter.name}'" if index is None else f"argument {index + 1}, '{parameter.name}',"
+        message = f"{place} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        raise site.context.error("E0202", message, node, mismatch.help) from None
+
+
+def _usage(used: Form) -> str:
+    parameters = [
+        parameter.name if parameter.required else f"{parameter.name}=…" for parameter in used.signature.by_name.values()
+    ]
+    if used.signature.variadic is not None:
+        parameters.insert(len(used.signature.positional), f"*{used.signature.variadic.name}")
+    return f"write {used.name}({', '.join(parameters)})"

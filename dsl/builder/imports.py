@@ -1,0 +1,35 @@
+"""Import statements of TVM's scripts: they give the dialects their names. Nothing is ever loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import syntax
+from .context import Context
+from .forms import NAMESPACES, Namespace
+
+_DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
+"""The names of the dialects in `tvm.script`, old and new."""
+
+
+def base_names() -> dict[str, Any]:
+    """Return what names stand for without any import."""
+    names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
+    names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
+    return names | {"tvm": _tvm(), "range": NAMESPACES["T"].members["serial"]}
+
+
+def _tvm() -> Namespace:
+    members: dict[str, Any] = {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
+    members["ir_module"] = NAMESPACES["I"].members["ir_module"]
+    return Namespace("tvm", {"script": Namespace("tvm.script", members)})
+
+
+def define_imports(context: Context, node: syntax.Import) -> None:
+    """Define the names of an import that name a dialect; others stay undefined, and are reported where they are used."""
+    for name, dotted in node.names:
+        value: Any = Namespace("", {"tvm": _tvm()})
+        for part in dotted.split("."):
+            value = value.members.get(part) if isinstance(value, Namespace) else None
+        if value is not None:
+            context.scope.define(name, value)

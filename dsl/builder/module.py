@@ -1,0 +1,236 @@
+"""A whole text: the module or the bare functions it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import relax
+from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Trivia, VDevice
+from ...ir.deep import deep
+from ...ir.diagnostics import Diagnostic, Note
+from .. import syntax
+from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes  # noqa: F401  (they declare forms)
+from .context import POISON, Context, Failed, Scope
+from .convert import Attributes, Integer, Text, describe
+from .expressions import evaluate
+from .forms import Form, ModuleReference, Site, form
+from .imports import base_names, define_imports
+from .tir_function import build_prim_func, declare_prim_func
+
+_MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
+
+_VERSION = re.compile(r"#\s*tvms\s+\d+\s*$")
+"""The line that names the version of the language: the printer writes it anew."""
+
+
+@form("I.ir_module")
+def ir_module(site: Site, mod: Any = None, check_well_formed: Any = True) -> None:
+    """`I.ir_module Name:` opens a module."""
+
+
+@form("R.function")
+def function(site: Site) -> None:
+    """`R.function(private=True) f(…):` opens a graph-level function; `relax_function` reads its arguments."""
+
+
+@form("I.module_attrs")
+def module_attrs(site: Site, attrs: Attributes) -> Attrs:
+    """`I.module_attrs({"key": value})`: attributes of the module."""
+    return attrs
+
+
+@form("I.module_global_infos")
+def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
+    """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`."""
+    for key, infos in global_infos.items():
+        if not isinstance(infos, tuple):
+            raise site.error("E0202", f"the global infos '{key}' are a list, not {describe(infos)}")
+    return global_infos
+
+
+@form("I.vdevice")
+def vdevice(site: Site, target: Any = None, vdevice_id: Integer = 0, memory_scope: Text = "global") -> VDevice:
+    """`I.vdevice("llvm", 0, "global")`: a virtual device."""
+    config = {} if target is None else tir_calls.target_config(site, target, 0)
+    return VDevice(config, vdevice_id, memory_scope, span=site.span)
+
+
+@form("I.dummy_global_info")
+def dummy_global_info(site: Site) -> GlobalInfo:
+    """`I.dummy_global_info()`: information that says nothing."""
+    from ...ir.base import DummyGlobalInfo
+
+    return DummyGlobalInfo(span=site.span)
+
+
+@deep
+def build_module(file: syntax.File) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
+    """Return the module that a text holds, and everything that is wrong with it; None where there are errors."""
+    context = Context(file.source, Scope(base_names()))
+    builder = _Builder(context, file)
+    module = builder.build()
+    diagnostics = tuple(context.diagnostics)
+    return (None if any(each.severity == "error" for each in diagnostics) else module), diagnostics
+
+
+class _Builder:
+    def __init__(self, context: Context, file: syntax.File) -> None:
+        self.context = context
+        self.file = file
+        self.name = ""
+        self.attrs: Attrs = {}
+        self.functions: dict[str, BaseFunc] = {}
+        self.kinds: dict[int, str] = {}
+
+    def build(self) -> IRModule:
+        """Build everything that is in the file."""
+        context, file = self.context, self.file
+        modules: list[syntax.Definition] = []
+        others: list[syntax.Stmt] = []
+        for statement in file.body:
+            if isinstance(statement, syntax.Import):
+                define_imports(context, statement)
+            elif isinstance(statement, syntax.Definition) and self.kind(statement) == _MODULE:
+                modules.append(statement)
+            else:
+                others.append(statement)
+        span, trivia = None, None
+        if modules:
+            self._check_single(modules, others)
+            span, trivia = context.span(modules[0]), modules[0].trivia
+            self.name = modules[0].name
+            context.scope.define(self.name, ModuleReference(self.name))
+            context.scope.define("cls", ModuleReference(self.name))
+            self.body(modules[0].body)
+        else:
+            self.body(others)
+        return IRModule(
+            self.functions, self.attrs, context.global_infos, self.name,
+            self.trivia(trivia), span=span,
+        )  # fmt: skip
+
+    def _check_single(self, modules: Sequence[syntax.Definition], others: Sequence[syntax.Stmt]) -> None:
+        context = self.context
+        first = Note("the first module is here", context.span(_name(modules[0])))
+        for module in modules[1:]:
+            context.error(
+                "E0108", f"a second module, '{module.name}'", _name(module), "one file holds one module", first
+            )
+        for statement in others:
+            if not _is_text(statement):
+                context.error(
+                    "E0108", "this is outside the module", statement, "move it into the module, or to a file of its own"
+                )
+
+    def body(self, statements: Sequence[syntax.Stmt]) -> None:
+        """Declare all functions, then build them."""
+        definitions: list[syntax.Definition] = []
+        for statement in statements:
+            with self.context.recover():
+                if isinstance(statement, syntax.Definition):
+                    if self.kind(statement) is not None:
+                        definitions.append(statement)
+                else:
+                    self.statement(statement)
+        for name in self.file.broken:
+            self.declare(name, GlobalVar(name))
+        for definition in definitions:
+            known = self.kinds[id(definition)] == _PRIM_FUNC
+            if known:
+                self.declare(definition.name, declare_prim_func(self.context, definition))
+        for definition in definitions:
+            if self.kinds[id(definition)] != _PRIM_FUNC:
+                info = relax_function.declare_function(self.context, definition)
+                self.declare(definition.name, GlobalVar(definition.name, struct_info=info))
+        for definition in definitions:
+            self.define(definition)
+
+    def declare(self, name: str, reference: GlobalVar) -> None:
+        """Let `Module.name`, and plain `name`, stand for a function."""
+        self.context.globals[name] = reference
+        self.context.scope.define(name, reference)
+
+    def define(self, definition: syntax.Definition) -> None:
+        """Build one function; E0104 where its name is taken."""
+        context, name = self.context, definition.name
+        taken = self.functions.get(name)
+        if taken is not None:
+            first = Note("the first one is here", taken.span)
+            context.error("E0104", f"two functions are called '{name}'", _name(definition), "rename one of them", first)
+        build = build_prim_func if self.kinds[id(definition)] == _PRIM_FUNC else relax_function.build_function
+        with context.recover():
+            self.functions.setdefault(name, build(context, definition))
+
+    def statement(self, node: syntax.Stmt) -> None:
+        """Take a statement of the module itself: attributes, infos, an external function."""
+        context = self.context
+        if isinstance(node, syntax.Import):
+            return define_imports(context, node)
+        if isinstance(node, syntax.Pass) or _is_text(node):
+            return None
+        value: Any = evaluate(context, node.value) if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
+        if (
+            isinstance(node, syntax.Assign)
+            and isinstance(node.target, syntax.Name)
+            and isinstance(value, relax.ExternFunc)
+        ):
+            self.functions[node.target.id] = value
+            return self.declare(node.target.id, GlobalVar(node.target.id, struct_info=value.struct_info))
+        form_name = _form_name(node)
+        if form_name == "I.module_attrs":
+            self.attrs = {**self.attrs, **value}
+        elif form_name == "I.module_global_infos":
+            context.global_infos = {**context.global_infos, **value}
+        else:
+            help = "a module holds functions, I.module_attrs and I.module_global_infos"
+            raise context.error("E0106", "this has no meaning in a module", node, help)
+        return None
+
+    def kind(self, definition: syntax.Definition) -> str | None:
+        """Return what a definition's head opens; reported, and None, where it opens nothing."""
+        context, head = self.context, definition.head
+        found = self.kinds.get(id(definition))
+        if found is not None:
+            return found
+        try:
+            if head is None:
+                what = "@I.ir_module" if definition.params is None else "@T.prim_func or @R.function"
+                message = f"'{definition.name}' does not say what it is"
+                raise context.error("E0107", message, _name(definition), f"write {what} above it")
+            value = evaluate(context, head.func if isinstance(head, syntax.Call) else head)
+            known = value.name if isinstance(value, Form) else None
+            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION):
+                help = "T.prim_func, R.function and I.ir_module do"
+                raise context.error("E0107", f"{describe(value)} opens no definition", head, help)
+        except Failed:
+            context.scope.define(definition.name, POISON)
+            return None
+        self.kinds[id(definition)] = known
+        return known
+
+    def trivia(self, trivia: Trivia | None) -> Trivia | None:
+        """Return the comments of the module, with those above and below everything."""
+        header = tuple(line for line in self.file.header if not _VERSION.match(line))
+        footer = self.file.footer
+        if not header and not footer:
+            return trivia
+        own = trivia or Trivia()
+        return Trivia(header + own.before, own.after, own.end + footer)
+
+
+def _name(definition: syntax.Definition) -> syntax.Name:
+    return syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+
+
+def _is_text(node: syntax.Stmt) -> bool:
+    return isinstance(node, syntax.ExprStmt) and isinstance(node.value, syntax.Constant)
+
+
+def _form_name(node: syntax.Stmt) -> str | None:
+    """Return "I.module_attrs" for `I.module_attrs(…)`, whatever `I` is called there."""
+    call = node.value if isinstance(node, syntax.ExprStmt) else None
+    if isinstance(call, syntax.Call) and isinstance(call.func, syntax.Attribute):
+        return f"I.{call.func.attr}"
+    return None

@@ -1,0 +1,139 @@
+"""Operators on values: plain numbers are computed as Python does, expressions become nodes as TVM's overloads do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Span
+from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from .. import syntax
+from .context import Context
+from .convert import Mismatch, constant, describe, expression
+
+_Number = bool | int | float
+_LIMIT_OF_SHIFT = 4096
+"""Plain integers are exact, but no program needs one of more bits."""
+
+_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+}  # fmt: skip
+_ARITHMETIC: dict[str, Callable[..., tir.PrimExpr]] = {
+    "+": make.add, "-": make.sub, "*": make.mul, "/": make.div, "//": make.floordiv, "%": make.floormod,
+    "<<": make.left_shift, ">>": make.right_shift, "&": make.bitwise_and, "|": make.bitwise_or, "^": make.bitwise_xor,
+    "**": make.power,
+}  # fmt: skip
+COMPARISONS: dict[str, type[tir.CmpOp]] = {
+    "<": tir.LT, "<=": tir.LE, ">": tir.GT, ">=": tir.GE, "==": tir.EQ, "!=": tir.NE,
+}  # fmt: skip
+_LOGICAL: dict[str, type[tir.BinaryOp]] = {"and": tir.And, "or": tir.Or}
+
+
+def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
+    """Return the value of `left op right`; E0206 where the operator does not apply to them."""
+    if isinstance(left, _Number | str | None) and isinstance(right, _Number | str | None):
+        return _plain(context, node, left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple) and node.op == "+":
+        return left + right  # type: ignore[reportUnknownVariableType]
+    span = Span(context.source, node.start, node.end)
+    try:
+        a, b = _operands(context, node, left, right)
+        return combine(node.op, a, b, span)
+    except TvmsError as error:
+        raise context.report(error, node) from None
+
+
+def combine(op: str, a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr:
+    """Return `a op b` as TVM's script does: arithmetic promotes and folds constants, the rest only promotes."""
+    build = _ARITHMETIC.get(op)
+    if build is not None:
+        return build(a, b, span=span)
+    if op in COMPARISONS:
+        return compare(COMPARISONS[op], a, b, span)
+    if lanes_of(a.dtype) > 1 or lanes_of(b.dtype) > 1:
+        return (make.bitwise_and if op == "and" else make.bitwise_or)(a, b, span=span)
+    return _LOGICAL[op]("bool", a, b, span=span)
+
+
+def compare(kind: type[tir.CmpOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr:
+    """Return a comparison of promoted operands, never folded."""
+    if a.dtype != b.dtype:
+        a, b = make.match_types(a, b)
+    return kind(with_lanes("bool", lanes_of(a.dtype)), a, b, span=span)
+
+
+def unary(context: Context, node: syntax.Unary, value: Any) -> Any:
+    """Return the value of `op value`; E0206 where the operator does not apply to it."""
+    op, span = node.op, context.span(node)
+    if isinstance(value, bool | int | float):
+        if op == "not":
+            return not value
+        if op == "~" and not isinstance(value, float):
+            return ~int(value)
+        return -value if op == "-" else value
+    try:
+        operand = expression(value, span)
+        if op == "+":
+            return operand
+        if op == "-":
+            return make.mul(operand, make.const(-1, operand.dtype), span=span)
+        return make.bitwise_not(operand, span=span) if op == "~" else tir.Not("bool", operand, span=span)
+    except TvmsError as error:
+        raise context.report(error, node) from None
+    except Mismatch:
+        raise context.error("E0206", f"'{op}' does not apply to {describe(value)}", node) from None
+
+
+def _operands(context: Context, node: syntax.Binary, left: Any, right: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    op = node.op
+    a, b = (_operand(context, op, value, side) for value, side in ((left, node.left), (right, node.right)))
+    if isinstance(a, tir.PrimExpr):
+        b = b if isinstance(b, tir.PrimExpr) else _beside(op, b, a, context.span(node.right))
+    else:
+        assert isinstance(b, tir.PrimExpr)
+        a = _beside(op, a, b, context.span(node.left))
+    if op == "/" and not (is_float(a.dtype) or is_float(b.dtype)):
+        help = "write // to round down, T.truncdiv(a, b) to round towards zero, or T.Div(a, b) for the plain node"
+        raise context.error("E0206", "'/' between integers is ambiguous", node, help)
+    return a, b
+
+
+def _operand(context: Context, op: str, value: Any, side: syntax.Expr) -> tir.PrimExpr | _Number:
+    if isinstance(value, bool | int | float):
+        return value
+    try:
+        return expression(value, context.span(side))
+    except Mismatch:
+        raise context.error("E0206", f"'{op}' does not apply to {describe(value)}", side) from None
+
+
+def _beside(op: str, value: _Number, other: tir.PrimExpr, span: Span) -> tir.PrimExpr:
+    """Return a plain number as an operand: comparisons give it the dtype of the other side, as TVM's script does."""
+    if op in COMPARISONS and (is_int(other.dtype) or is_float(other.dtype)):
+        scalar = parse_dtype(other.dtype).name
+        if not isinstance(value, float) or is_float(scalar):
+            return make.const(value, scalar, span=span)
+    return constant(value, span)
+
+
+def _plain(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
+    try:
+        if node.op in ("<<", "**") and isinstance(right, int) and abs(right) > _LIMIT_OF_SHIFT:
+            raise OverflowError
+        return _PLAIN[node.op](left, right)
+    except ZeroDivisionError:
+        raise context.error("E0206", "division by zero", node) from None
+    except (TypeError, ValueError, OverflowError):
+        message = f"'{node.op}' does not apply to {describe(left)} and {describe(right)}"
+        raise context.error("E0206", message, node) from None
+
+
+def is_condition(value: tir.PrimExpr) -> bool:
+    """Whether `value` may be branched on."""
+    return is_bool(value.dtype) or is_int(value.dtype)

@@ -1,0 +1,124 @@
+"""`A[i, j]`: a load, a region, or, where a slice has a step, a vector load; and stores to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Span
+from ...ir.diagnostics import TvmsError, error
+from ...ir.dtype import is_int, lanes_of, parse_dtype
+from .. import syntax
+from .context import Context
+from .convert import Mismatch, constant, describe, expression
+from .tir_difference import difference
+
+
+def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]) -> Any:
+    """Return `buffer[indices]` as a value: a BufferRegion if there are slices and none has a step, else a BufferLoad.
+
+    E0235 where the number of indices is not the buffer's rank.
+    """
+    check_rank(context, buffer, len(indices), node)
+    has_slice = any(type(index) is slice for index in indices)
+    span = Span(context.source, node.start, node.end)
+    if has_slice and all(type(index) is not slice or index.step is None for index in indices):
+        return tir.BufferRegion(buffer, region(context, buffer, node, indices), span=span)
+    values = element_indices(context, buffer, node, indices)
+    try:
+        return make.buffer_load(buffer, values, span=span)
+    except TvmsError as refused:
+        raise context.report(refused, node) from None
+
+
+def check_rank(context: Context, buffer: tir.Buffer, count: int, node: syntax.Syntax) -> None:
+    """E0235 where `count` indices are not what `buffer` takes."""
+    rank = len(buffer.shape)
+    if count != rank:
+        message = f"buffer '{buffer.name}' has {rank} dimension{'s' * (rank != 1)}, but {count} {_indices(count)} given"
+        help = f"write {buffer.name}[()]" if rank == 0 else None
+        raise context.error("E0235", message, node, help)
+
+
+def region(
+    context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]
+) -> tuple[tir.Range, ...]:
+    """Return the range of each axis of a region; an index that is no slice is a range of one."""
+    ranges: list[tir.Range] = []
+    for axis, (index, place) in enumerate(zip(indices, _places(node, indices), strict=True)):
+        if type(index) is slice:
+            start, stop = _bounds(context, buffer, axis, index, place)
+            ranges.append(tir.Range(start, difference(stop, start)))
+        else:
+            value = _index(context, index, place)
+            ranges.append(tir.Range(value, make.const(1, value.dtype)))
+    return tuple(ranges)
+
+
+def element_indices(
+    context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]
+) -> list[tir.PrimExpr]:
+    """Return the index of each axis of a load or store; a slice is a ramp, or its start where it has one element."""
+    return [
+        _ramp(context, buffer, axis, index, place) if type(index) is slice else _index(context, index, place)
+        for axis, (index, place) in enumerate(zip(indices, _places(node, indices), strict=True))
+    ]
+
+
+def _ramp(context: Context, buffer: tir.Buffer, axis: int, index: slice, place: syntax.Expr) -> tir.PrimExpr:
+    start, stop = _bounds(context, buffer, axis, index, place)
+    step = make.const(1, start.dtype) if index.step is None else _index(context, index.step, place, start.dtype)
+    extent = difference(stop, start)
+    lanes = make.floordiv(make.sub(make.add(extent, step), make.const(1, extent.dtype)), step)
+    if isinstance(lanes, tir.IntImm) and lanes.value == 1:
+        return start
+    return make.ramp(start, step, lanes)
+
+
+def _bounds(
+    context: Context, buffer: tir.Buffer, axis: int, index: slice, place: syntax.Expr
+) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    extent = buffer.shape[axis]
+    stop = extent if index.stop is None else _index(context, index.stop, place)
+    start = make.const(0, stop.dtype) if index.start is None else _index(context, index.start, place)
+    return start, stop
+
+
+def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = None) -> tir.PrimExpr:
+    span = Span(context.source, place.start, place.end)
+    if type(value) is int:
+        return constant(value, span, hint)
+    try:
+        index = expression(value, span)
+    except Mismatch:
+        raise context.error("E0205", f"expected an index, got {describe(value)}", place) from None
+    if not is_int(index.dtype) and not (index.dtype == "bool" and lanes_of(index.dtype) == 1):
+        raise context.error("E0205", f"an index is an integer, not {index.dtype}", place)
+    return index
+
+
+def _places(node: syntax.Subscript, indices: Sequence[Any]) -> Sequence[syntax.Expr]:
+    return node.indices if len(node.indices) == len(indices) else [node] * len(indices)
+
+
+def _indices(count: int) -> str:
+    return "index is" if count == 1 else "indices are"
+
+
+def store(
+    buffer: tir.Buffer,
+    value: tir.PrimExpr,
+    indices: Sequence[tir.PrimExpr],
+    predicate: tir.PrimExpr | None,
+    span: Span,
+) -> tir.BufferStore:
+    """Return the store of `value`, cast to what stands at `indices`; E0230 where their lanes differ."""
+    checked = make.check_indices(buffer, indices, span)
+    dtype = make.access_dtype(buffer, checked)
+    if value.dtype != dtype:
+        wanted, given = parse_dtype(dtype), parse_dtype(value.dtype)
+        if (wanted.lanes, wanted.scalable) != (given.lanes, given.scalable):
+            raise error("E0230", f"{value.dtype} cannot be stored where buffer '{buffer.name}' has {dtype}", span)
+        value = make.cast(value, dtype, span)
+    return tir.BufferStore(buffer, value, checked, predicate, span=span)

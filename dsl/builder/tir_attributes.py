@@ -1,0 +1,56 @@
+"""What a dot after a loop-level value means: `A.shape`, `A.vload(…)`, `x.dtype`; and calls of the module's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir import make, relax, tir
+from ...ir.base import GlobalVar
+from .. import syntax
+from .context import Context, did_you_mean
+from .convert import describe
+from .forms import Method
+from .tir_buffers import index_dtype
+from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
+
+_BUFFER: dict[str, Callable[[tir.Buffer], Any]] = {
+    "data": lambda buffer: buffer.data,
+    "shape": lambda buffer: buffer.shape,
+    "strides": lambda buffer: buffer.strides,
+    "elem_offset": lambda buffer: buffer.elem_offset or make.const(0, index_dtype(buffer.shape)),
+    "dtype": lambda buffer: buffer.dtype,
+    "name": lambda buffer: buffer.name,
+    "data_alignment": lambda buffer: buffer.data_alignment,
+    "offset_factor": lambda buffer: buffer.offset_factor,
+}
+_EXPRESSION: dict[str, Callable[[tir.PrimExpr], Any]] = {"dtype": lambda expr: expr.dtype}
+_OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
+    tir.IterVar: {"var": lambda axis: axis.var, "dom": lambda axis: axis.dom},
+    tir.Range: {"min": lambda dom: dom.min, "extent": lambda dom: dom.extent},
+    tir.BufferRegion: {"buffer": lambda region: region.buffer, "region": lambda region: region.region},
+}
+
+
+def attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
+    """Return `owner.attr`, or the method of that name; E0103 where there is none."""
+    if isinstance(owner, tir.Buffer):
+        readers, methods = _BUFFER, BUFFER_METHODS
+    elif isinstance(owner, tir.PrimExpr):
+        readers, methods = _EXPRESSION, EXPRESSION_METHODS
+    else:
+        readers, methods = _OTHER.get(type(owner), {}), {}
+    if node.attr in readers:
+        return readers[node.attr](owner)
+    if node.attr in methods:
+        return Method(methods[node.attr], owner)
+    help = did_you_mean(node.attr, (*readers, *methods))
+    raise context.error("E0103", f"{describe(owner)} has no attribute '{node.attr}'", node, help)
+
+
+def call_function(context: Context, node: syntax.Call, function: GlobalVar, args: list[tir.PrimExpr]) -> tir.Call:
+    """Return a call of another loop-level function of the module; its dtype is what that function returns."""
+    info = function.struct_info
+    returned = info.ret if isinstance(info, relax.FuncStructInfo) else None
+    dtype = returned.dtype if isinstance(returned, relax.PrimStructInfo) else "void"
+    return tir.Call(dtype, function, tuple(args), span=context.span(node))

@@ -1,0 +1,244 @@
+"""Blocks: `T.block`, its axes, its regions and what else belongs into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.access import detect_regions
+from ...ir.base import Attrs, Trivia
+from ...ir.dtype import parse_dtype
+from .. import syntax
+from .context import Context
+from .convert import Attributes, Condition, DTypeName, Exprs, Flag, Mismatch, PrimExpr, Text, converter, describe
+from .forms import Site, form
+from .tir_frames import BlockFrame, InitFrame
+from .tir_loops import Domain
+
+Region = tir.BufferRegion
+_AXES = {"S": tir.IterVarType.DATA_PAR, "R": tir.IterVarType.COMM_REDUCE}
+_TRUE = tir.IntImm("bool", 1)
+
+
+@converter("Region")
+def region_of(value: Any, span: Any) -> tir.BufferRegion:
+    """Return an access as a region: an element is a range of one, a ramp the range it covers."""
+    if isinstance(value, tir.BufferRegion):
+        return value
+    if not isinstance(value, tir.BufferLoad):
+        help = f"write {value.name}[…]" if isinstance(value, tir.Buffer) else None
+        raise Mismatch("a region of a buffer, such as A[i, 0:16]", help)
+    ranges = [
+        tir.Range(index.base, index.lanes)
+        if isinstance(index, tir.Ramp)
+        else tir.Range(index, make.const(1, index.dtype))
+        for index in value.indices
+    ]
+    return tir.BufferRegion(value.buffer, tuple(ranges), span=value.span)
+
+
+def block_of(site: Site) -> BlockFrame:
+    """Return the innermost block; E0201 where there is none."""
+    function = site.context.tir
+    if function is None or not function.blocks:
+        help = "open one with 'with T.block(\"name\"):'"
+        raise site.error("E0201", f"{site.name} belongs in a block", help)
+    return function.blocks[-1]
+
+
+@form("T.block", "T.sblock")
+def block(site: Site, name: Text = "", no_realize: Flag = False) -> BlockFrame:
+    """`with T.block("name"):`"""
+    return BlockFrame(name, not no_realize)
+
+
+@form("T.init")
+def init(site: Site) -> InitFrame:
+    """`with T.init():`, what the block does before its first reduction step."""
+    if block_of(site).init is not None:
+        raise site.error("E0209", "the block has an init already")
+    return InitFrame()
+
+
+@form("T.where")
+def where(site: Site, predicate: Condition) -> None:
+    """`T.where(predicate)`: the block runs only where it holds."""
+    frame = block_of(site)
+    if frame.predicate is not None:
+        raise site.error("E0209", "the block has a predicate already", "join both with 'and'")
+    frame.predicate = predicate
+
+
+@form("T.reads")
+def reads(site: Site, *buffer_slices: Any) -> None:
+    """`T.reads(A[i], B[0:16])`: all that the block reads."""
+    frame = block_of(site)
+    if frame.reads is not None:
+        raise site.error("E0209", "the block says already what it reads", "join both into one T.reads")
+    frame.reads = _regions(site, buffer_slices)
+
+
+@form("T.writes")
+def writes(site: Site, *buffer_slices: Any) -> None:
+    """`T.writes(C[i])`: all that the block writes."""
+    frame = block_of(site)
+    if frame.writes is not None:
+        raise site.error("E0209", "the block says already what it writes", "join both into one T.writes")
+    frame.writes = _regions(site, buffer_slices)
+
+
+def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...]:
+    if len(slices) == 1 and isinstance(slices[0], tuple):
+        slices = slices[0]
+    result: list[tir.BufferRegion] = []
+    for index, value in enumerate(slices):
+        try:
+            result.append(region_of(value, None))
+        except Mismatch as mismatch:
+            message = f"argument {index + 1} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+            raise site.error("E0202", message, mismatch.help, site.argument("", index)) from None
+    return tuple(result)
+
+
+@form("T.block_attr", "T.sblock_attr")
+def block_attr(site: Site, attrs: Attributes) -> None:
+    """`T.block_attr({"key": value})`; several of them are merged."""
+    frame = block_of(site)
+    frame.annotations = _merged(site, frame.annotations, attrs)
+
+
+def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
+    merged = dict(old)
+    for key, value in new.items():
+        before = merged.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[key] = _merged(site, before, value)  # type: ignore[reportUnknownArgumentType]
+        elif key in merged and before != value:
+            raise site.error("E0209", f"the block has another value for attribute '{key}' already")
+        else:
+            merged[key] = value
+    return merged
+
+
+# --- Axes -----------------------------------------------------------------------------------------------------
+
+
+def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str) -> tir.Var:
+    bits = max(parse_dtype(each).bits for each in (dom.min.dtype, dom.extent.dtype, dtype))
+    [name] = site.names(1, f"{site.name} makes 1 axis")
+    return _add_axis(site, kind, dom, binding, f"{parse_dtype(dtype).code}{bits}", name)
+
+
+def _add_axis(
+    site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str, name: str
+) -> tir.Var:
+    frame = block_of(site)
+    var = tir.Var(dtype, name, span=site.span)
+    frame.iter_vars.append(tir.IterVar(dom, var, kind, span=site.span))
+    frame.iter_values.append(binding)
+    return var
+
+
+@form("T.axis.spatial", "T.axis.S")
+def spatial(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+    """An axis whose iterations are independent."""
+    return _axis(site, tir.IterVarType.DATA_PAR, dom, binding, dtype)
+
+
+@form("T.axis.reduce", "T.axis.R")
+def reduce(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+    """An axis over which a result is accumulated."""
+    return _axis(site, tir.IterVarType.COMM_REDUCE, dom, binding, dtype)
+
+
+@form("T.axis.scan")
+def scan(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+    """An axis whose iterations run in order."""
+    return _axis(site, tir.IterVarType.ORDERED, dom, binding, dtype)
+
+
+@form("T.axis.opaque")
+def opaque(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
+    """An axis of which nothing is said."""
+    return _axis(site, tir.IterVarType.OPAQUE, dom, binding, dtype)
+
+
+@form("T.axis.remap")
+def remap(site: Site, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") -> tir.Var | tuple[tir.Var, ...]:
+    """`vi, vk = T.axis.remap("SR", [i, k])`: an axis for each loop variable, spatial or reduction."""
+    block_name = block_of(site).name
+    where = f"block '{block_name}' remaps {len(kinds)} ax{'e' if len(kinds) != 1 else 'i'}s \"{kinds}\""
+    unknown = set(kinds) - set(_AXES)
+    if unknown:
+        message = f"axis kind '{min(unknown)}' is neither S (spatial) nor R (reduction)"
+        raise site.error("E0203", message, node=site.argument("kinds", 0))
+    if len(kinds) != len(bindings):
+        message = f"{where} but lists {len(bindings)} loop variable{'s' * (len(bindings) != 1)}"
+        raise site.error("E0203", message, "give one kind for each loop variable", site.argument("bindings", 1))
+    names = _axis_names(site, kinds, where)
+    loops: dict[tir.Var, tir.Range] = site.context.tir.loops
+    made: list[tir.Var] = []
+    for kind, binding, name in zip(kinds, bindings, names, strict=True):
+        if not isinstance(binding, tir.Var) or binding not in loops:
+            what = describe(binding)
+            help = "write T.axis.spatial or T.axis.reduce with the extent and the expression"
+            raise site.error("E0203", f"{what} is no loop variable", help, site.argument("bindings", 1))
+        made.append(_add_axis(site, _AXES[kind], loops[binding], binding, binding.dtype, name))
+    return made[0] if len(made) == 1 and isinstance(site.target, syntax.Name | None) else tuple(made)
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _axis_names(site: Site, kinds: str, where: str) -> list[str]:
+    count, target = len(kinds), site.target
+    elements = target.elements if isinstance(target, syntax.Tuple | syntax.List) else None
+    if elements is None or len(elements) == count or any(isinstance(each, syntax.Starred) for each in elements):
+        return site.names(count, where, "E0203")
+    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    advice = "drop one of the kinds" if len(elements) < count else "add a kind for each"
+    help = f"bind {number} name{'s' * (count != 1)}, or {advice}"
+    message = f"{where} but binds {len(elements)} name{'s' * (len(elements) != 1)}"
+    raise site.error("E0203", message, help, target)
+
+
+# --- The end of a block ---------------------------------------------------------------------------------------
+
+
+def close_block(context: Context, frame: BlockFrame, body: tir.Stmt, node: syntax.With, trivia: Trivia | None) -> None:
+    """Add the finished block; regions that it does not give are detected (TVM: `ScriptComplete`)."""
+    function, span = context.tir, context.span(node)
+    made = tir.Block(
+        tuple(frame.iter_vars), frame.reads or (), frame.writes or (), frame.name, body, frame.init,
+        tuple(frame.alloc_buffers), tuple(frame.match_buffers), frame.annotations, span=span,
+    )  # fmt: skip
+    as_written = made
+    if frame.reads is None or frame.writes is None:
+        made = _with_regions(context, frame, made, node)
+    if not frame.realize:
+        if frame.iter_values or frame.predicate is not None:
+            what = "bindings" if frame.iter_values else "predicate"
+            raise context.error("E0201", f"a block with no_realize=True has no {what}", node.context)
+        return function.body.add(replace(made, trivia=trivia))
+    predicate = _TRUE if frame.predicate is None else frame.predicate
+    function.has_block = True
+    realize = tir.BlockRealize(tuple(frame.iter_values), predicate, made, span=span, trivia=trivia)
+    function.last_block_as_written = as_written
+    return function.body.add(realize)
+
+
+def _with_regions(context: Context, frame: BlockFrame, made: tir.Block, node: syntax.With) -> tir.Block:
+    """Return the block with the regions it does not give filled in; E0210 where its accesses cannot be seen."""
+    read, written, opaque_accesses = detect_regions(made, context.tir.visible_buffers())
+    if opaque_accesses:
+        names = ", ".join(f"'{region.buffer.name}'" for region in opaque_accesses)
+        help = "write T.reads(…) and T.writes(…)"
+        message = f"what block '{frame.name}' accesses through a pointer cannot be detected: {names}"
+        raise context.error("E0210", message, node.context, help)
+    return replace(
+        made,
+        reads=tuple(read) if frame.reads is None else made.reads,
+        writes=tuple(written) if frame.writes is None else made.writes,
+    )

@@ -1,0 +1,202 @@
+"""Buffers: parameters, allocations and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.base import Span, Trivia
+from .convert import DTypeName, Integer, Ints, Mismatch, PrimExpr, Shape, Text, Var, converter, expression
+from .forms import Site, form
+from .tir_access import store
+from .tir_frames import Frame
+
+Strides = tuple[tir.PrimExpr | str, ...]
+_ALIGNMENT = 64
+"""In bytes, where none is given (TVM: `kAllocAlignment`)."""
+
+
+@converter("Strides")
+def strides_of(value: Any, span: Span | None) -> tuple[tir.PrimExpr | str, ...]:
+    """Return strides: expressions, and strings that name new variables."""
+    if not isinstance(value, tuple):
+        raise Mismatch("a tuple or list of strides")
+    return tuple([each if isinstance(each, str) else expression(each, span) for each in value])  # type: ignore[reportUnknownVariableType]
+
+
+def index_dtype(shape: tuple[tir.PrimExpr, ...]) -> str:
+    """Return the dtype that offsets into a buffer of `shape` have (TVM: `Buffer::DefaultIndexType`)."""
+    return shape[0].dtype if shape else "int32"
+
+
+def elem_offset_of(buffer: tir.Buffer) -> tir.PrimExpr:
+    """Return where the buffer begins, in elements."""
+    return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
+
+
+def make_buffer(
+    site: Site,
+    shape: Shape,
+    dtype: str = "float32",
+    data: tir.Var | None = None,
+    strides: Strides | None = None,
+    elem_offset: tir.PrimExpr | None = None,
+    scope: str = "global",
+    align: int = 0,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: tuple[int, ...] | None = None,
+) -> tir.Buffer:
+    """Return a buffer named after what it is assigned to (TVM: `ir_builder.tir.BufferDecl`)."""
+    if buffer_type not in ("", "default", "auto", "auto_broadcast"):
+        raise site.error("E0202", f'a buffer is "default" or "auto", not \'{buffer_type}\'')
+    name, span = site.first_name, site.span
+    if data is None:
+        element = "int8" if dtype == "bool" else dtype
+        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(element), scope), span=span)
+    elif isinstance(data.type_annotation, tir.PointerType):
+        scope = data.type_annotation.storage_scope or "global"
+    if elem_offset is None and offset_factor:
+        elem_offset = tir.Var(index_dtype(shape), f"{name}_elem_offset", span=span)
+    if isinstance(elem_offset, tir.IntImm) and elem_offset.value == 0 and elem_offset.dtype == index_dtype(shape):
+        elem_offset = None
+    named = tuple(
+        tir.Var(index_dtype(shape), f"{name}_s{index}", span=span) if isinstance(stride, str) else stride
+        for index, stride in enumerate(strides or ())
+    )
+    kind = tir.BufferType.AUTO_BROADCAST if buffer_type.startswith("auto") else tir.BufferType.DEFAULT
+    return tir.Buffer(
+        data, dtype, shape, name, named, elem_offset, align if align > 0 else _ALIGNMENT, offset_factor or 1, kind,
+        axis_separators or (), scope, span=span,
+    )  # fmt: skip
+
+
+@form("T.Buffer", "T.buffer", "T.buffer_decl")
+def buffer(
+    site: Site,
+    shape: Shape,
+    dtype: DTypeName = "float32",
+    data: Var | None = None,
+    strides: Strides | None = None,
+    elem_offset: PrimExpr | None = None,
+    scope: Text = "global",
+    align: Integer = 0,
+    offset_factor: Integer = 0,
+    buffer_type: Text = "",
+    axis_separators: Ints | None = None,
+) -> tir.Buffer:
+    """`A: T.Buffer((128, 128), "float32")`: a buffer, as the annotation of a parameter."""
+    return make_buffer(
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
+    )
+
+
+@form("T.match_buffer")
+def match_buffer(
+    site: Site,
+    param: Any,
+    shape: Shape | None = None,
+    dtype: DTypeName = "float32",
+    data: Var | None = None,
+    strides: Strides | None = None,
+    elem_offset: PrimExpr | None = None,
+    scope: Text = "global",
+    align: Integer = -1,
+    offset_factor: Integer = 0,
+    buffer_type: Text = "default",
+    axis_separators: Ints | None = None,
+) -> tir.Buffer:
+    """`A = T.match_buffer(a, (n, m))`: the buffer of a handle parameter, or inside a block a view of a region."""
+    from .tir_blocks import block_of, region_of
+
+    if shape is None:
+        if not isinstance(param, tir.BufferRegion):
+            raise site.error("E0105", "T.match_buffer of a parameter needs argument 2, 'shape'")
+        dtype, shape = param.buffer.dtype, tuple([axis.extent for axis in param.region])
+    made = make_buffer(
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
+    )
+    if isinstance(param, tir.Var):
+        function = site.context.tir
+        if not any(param is each for each in function.params):
+            help = "match a parameter of the function, or a region of a buffer"
+            raise site.error(
+                "E0201", f"'{param.name}' is no parameter of the function", help, site.argument("param", 0)
+            )
+        function.buffer_map[param] = made
+    elif isinstance(param, tir.BufferRegion | tir.BufferLoad):
+        block_of(site).match_buffers.append(tir.MatchBufferRegion(made, region_of(param, None), span=site.span))
+    else:
+        message = "argument 1, 'param', of T.match_buffer: expected a handle parameter or a region of a buffer"
+        raise site.error("E0202", message, node=site.argument("param", 0))
+    return made
+
+
+@form("T.alloc_buffer", "T.sblock_alloc_buffer")
+def alloc_buffer(
+    site: Site,
+    shape: Shape,
+    dtype: DTypeName = "float32",
+    data: Var | None = None,
+    strides: Strides | None = None,
+    elem_offset: PrimExpr | None = None,
+    scope: Text = "global",
+    align: Integer = -1,
+    offset_factor: Integer = 0,
+    buffer_type: Text = "default",
+    axis_separators: Ints | None = None,
+) -> tir.Buffer:
+    """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function."""
+    function = site.context.tir
+    made = make_buffer(
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
+    )
+    if function.blocks:
+        function.blocks[-1].alloc_buffers.append(made)
+    elif len(function.bodies) == 1:
+        function.root_buffers.append(made)
+    else:
+        help = "move it to the top of the function, or into a block"
+        raise site.error("E0201", f"{site.name} belongs in a block or at the top of the function", help)
+    return made
+
+
+@form("T.decl_buffer")
+def decl_buffer(
+    site: Site,
+    shape: Shape,
+    dtype: DTypeName = "float32",
+    data: Var | None = None,
+    strides: Strides | None = None,
+    elem_offset: PrimExpr | None = None,
+    scope: Text = "global",
+    align: Integer = 0,
+    offset_factor: Integer = 0,
+    buffer_type: Text = "",
+    axis_separators: Ints | None = None,
+) -> Frame:
+    """`B = T.decl_buffer((128,), data=A.data)`: another view of memory; without `data` it is allocated, too."""
+    made = make_buffer(
+        site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
+    )
+    site.context.tir.declared_buffers.append(made)
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        declared = tir.DeclBuffer(made, body, span=span, trivia=trivia)
+        if data is not None:
+            return declared
+        extents, true = made.shape, tir.IntImm("bool", 1)
+        inner = replace(declared, trivia=None)
+        return tir.Allocate(made.data, made.dtype, extents, true, inner, span=span, trivia=trivia)
+
+    return Frame(made, wrap)
+
+
+@form("T.buffer_store")
+def buffer_store(site: Site, buffer: Any, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None) -> tir.Stmt:
+    """`T.buffer_store(A, value, [i])`: what `A[i] = value` means, with a predicate for each lane."""
+    positions = indices if isinstance(indices, tuple) else (indices,)
+    places = [expression(each, site.span) for each in positions]  # type: ignore[reportUnknownVariableType]
+    return store(buffer, value, places, predicate, site.span)

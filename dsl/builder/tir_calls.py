@@ -1,0 +1,209 @@
+"""Calls of intrinsics: one form for every row of `ir.ops.tir`, and those that mean more than a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Node, Op, Span
+from ...ir.ops import tir as ops
+from .context import did_you_mean
+from .convert import Argument, Attributes, Condition, DTypeName, Mismatch, PrimExpr, Text, argument, constant, describe
+from .forms import NAMESPACES, Form, Site, dtype_name, form, register, signature_of
+from .tir_buffers import elem_offset_of
+
+_CALL_PACKED = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpacked_lowered")
+
+
+def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
+    def build(site: Site, *args: Any, **named: Any) -> tir.PrimExpr:
+        dtype, values = _split_dtype(site, row, args, named)
+        return ops.build(
+            row,
+            [_argument(site, value, index) for index, value in enumerate(values)],
+            {key: _argument(site, value, 0, key) for key, value in named.items() if key != "dtype"},
+            dtype,
+            site.span,
+        )
+
+    return Form(f"T.{name}", build, signature_of(build))
+
+
+def _split_dtype(
+    site: Site, row: ops.Intrinsic, args: Sequence[Any], named: dict[str, Any]
+) -> tuple[str | None, Sequence[Any]]:
+    """Return the dtype that the call says, and the arguments without it."""
+    place = row.dtype_location
+    if place == "none":
+        return None, args
+    if "dtype" in named:
+        return _dtype(site, named["dtype"], site.argument("dtype", 0)), args
+    if not args:
+        return None, args
+    index = 0 if place == "first" else len(args) - 1
+    rest = args[1:] if place == "first" else args[:-1]
+    return _dtype(site, args[index], site.argument("", index)), rest
+
+
+def _dtype(site: Site, value: Any, node: Any) -> str:
+    if value == "":
+        return "void"
+    try:
+        return dtype_name(value, None)
+    except Mismatch as mismatch:
+        message = f"the dtype of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        raise site.error("E0202", message, mismatch.help, node) from None
+
+
+def _argument(site: Site, value: Any, index: int, name: str = "") -> tir.PrimExpr | Node:
+    try:
+        return argument(value, site.span)
+    except Mismatch as mismatch:
+        place = f"argument '{name}'" if name else f"argument {index + 1}"
+        message = f"{place} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
+        raise site.error("E0202", message, mismatch.help, site.argument(name, index)) from None
+
+
+def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
+    """Return the form of an operator of expressions that promotes and folds."""
+    arity = operator.__code__.co_argcount - 1
+
+    def build(site: Site, *args: PrimExpr, dtype: Any = None) -> tir.PrimExpr:
+        if len(args) != arity:
+            message = f"T.{name} takes {arity} argument{'s' * (arity != 1)}, but {len(args)} are given"
+            raise site.error("E0234", message)
+        return operator(*args, site.span)
+
+    return Form(f"T.{name}", build, signature_of(build))
+
+
+for _row in ops.INTRINSICS.values():
+    register(f"T.{_row.script}", _intrinsic_form(_row.script, _row))
+for _name in ("tvm_call_packed", "tvm_call_cpacked", "tvm_call_packed_lowered", "tvm_call_cpacked_lowered"):
+    _found = ops.find_script(_name)
+    assert _found is not None
+    register(f"T.{_name}", _intrinsic_form(_name, _found))
+for _name, _operator in ops.OPERATORS.items():
+    if _name not in NAMESPACES["T"].members or ops.find_script(_name) is not None:
+        register(f"T.{_name}", _operator_form(_name, _operator))
+
+
+@form("T.if_then_else")
+def if_then_else(site: Site, cond: Condition, t: PrimExpr, f: PrimExpr, *, dtype: Any = None) -> tir.PrimExpr:
+    """`T.if_then_else(condition, a, b)`: only one side is evaluated."""
+    return make.if_then_else(cond, t, f, site.span)
+
+
+@form("T.min_value")
+def min_value(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+    """`T.min_value("float32")`: the least finite value."""
+    return make.min_value(dtype, site.span)
+
+
+@form("T.max_value")
+def max_value(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+    """`T.max_value("float32")`: the greatest finite value."""
+    return make.max_value(dtype, site.span)
+
+
+@form("T.infinity")
+def infinity(site: Site, dtype: DTypeName) -> tir.PrimExpr:
+    """`T.infinity("float32")`."""
+    return make.infinity(dtype, site.span)
+
+
+@form("T.reinterpret")
+def reinterpret(site: Site, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
+    """`T.reinterpret("int32", x)`: the bits of `x` as another dtype."""
+    return make.reinterpret(dtype, value, site.span)
+
+
+@form("T.address_of")
+def address_of(site: Site, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
+    """`T.address_of(A[0])`: a pointer to an element, or to the first one of a buffer."""
+    if isinstance(obj, tir.Buffer):
+        obj = make.buffer_load(obj, [make.const(0, extent.dtype) for extent in obj.shape], span=site.span)
+    return make.call("tir.address_of", (_argument(site, obj, 0),), "handle", site.span)
+
+
+@form("T.llvm_lookup_intrinsic_id")
+def llvm_lookup_intrinsic_id(site: Site, name: Text) -> str:
+    """`T.llvm_lookup_intrinsic_id("llvm.fma.f32")`: the intrinsic is known by its name here."""
+    return name
+
+
+@form("T.call_intrin")
+def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir.Call:
+    """`T.call_intrin("int32", "tir.clz", x)`: a call of an intrinsic by its registered name."""
+    if ops.get(func_name) is None:
+        help = did_you_mean(func_name, ops.INTRINSICS)
+        raise site.error("E0103", f"there is no intrinsic '{func_name}'", help, site.argument("func_name", 1))
+    name = _dtype(site, dtype, site.argument("dtype", 0))
+    return tir.Call(name, Op(func_name), args, span=site.span)
+
+
+@form("T.Call")
+def call_node(site: Site, dtype: Any, op: Any, args: Any) -> tir.Call:
+    """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node."""
+    values = args if isinstance(args, tuple) else (args,)
+    if isinstance(op, str):
+        return call_intrin(site, dtype, op, *[_argument(site, value, 2) for value in values])  # type: ignore[reportUnknownVariableType]
+    if not isinstance(op, Node):
+        raise site.error("E0202", f"argument 2, 'op', of T.Call: expected the name of an intrinsic, got {describe(op)}")
+    arguments = tuple([_argument(site, value, 2) for value in values])  # type: ignore[reportUnknownVariableType]
+    return tir.Call(_dtype(site, dtype, site.node), op, arguments, span=site.span)  # type: ignore[reportArgumentType]
+
+
+def _packed_form(name: str) -> Form:
+    """Return a call of a registered function: a buffer among its arguments is passed as a tensor."""
+    row = ops.find_script(name)
+    assert row is not None
+
+    def build(site: Site, *args: Any, dtype: Any = None) -> tir.Call:
+        values = [
+            packed_buffer(value, site.span) if isinstance(value, tir.Buffer) else _argument(site, value, index)
+            for index, value in enumerate(args)
+        ]
+        return ops.build(row, values, span=site.span)
+
+    return Form(f"T.{name}", build, signature_of(build))
+
+
+def packed_buffer(buffer: tir.Buffer, span: Span) -> tir.Call:
+    """Return a buffer as a tensor on the stack (TVM: `tir.op._pack_buffer`)."""
+    shape = make.call("tir.tvm_stack_make_shape", buffer.shape, "handle", span)
+    strides: tir.PrimExpr = constant(0, span)
+    if buffer.strides:
+        strides = make.call("tir.tvm_stack_make_shape", buffer.strides, "handle", span)
+    rank, element = constant(len(buffer.shape), span), make.const(0, buffer.dtype)
+    arguments = (buffer.data, shape, strides, rank, element, elem_offset_of(buffer))
+    return make.call("tir.tvm_stack_make_array", arguments, "handle", span)
+
+
+for _name in _CALL_PACKED:
+    register(f"T.{_name}", _packed_form(_name))
+
+
+@form("T.target", "I.target")
+def target(site: Site, target_config_: Any, host: Any = None) -> Any:
+    """`T.target({"kind": "cuda"}, host="llvm")`: what to compile for."""
+    parts = [target_config(site, target_config_, 0)]
+    if host is not None:
+        parts.append({"host": target_config(site, host, 1)})
+    return {key: value for part in parts for key, value in part.items()}
+
+
+def target_config(site: Site, config: Any, index: int) -> Attributes:
+    """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu."""
+    if isinstance(config, dict):
+        return config  # type: ignore[reportUnknownVariableType]
+    if not isinstance(config, str) or not config.strip():
+        message = f"{site.name} takes the kind of a target or a dict that describes it, not {describe(config)}"
+        raise site.error("E0202", message, node=site.argument("", index))
+    kind, *options = config.split()
+    result: Attributes = {"kind": kind}
+    for option in options:
+        key, _, value = option.lstrip("-").partition("=")
+        result[key] = value or True
+    return result

@@ -1,0 +1,49 @@
+"""How far apart two indices are: the constant in `i * 4 + 4 - i * 4` (TVM: `Analyzer().simplify(stop - start)`)."""
+
+from __future__ import annotations
+
+from ...ir import make, tir
+from ...ir.dtype import is_int
+from ...ir.equal import structural_equal
+
+_Terms = list[tuple[tir.PrimExpr, int]]
+
+
+def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `stop - start` without the terms that both sides have."""
+    if isinstance(start, tir.IntImm) or not (is_int(stop.dtype) and is_int(start.dtype)):
+        return make.sub(stop, start)
+    whole = make.sub(stop, start)
+    terms: _Terms = []
+    constant = _collect(stop, 1, terms) + _collect(start, -1, terms)
+    left = [(term, factor) for term, factor in terms if factor]
+    if not left:
+        return make.const(constant, whole.dtype)
+    result: tir.PrimExpr | None = None
+    for term, factor in sorted(left, key=lambda pair: pair[1] < 0):
+        scaled = term if abs(factor) == 1 else make.mul(term, make.const(abs(factor), term.dtype))
+        if result is None:
+            result = scaled if factor > 0 else make.mul(scaled, make.const(-1, scaled.dtype))
+        else:
+            result = (make.add if factor > 0 else make.sub)(result, scaled)
+    assert result is not None
+    return make.add(result, make.const(constant, result.dtype)) if constant else result
+
+
+def _collect(expr: tir.PrimExpr, factor: int, terms: _Terms) -> int:
+    """Add the terms of `expr * factor` to `terms`; return its constant part."""
+    if isinstance(expr, tir.IntImm):
+        return expr.value * factor
+    if isinstance(expr, tir.Add | tir.Sub):
+        sign = 1 if isinstance(expr, tir.Add) else -1
+        return _collect(expr.a, factor, terms) + _collect(expr.b, factor * sign, terms)
+    if isinstance(expr, tir.Mul):
+        for part, other in ((expr.a, expr.b), (expr.b, expr.a)):
+            if isinstance(other, tir.IntImm):
+                return _collect(part, factor * other.value, terms)
+    for index, (term, count) in enumerate(terms):
+        if term is expr or structural_equal(term, expr):
+            terms[index] = (term, count + factor)
+            return 0
+    terms.append((expr, factor))
+    return 0

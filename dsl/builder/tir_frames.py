@@ -1,0 +1,141 @@
+"""What a loop-level function is while it is built: the statements so far, and the blocks that are open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Attrs, Span, Trivia
+
+Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
+"""Puts a frame around a body, at a place and with its comments."""
+
+
+class Frame(Struct, frozen=True, eq=False):
+    """A statement that has a body: `value` is what it defines, as written after `as` or assigned."""
+
+    value: Any
+    wrap: Wrap
+
+
+class LoopFrame(Frame, frozen=True, eq=False):
+    """A loop or a nest of loops; `value` is its variable, or the tuple of them."""
+
+
+class InitFrame(Struct, frozen=True, eq=False):
+    """`with T.init():`"""
+
+
+class BlockFrame:
+    """A block that is being built; `reads` and `writes` are None until they are given."""
+
+    def __init__(self, name: str, realize: bool) -> None:
+        self.name = name
+        self.realize = realize
+        self.iter_vars: list[tir.IterVar] = []
+        self.iter_values: list[tir.PrimExpr] = []
+        self.predicate: tir.PrimExpr | None = None
+        self.reads: tuple[tir.BufferRegion, ...] | None = None
+        self.writes: tuple[tir.BufferRegion, ...] | None = None
+        self.annotations: Attrs = {}
+        self.alloc_buffers: list[tir.Buffer] = []
+        self.match_buffers: list[tir.MatchBufferRegion] = []
+        self.init: tir.Stmt | None = None
+
+
+class Body:
+    """The statements of one body, in order. A frame opened without `with` reaches to the end of the body."""
+
+    def __init__(self) -> None:
+        self._items: list[tir.Stmt | tuple[Wrap, Span, Trivia | None]] = []
+        self._comments: list[str] = []
+
+    def add(self, statement: tir.Stmt) -> None:
+        """Append a statement, with the comments that were kept for it; nothing is left of `T.evaluate(0)` but those."""
+        if isinstance(statement, tir.Evaluate) and is_nothing(statement.value):
+            return self.keep(statement.trivia)
+        if self._comments:
+            statement = replace(statement, trivia=self._joined(statement.trivia))
+        return self._items.append(statement)
+
+    def open(self, frame: Frame, span: Span, trivia: Trivia | None) -> None:
+        """Let `frame` hold everything that follows."""
+        self._items.append((frame.wrap, span, self._joined(trivia)))
+
+    def keep(self, trivia: Trivia | None) -> None:
+        """Keep the comments of a declaration, which is no statement of its own, for the next statement."""
+        if trivia is not None:
+            self._comments += [*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end]
+
+    def close(self) -> tuple[tir.Stmt, tuple[str, ...]]:
+        """Return the body as one statement, and the comments after which no statement came."""
+        stack: list[tir.Stmt] = []
+        for item in reversed(self._items):
+            if isinstance(item, tir.Stmt):
+                stack.append(item)
+            else:
+                wrap, span, trivia = item
+                stack = [wrap(sequence(stack[::-1]), span, trivia)]
+        return sequence(stack[::-1]), tuple(self._comments)
+
+    def _joined(self, trivia: Trivia | None) -> Trivia | None:
+        if not self._comments:
+            return trivia
+        comments, self._comments = tuple(self._comments), []
+        return Trivia(comments) if trivia is None else replace(trivia, before=comments + trivia.before)
+
+
+class FunctionFrame:
+    """A loop-level function that is being built."""
+
+    def __init__(self) -> None:
+        self.params: list[tir.Var] = []
+        self.buffer_map: dict[tir.Var, tir.Buffer] = {}
+        self.attrs: Attrs = {}
+        self.attrs_given = False
+        self.root_buffers: list[tir.Buffer] = []
+        self.declared_buffers: list[tir.Buffer] = []
+        self.loops: dict[tir.Var, tir.Range] = {}
+        """The domain of each loop variable, for `T.axis.remap`."""
+        self.threads: dict[tir.Var, tir.IterVar] = {}
+        """The threads of `T.env_thread`, by their variable."""
+        self.blocks: list[BlockFrame] = []
+        self.bodies: list[Body] = [Body()]
+        self.has_block = False
+        self.last_block_as_written: tir.Block | None = None
+        """The block that ended last, without regions filled in: a root block has none but those given."""
+
+    @property
+    def body(self) -> Body:
+        """The innermost body."""
+        return self.bodies[-1]
+
+    def visible_buffers(self) -> tuple[tir.Buffer, ...]:
+        """Return the buffers that the innermost block may touch, those of enclosing blocks included."""
+        buffers = [*self.buffer_map.values(), *self.root_buffers, *self.declared_buffers]
+        for block in self.blocks:
+            buffers += block.alloc_buffers
+            buffers += [match.buffer for match in block.match_buffers]
+        return tuple(buffers)
+
+
+def is_nothing(value: tir.PrimExpr) -> bool:
+    """Whether a statement that evaluates `value` does nothing: the constant zero, as TVM has it."""
+    return isinstance(value, tir.IntImm) and value.value == 0
+
+
+def sequence(statements: list[tir.Stmt]) -> tir.Stmt:
+    """Return statements as one: flat, and `Evaluate(0)` where there is none (TVM: `SeqStmt::Flatten`)."""
+    if len(statements) == 1:
+        return statements[0]
+    flat: list[tir.Stmt] = []
+    for statement in statements:
+        if isinstance(statement, tir.SeqStmt):
+            flat.extend(statement.seq)
+        else:
+            flat.append(statement)
+    return tir.SeqStmt(tuple(flat)) if flat else tir.Evaluate(tir.IntImm("int32", 0))

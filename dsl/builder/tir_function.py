@@ -1,0 +1,136 @@
+"""Loop-level functions: `T.prim_func`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import relax, tir
+from ...ir.base import GlobalVar, Trivia
+from .. import syntax
+from .context import Context, Failed
+from .convert import Flag, describe
+from .expressions import apply, evaluate
+from .forms import Form, Site, form
+from .tir_frames import FunctionFrame
+from .tir_statements import build_annotation, build_statements
+
+_TRUE = tir.IntImm("bool", 1)
+
+
+@form("T.prim_func")
+def prim_func(
+    site: Site,
+    func: Any = None,
+    private: Flag = False,
+    check_well_formed: Flag = True,
+    s_tir: Flag = True,
+    persistent: Flag = False,
+) -> bool:
+    """`T.prim_func(private=True) f(…):` opens a loop-level function. Its value: whether the function is private."""
+    return private
+
+
+def declare_prim_func(context: Context, definition: syntax.Definition) -> GlobalVar:
+    """Return the reference to a function before its body is built; it knows what a call returns."""
+    reported = len(context.diagnostics)
+    try:
+        returned = return_type(context, definition.returns)
+    except Failed:
+        returned = None
+        del context.diagnostics[reported:]
+    is_scalar = isinstance(returned, tir.PrimType)
+    ret = relax.PrimStructInfo(returned.dtype) if is_scalar else relax.TupleStructInfo(())
+    return GlobalVar(definition.name, struct_info=relax.FuncStructInfo(None, ret, purity=False))
+
+
+def build_prim_func(context: Context, definition: syntax.Definition) -> tir.PrimFunc:
+    """Return the function that `definition` writes; all its mistakes are reported, then Failed is raised."""
+    reported, outer = len(context.diagnostics), context.tir
+    function = context.tir = FunctionFrame()
+    try:
+        with context.scope.frame():
+            is_private = _is_private(context, definition.head)
+            returned = _recovered_return_type(context, definition)
+            _build_params(context, function, definition)
+            build_statements(context, definition.body)
+            body, comments = function.body.close()
+    finally:
+        context.tir = outer
+    if len(context.diagnostics) > reported:
+        raise Failed
+    attrs = function.attrs
+    if not is_private:
+        attrs.setdefault("global_symbol", definition.name)
+    trivia = definition.trivia
+    if comments:
+        trivia = replace(trivia or Trivia(), end=comments + (trivia.end if trivia else ()))
+    return tir.PrimFunc(
+        tuple(function.params), _completed(function, body), returned, function.buffer_map,
+        attrs=attrs, span=context.span(definition), trivia=trivia,
+    )  # fmt: skip
+
+
+def _is_private(context: Context, head: syntax.Expr | None) -> bool:
+    assert head is not None
+    value = evaluate(context, head)
+    return apply(Site(context, head, value.name), value, (), ()) if isinstance(value, Form) else bool(value)
+
+
+def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
+    """Return the type that a function's `-> T.int32` names; None where it returns nothing."""
+    value = None if node is None else evaluate(context, node)
+    if node is None or value is None:
+        return None
+    if isinstance(value, Form):
+        value = value.call(Site(context, node, value.name), (), ())
+    if isinstance(value, tir.Var):
+        return value.type_annotation or tir.PrimType(value.dtype)
+    message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
+    raise context.error("E0208", message, node, "write -> T.int32, or leave the result out")
+
+
+def _recovered_return_type(context: Context, definition: syntax.Definition) -> tir.Type | None:
+    with context.recover():
+        return return_type(context, definition.returns)
+    return None
+
+
+def _build_params(context: Context, function: FunctionFrame, definition: syntax.Definition) -> None:
+    seen: set[str] = set()
+    for param in definition.params or ():
+        with context.recover((param.name,)):
+            if param.name in seen:
+                raise context.error("E0208", f"two parameters are called '{param.name}'", param)
+            seen.add(param.name)
+            context.scope.define(param.name, _build_param(context, function, param))
+
+
+def _build_param(context: Context, function: FunctionFrame, param: syntax.Param) -> tir.Var | tir.Buffer:
+    if param.annotation is None:
+        help = f'write {param.name}: T.Buffer((128,), "float32"), {param.name}: T.handle or {param.name}: T.int32'
+        raise context.error("E0208", f"parameter '{param.name}' has no type", param, help)
+    name = syntax.Name(param.name, start=param.start, end=param.start + len(param.name))
+    value = build_annotation(context, param.annotation, name)
+    if isinstance(value, tir.Buffer):
+        handle = tir.Var("handle", f"{param.name}_handle", span=context.span(name))
+        function.params.append(handle)
+        function.buffer_map[handle] = value
+        return value
+    if isinstance(value, tir.Var):
+        function.params.append(value)
+        return value
+    message = f"parameter '{param.name}' is a buffer, a handle or a scalar, not {describe(value)}"
+    raise context.error("E0208", message, param.annotation)
+
+
+def _completed(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
+    """Put the root block around a body that has blocks or allocates buffers (TVM: `ScriptComplete`)."""
+    is_root = isinstance(body, tir.BlockRealize) and not body.block.iter_vars
+    if function.root_buffers or (function.has_block and not is_root):
+        root = tir.Block((), (), (), "root", body, alloc_buffers=tuple(function.root_buffers))
+        return tir.BlockRealize((), _TRUE, root)
+    if isinstance(body, tir.BlockRealize) and function.last_block_as_written is not None:
+        return replace(body, block=function.last_block_as_written)
+    return body

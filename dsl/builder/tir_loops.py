@@ -1,0 +1,144 @@
+"""Loops: `T.serial` and its kin, `T.grid`, `range`; and the domains of iterators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Attrs, Span, Trivia
+from ...ir.dtype import is_int, parse_dtype
+from .convert import Attributes, Mismatch, PrimExpr, Text, converter, expression
+from .forms import Site, form
+from .tir_difference import difference
+from .tir_frames import LoopFrame
+
+Domain = tir.Range
+
+
+@converter("Domain")
+def domain_of(value: Any, span: Span | None) -> tir.Range:
+    """Return a domain: a Range, a pair `(begin, end)`, or an extent."""
+    if isinstance(value, tir.Range):
+        return value
+    if isinstance(value, tuple):
+        if len(value) != 2:  # type: ignore[reportUnknownArgumentType]
+            raise Mismatch("an extent or a pair (begin, end)")
+        begin, end = (expression(each, span) for each in value)  # type: ignore[reportUnknownVariableType]
+        return range_of(begin, end)
+    extent = expression(value, span)
+    return tir.Range(make.const(0, extent.dtype), extent)
+
+
+def range_of(begin: tir.PrimExpr, end: tir.PrimExpr) -> tir.Range:
+    """Return `[begin, end)` as a Range."""
+    if begin.dtype != end.dtype:
+        begin, end = make.match_types(begin, end)
+    return tir.Range(begin, difference(end, begin))
+
+
+def _loop(
+    site: Site,
+    kind: tir.ForKind,
+    start: tir.PrimExpr,
+    stop: tir.PrimExpr | None,
+    annotations: Attrs | None,
+    thread: str | None = None,
+) -> LoopFrame:
+    if stop is None:
+        start, stop = make.const(0, start.dtype), start
+    extent = difference(stop, start)
+    for bound in (start, stop):
+        if not is_int(bound.dtype):
+            raise site.error("E0206", f"the bounds of a loop are integers, not {bound.dtype}")
+    low, high = parse_dtype(start.dtype), parse_dtype(extent.dtype)
+    dtype = f"{low.code}{max(low.bits, high.bits)}"
+    [name] = site.names(1, f"{site.name} makes 1 loop")
+    var = tir.Var(dtype, name, span=_target_span(site))
+    site.context.tir.loops[var] = tir.Range(start, extent)
+    binding = None
+    if thread is not None:
+        binding = tir.IterVar(None, tir.Var(dtype, "iter"), tir.IterVarType.THREAD_INDEX, thread)
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.For(var, start, extent, kind, body, binding, annotations or {}, span=span, trivia=trivia)
+
+    return LoopFrame(var, wrap)
+
+
+def _target_span(site: Site) -> Span:
+    return site.context.span(site.target or site.node)
+
+
+@form("T.serial")
+def serial(
+    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+) -> LoopFrame:
+    """A loop that runs in order."""
+    return _loop(site, tir.ForKind.SERIAL, start, stop, annotations)
+
+
+@form("T.parallel")
+def parallel(
+    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+) -> LoopFrame:
+    """A loop whose iterations run in threads."""
+    return _loop(site, tir.ForKind.PARALLEL, start, stop, annotations)
+
+
+@form("T.vectorized")
+def vectorized(
+    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+) -> LoopFrame:
+    """A loop whose iterations are the lanes of vectors."""
+    return _loop(site, tir.ForKind.VECTORIZED, start, stop, annotations)
+
+
+@form("T.unroll")
+def unroll(
+    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+) -> LoopFrame:
+    """A loop that is written out."""
+    return _loop(site, tir.ForKind.UNROLLED, start, stop, annotations)
+
+
+@form("T.thread_binding")
+def thread_binding(
+    site: Site,
+    start: PrimExpr,
+    stop: Any = None,
+    thread: Text | None = None,
+    *,
+    annotations: Attributes | None = None,
+) -> LoopFrame:
+    """A loop whose iterations are threads: `T.thread_binding(128, thread="threadIdx.x")`."""
+    if thread is None:
+        if not isinstance(stop, str):
+            help = 'write T.thread_binding(extent, thread="threadIdx.x")'
+            raise site.error("E0105", "T.thread_binding needs argument 3, 'thread'", help)
+        stop, thread = None, stop
+    end = None if stop is None else expression(stop, site.span)
+    return _loop(site, tir.ForKind.THREAD_BINDING, start, end, annotations, thread)
+
+
+@form("T.grid")
+def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
+    """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
+    names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")
+    place = _target_span(site)
+    loops = [
+        (tir.Var(extent.dtype, name, span=place), make.const(0, extent.dtype), extent)
+        for name, extent in zip(names, extents, strict=True)
+    ]
+    for var, start, extent in loops:
+        if not is_int(extent.dtype):
+            raise site.error("E0206", f"the bounds of a loop are integers, not {extent.dtype}")
+        site.context.tir.loops[var] = tir.Range(start, extent)
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        for index, (var, start, extent) in reversed(list(enumerate(loops))):
+            outer = trivia if index == 0 else None
+            body = tir.For(var, start, extent, tir.ForKind.SERIAL, body, span=span, trivia=outer)
+        return body
+
+    variables = tuple([var for var, _, _ in loops])
+    return LoopFrame(variables[0] if len(variables) == 1 else variables, wrap)

@@ -1,0 +1,85 @@
+"""Methods of loop-level values: `A.vload(…)`, `A.vstore(…)`, `A.access_ptr(…)`, `x.astype(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Op
+from ...ir.dtype import lanes_of, with_lanes
+from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
+from .forms import Form, Site, signature_of
+from .tir_buffers import elem_offset_of, index_dtype
+
+
+def vload(
+    site: Site, buffer: Any, begin: Shape, dtype: DTypeName | None = None, predicate: PrimExpr | None = None
+) -> tir.BufferLoad:
+    """`A.vload([i], "float32x4")`: a load of as many lanes as the dtype says (TVM: `Buffer.vload`)."""
+    indices = _vector_indices(begin, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype))
+    return make.buffer_load(buffer, indices, predicate, span=site.span)
+
+
+def vstore(site: Site, buffer: Any, begin: Shape, value: PrimExpr, predicate: PrimExpr | None = None) -> tir.Stmt:
+    """`A.vstore([i], value)`: a store of as many lanes as `value` has (TVM: `Buffer.vstore`)."""
+    indices = _vector_indices(begin, lanes_of(value.dtype) // lanes_of(buffer.dtype))
+    return tir.BufferStore(buffer, value, tuple(indices), predicate, span=site.span)
+
+
+def access_ptr(
+    site: Site,
+    buffer: Any,
+    access_mask: Mask,
+    ptr_type: DTypeName = "handle",
+    content_lanes: Integer = 1,
+    offset: PrimExpr | None = None,
+    extent: PrimExpr | None = None,
+) -> tir.Call:
+    """`A.access_ptr("rw")`: a pointer to the buffer, and what is done through it (TVM: `Buffer.access_ptr`)."""
+    start = constant(0, None) if offset is None else offset
+    position = make.add(elem_offset_of(buffer), start)
+    length = make.sub(_elements(buffer), start)
+    if content_lanes > 1:
+        lanes = make.const(content_lanes, index_dtype(buffer.shape))
+        length, position = make.truncdiv(length, lanes), make.truncdiv(elem_offset_of(buffer), lanes)
+    element = tir.Call(with_lanes(buffer.dtype, content_lanes), Op("tir.type_annotation"), ())
+    arguments = (element, buffer.data, position, length if extent is None else extent, constant(access_mask, None))
+    return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=site.span)
+
+
+def scope(site: Site, buffer: Any) -> str:
+    """`A.scope()`: the storage scope."""
+    return buffer.scope
+
+
+def astype(site: Site, value: Any, dtype: DTypeName) -> tir.PrimExpr:
+    """`x.astype("float16")`: the value as another dtype."""
+    return make.cast(value, dtype, site.span)
+
+
+def equal(site: Site, value: Any, other: PrimExpr) -> tir.PrimExpr:
+    """`x.equal(y)`: the comparison, folded where both are constants."""
+    return make.equal(value, other, span=site.span)
+
+
+def _vector_indices(begin: tuple[tir.PrimExpr, ...], lanes: int) -> list[tir.PrimExpr]:
+    if lanes == 1:
+        return list(begin)
+    *outer, last = begin
+    return [*outer, make.ramp(last, make.const(1, last.dtype), constant(lanes, None))]
+
+
+def _elements(buffer: tir.Buffer) -> tir.PrimExpr:
+    if buffer.shape and len(buffer.strides) == len(buffer.shape):
+        return make.mul(buffer.strides[0], buffer.shape[0])
+    return reduce(make.mul, buffer.shape, make.const(1, index_dtype(buffer.shape)))
+
+
+def _methods(*builders: Callable[..., Any]) -> dict[str, Form]:
+    return {build.__name__: Form(build.__name__, build, signature_of(build)) for build in builders}
+
+
+BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope)
+EXPRESSION_METHODS = _methods(astype, equal)

@@ -1,0 +1,161 @@
+"""Operators by name: `T.Add(a, b)` and its kin are plain nodes; `T.min(a, b)` and its kin fold constants, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Span
+from ...ir.dtype import lanes_of, with_lanes
+from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, describe, expression
+from .forms import Closure, Form, Site, form, register, signature_of
+from .operators import compare
+from .tir_loops import range_of
+
+_NODES: dict[str, type[tir.BinaryOp]] = {
+    "Add": tir.Add, "Sub": tir.Sub, "Mul": tir.Mul, "Div": tir.Div, "Mod": tir.Mod, "FloorDiv": tir.FloorDiv,
+    "FloorMod": tir.FloorMod, "Min": tir.Min, "Max": tir.Max, "And": tir.And, "Or": tir.Or,
+}  # fmt: skip
+_COMPARISONS: dict[str, type[tir.CmpOp]] = {
+    "EQ": tir.EQ, "NE": tir.NE, "LT": tir.LT, "LE": tir.LE, "GT": tir.GT, "GE": tir.GE,
+}  # fmt: skip
+_FUNCTIONS = {
+    "add": make.add, "subtract": make.sub, "multiply": make.mul, "div": make.div, "min": make.minimum, "max": make.maximum,
+    "floordiv": make.floordiv, "floormod": make.floormod, "truncdiv": make.truncdiv, "truncmod": make.truncmod,
+    "ceildiv": make.ceildiv, "shift_left": make.left_shift, "shift_right": make.right_shift,
+    "bitwise_and": make.bitwise_and, "bitwise_or": make.bitwise_or, "bitwise_xor": make.bitwise_xor,
+}  # fmt: skip
+
+
+def _register_binary(name: str, combine: Any) -> None:
+    def build(site: Site, a: Any, b: Any, *, dtype: Any = None) -> tir.PrimExpr:
+        return combine(*_pair(site, a, b), site.span)
+
+    register(f"T.{name}", Form(f"T.{name}", build, signature_of(build)))
+
+
+def _pair(site: Site, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return both operands as expressions; a plain number takes the dtype of the other, where that can hold it."""
+    values: list[tir.PrimExpr | float] = []
+    for index, (value, name) in enumerate(((a, "a"), (b, "b"))):
+        try:
+            is_number = isinstance(value, bool | int | float)
+            values.append(value if is_number else expression(value, site.span))
+        except Mismatch as mismatch:
+            message = f"argument {index + 1}, '{name}', of {site.name}: expected {mismatch.expected}"
+            raise site.error(
+                "E0202", f"{message}, got {describe(value)}", mismatch.help, site.argument(name, index)
+            ) from None
+    left, right = (value if isinstance(value, tir.PrimExpr) else constant(value, site.span) for value in values)
+    return left, right
+
+
+def _node(kind: type[tir.BinaryOp]) -> Any:
+    def build(a: tir.PrimExpr, b: tir.PrimExpr, span: Span) -> tir.PrimExpr:
+        a, b = make.match_types(a, b, span)
+        dtype = with_lanes("bool", lanes_of(a.dtype)) if kind in (tir.And, tir.Or) else a.dtype
+        return kind(dtype, a, b, span=span)
+
+    return build
+
+
+for _name, _kind in _NODES.items():
+    _register_binary(_name, _node(_kind))
+for _name, _comparison in _COMPARISONS.items():
+    _register_binary(_name, lambda a, b, span, kind=_comparison: compare(kind, a, b, span))  # type: ignore[reportUnknownLambdaType]
+for _name, _function in _FUNCTIONS.items():
+    _register_binary(_name, _function)
+
+
+@form("T.Not")
+def logical_not(site: Site, a: Condition) -> tir.PrimExpr:
+    """`T.Not(a)`: what `not a` means."""
+    return tir.Not("bool", a, span=site.span)
+
+
+@form("T.Cast")
+def cast_node(site: Site, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
+    """`T.Cast("float16", x)`: the node, also of a constant."""
+    return tir.Cast(dtype, value, span=site.span)
+
+
+@form("T.cast")
+def cast(site: Site, value: PrimExpr, dtype: DTypeName) -> tir.PrimExpr:
+    """`T.cast(x, "float16")`: the value as another dtype; a constant stays one."""
+    return make.cast(value, dtype, site.span)
+
+
+@form("T.Select")
+def select(site: Site, condition: Condition, true_value: PrimExpr, false_value: PrimExpr) -> tir.PrimExpr:
+    """`T.Select(condition, a, b)`: both sides are evaluated."""
+    true_value, false_value = make.match_types(true_value, false_value, site.span)
+    return tir.Select(true_value.dtype, condition, true_value, false_value, span=site.span)
+
+
+@form("T.Ramp", "T.ramp")
+def ramp(site: Site, base: PrimExpr, stride: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
+    """`T.Ramp(base, stride, lanes)`: base, base + stride, …"""
+    return make.ramp(base, stride, lanes, site.span)
+
+
+@form("T.Broadcast", "T.broadcast")
+def broadcast(site: Site, value: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
+    """`T.Broadcast(value, lanes)`: as many copies of a scalar."""
+    return make.broadcast(value, lanes, site.span)
+
+
+@form("T.Shuffle")
+def shuffle(site: Site, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
+    """`T.Shuffle([a, b], [0, 5])`: elements of the concatenated vectors."""
+    if not vectors or not indices:
+        raise site.error("E0202", "T.Shuffle needs at least one vector and one index")
+    dtype = with_lanes(vectors[0].dtype, len(indices))
+    return tir.Shuffle(dtype, vectors, indices, span=site.span)
+
+
+@form("T.Range", "I.Range")
+def range_node(site: Site, begin: PrimExpr, end: PrimExpr) -> tir.Range:
+    """`T.Range(begin, end)`."""
+    return range_of(begin, end)
+
+
+@form("T.comm_reducer")
+def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
+    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`."""
+    if not isinstance(combiner, Closure):
+        message = f"argument 1, 'combiner', of T.comm_reducer: expected a lambda, got {describe(combiner)}"
+        raise site.error("E0202", message, node=site.argument("combiner", 0))
+    names, count = [param.name for param in combiner.node.params], len(identity)
+    if len(names) != 2 * count:
+        message = f"the combiner of {count} identit{'y' if count == 1 else 'ies'} takes {2 * count} arguments"
+        raise site.error("E0202", f"{message}, not {len(names)}", node=combiner.node)
+    variables = tuple(
+        tir.Var(value.dtype, name, span=site.span) for name, value in zip(names, identity + identity, strict=True)
+    )
+    result = combiner.call(variables)
+    values = result if isinstance(result, tuple) else (result,)
+    results = tuple([expression(value, site.span) for value in values])  # type: ignore[reportUnknownVariableType]
+    return tir.CommReducer(variables[:count], variables[count:], results, identity, span=site.span)
+
+
+@form("T.index_map")
+def index_map(
+    site: Site, mapping: Any, *, inverse_index_map: Any = None, index_dtype: DTypeName = "int64"
+) -> tir.IndexMap:
+    """`T.index_map(lambda i, j: (i // 16, j, i % 16))`."""
+    inverse = None if inverse_index_map is None else _index_map(site, inverse_index_map, index_dtype)
+    made = _index_map(site, mapping, index_dtype)
+    return tir.IndexMap(made.initial_indices, made.final_indices, inverse, span=site.span)
+
+
+def _index_map(site: Site, mapping: Any, dtype: str) -> tir.IndexMap:
+    if not isinstance(mapping, Closure):
+        raise site.error("E0202", f"{site.name} takes a lambda, not {describe(mapping)}")
+    variables = tuple(tir.Var(dtype, param.name, span=site.span) for param in mapping.node.params)
+    result = mapping.call(variables)
+    values = result if isinstance(result, tuple) else (result,)
+    finals = [
+        make.const(value, dtype) if type(value) is int else expression(value, site.span)  # type: ignore[reportUnknownVariableType]
+        for value in values  # type: ignore[reportUnknownVariableType]
+    ]
+    return tir.IndexMap(variables, tuple(finals), span=site.span)

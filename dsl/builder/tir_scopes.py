@@ -1,0 +1,232 @@
+"""Frames that are no loop and no block: allocation, attributes, bindings, threads; and `T.evaluate`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Span, Trivia
+from ...ir.equal import structural_equal
+from .convert import (
+    Attributes,
+    Condition,
+    DTypeName,
+    Exprs,
+    Ints,
+    Mismatch,
+    PrimExpr,
+    Text,
+    Var,
+    argument,
+    describe,
+    expression,
+)
+from .forms import Form, Site, form
+from .tir_blocks import Region
+from .tir_frames import Frame
+
+_TRUE = tir.IntImm("bool", 1)
+
+
+@form("T.func_attr")
+def func_attr(site: Site, attrs: Attributes) -> None:
+    """`T.func_attr({"tir.noalias": True})`: attributes of the function."""
+    function = site.context.tir
+    if function is None:
+        raise site.error("E0201", "T.func_attr belongs in a loop-level function")
+    for key, value in attrs.items():
+        if key in function.attrs:
+            raise site.error("E0209", f"the function has attribute '{key}' already")
+        function.attrs[key] = value
+
+
+@form("T.evaluate")
+def evaluate(site: Site, value: Any) -> tir.Stmt:
+    """`T.evaluate(value)`: computed for what it does."""
+    try:
+        return tir.Evaluate(_value(value, site.span), span=site.span)
+    except Mismatch:
+        raise site.error(
+            "E0202", f"argument 1, 'value', of T.evaluate: expected an expression, got {describe(value)}"
+        ) from None
+
+
+def _value(value: Any, span: Span) -> tir.PrimExpr:
+    return tir.StringImm("handle", value, span=span) if isinstance(value, str) else expression(value, span)
+
+
+@form("T.allocate")
+def allocate(
+    site: Site,
+    extents: Exprs,
+    dtype: DTypeName,
+    scope: Text = "global",
+    condition: Condition | None = None,
+    annotations: Attributes | None = None,
+) -> Frame:
+    """`A = T.allocate([128], "float32", "shared")`: memory behind a pointer."""
+    var = tir.Var("handle", site.first_name, tir.PointerType(tir.PrimType(dtype), scope), span=site.span)
+    test = _TRUE if condition is None else condition
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.Allocate(var, dtype, extents, test, body, annotations or {}, span=span, trivia=trivia)
+
+    return Frame(var, wrap)
+
+
+@form("T.allocate_const")
+def allocate_const(
+    site: Site, data: Any, dtype: DTypeName, extents: Ints, annotations: Attributes | None = None
+) -> Frame:
+    """`A = T.allocate_const([1, 2, 3], "int32", [3])`: memory with known contents."""
+    import numpy
+
+    from ...ir.numpy_dtype import numpy_dtype
+
+    try:
+        array = numpy.asarray(_plain(data), dtype=numpy_dtype(dtype))
+    except (TypeError, ValueError, OverflowError):
+        message = f"argument 1, 'data', of T.allocate_const: expected numbers that fit {dtype}"
+        raise site.error("E0202", message, node=site.argument("data", 0)) from None
+    if array.size == prod(extents):
+        array = array.reshape(extents)
+    sizes = tuple(tir.IntImm("int32", extent) for extent in extents)
+    var = tir.Var("handle", site.first_name, tir.PointerType(tir.PrimType(dtype)), span=site.span)
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.AllocateConst(var, dtype, sizes, array, body, annotations or {}, span=span, trivia=trivia)
+
+    return Frame(var, wrap)
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, tuple):
+        return [_plain(each) for each in data]  # type: ignore[reportUnknownVariableType]
+    return data.value if isinstance(data, tir.IntImm | tir.FloatImm) else data
+
+
+@form("T.attr")
+def attr(site: Site, node: Any, attr_key: Text, value: Any) -> Frame:
+    """`with T.attr(A.data, "key", value):`: something said while the body runs."""
+    try:
+        said = _value(value, site.span)
+        subject = node if not isinstance(node, str | bool | int | float) else argument(node, site.span)
+    except Mismatch:
+        message = f"argument 3, 'value', of T.attr: expected an expression, got {describe(value)}"
+        raise site.error("E0202", message, node=site.argument("value", 2)) from None
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.AttrStmt(subject, attr_key, said, body, span=span, trivia=trivia)
+
+    return Frame(None, wrap)
+
+
+@form("T.realize")
+def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Condition = _TRUE) -> Frame:
+    """`T.realize(A[0:16], "local")`: the region of a buffer that is kept."""
+    buffer = buffer_slice.buffer
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        inner = tir.BufferRealize(buffer, buffer_slice.region, condition, body, span=span)
+        scope = tir.StringImm("handle", storage_scope)
+        return tir.AttrStmt(buffer, "realize_scope", scope, inner, span=span, trivia=trivia)
+
+    return Frame(None, wrap)
+
+
+# --- Bindings -------------------------------------------------------------------------------------------------
+
+
+def _let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.LetStmt(var, value, body, span=span, trivia=trivia)
+
+    return Frame(var, wrap)
+
+
+@form("T.LetStmt")
+def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
+    """`with T.LetStmt(value) as x:`, or with the variable given: `T.LetStmt(value, var=x)`."""
+    if var is None and isinstance(type_annotation, Form):
+        type_annotation = type_annotation.call(site, (), ())
+    if var is None and isinstance(type_annotation, tir.Var):
+        var = tir.Var(type_annotation.dtype, site.first_name, type_annotation.type_annotation, span=site.span)
+    return _let_frame(var or tir.Var(value.dtype, site.first_name, span=site.span), value)
+
+
+@form("T.bind", "T.Bind")
+def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
+    """`x = T.bind(value)`, the newer name of `T.LetStmt`."""
+    return let_stmt(site, value, type_annotation, var=var)
+
+
+@form("T.Let")
+def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
+    """`T.Let(x + x, where={x: value})`."""
+    if not isinstance(where, dict) or len(where) != 1:  # type: ignore[reportUnknownArgumentType]
+        raise site.error("E0202", "argument 2, 'where', of T.Let: expected one variable and its value, as in {x: 1}")
+    [(var, value)] = where.items()  # type: ignore[reportUnknownVariableType]
+    if not isinstance(var, tir.Var):
+        raise site.error("E0202", f"T.Let binds a variable, not {describe(var)}")
+    bound = make.const(value, var.dtype) if isinstance(value, int | float) else expression(value, site.span)
+    return tir.Let(expr.dtype, var, bound, expr, span=site.span)
+
+
+@form("T.let")
+def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Frame | tir.PrimExpr:
+    """`with T.let(x, value):`, or with a body the expression (the older spelling of T.LetStmt and T.Let)."""
+    return _let_frame(v, value) if body is None else tir.Let(body.dtype, v, value, body, span=site.span)
+
+
+# --- Threads --------------------------------------------------------------------------------------------------
+
+
+@form("T.iter_var")
+def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
+    """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`."""
+    kinds = {
+        "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
+        "Ordered": tir.IterVarType.ORDERED, "DimInfo": tir.IterVarType.OPAQUE, "Opaque": tir.IterVarType.OPAQUE,
+        "ThreadIndex": tir.IterVarType.THREAD_INDEX, "Unrolled": tir.IterVarType.UNROLLED,
+        "Vectorized": tir.IterVarType.VECTORIZED, "Parallelized": tir.IterVarType.PARALLELIZED,
+        "Tensorized": tir.IterVarType.TENSORIZED,
+    }  # fmt: skip
+    if iter_type not in kinds:
+        message = f"argument 3, 'iter_type', of T.iter_var: expected one of {', '.join(kinds)}, got '{iter_type}'"
+        raise site.error("E0202", message, node=site.argument("iter_type", 2))
+    if not isinstance(v, tir.Var | str) or not isinstance(dom, tir.Range | None):
+        raise site.error("E0202", "T.iter_var takes a variable or its name, and a range or None")
+    var = tir.Var("int32", v, span=site.span) if isinstance(v, str) else v
+    return tir.IterVar(dom, var, kinds[iter_type], thread_tag, span=site.span)
+
+
+@form("T.env_thread")
+def env_thread(site: Site, thread_tag: Text, dtype: DTypeName = "int32") -> tir.Var:
+    """`tx = T.env_thread("threadIdx.x")`: a thread index, launched later."""
+    var = tir.Var(dtype, site.first_name, span=site.span)
+    site.context.tir.threads[var] = tir.IterVar(None, var, tir.IterVarType.THREAD_INDEX, thread_tag, span=site.span)
+    return var
+
+
+@form("T.launch_thread")
+def launch_thread(site: Site, thread: Any, extent: PrimExpr) -> Frame:
+    """`with T.launch_thread("blockIdx.x", 128) as bx:`, or `T.launch_thread(tx, 128)` of an env_thread."""
+    if isinstance(thread, str):
+        thread = env_thread(site, thread, extent.dtype)
+    threads: dict[tir.Var, tir.IterVar] = site.context.tir.threads
+    if not isinstance(thread, tir.Var) or thread not in threads:
+        help = 'make it with T.env_thread("threadIdx.x")'
+        raise site.error("E0202", f"{describe(thread)} is no thread", help, site.argument("thread", 0))
+    axis = threads[thread]
+    if axis.dom is None:
+        dom = tir.Range(make.const(0, extent.dtype), extent)
+        axis = threads[thread] = tir.IterVar(dom, thread, axis.iter_type, axis.thread_tag, span=axis.span)
+    elif not structural_equal(axis.dom.extent, extent):
+        raise site.error("E0202", f"thread '{thread.name}' was launched with another extent before")
+    key = "virtual_thread" if axis.thread_tag == "vthread" else "thread_extent"
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        return tir.AttrStmt(axis, key, extent, body, span=span, trivia=trivia)
+
+    return Frame(thread, wrap)

@@ -1,0 +1,76 @@
+"""Texts and files to modules, with every mistake of a text in one report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..ir.base import IRModule, Source
+from ..ir.diagnostics import TvmsError, error
+from .builder.module import build_module
+from .parser import parse_syntax
+
+
+def parse(text: str, name: str = "<string>") -> IRModule:
+    """Return the module that `text` holds; `name` is shown in messages.
+
+    Raises TvmsError with all mistakes of the text: syntax, names and forms.
+    """
+    return parse_source(Source(name, text))
+
+
+def parse_source(source: Source) -> IRModule:
+    """Return the module that a text holds; errors as in `parse`."""
+    file, mistakes = parse_syntax(source)
+    module, more = build_module(file)
+    if module is None or any(each.severity == "error" for each in mistakes):
+        raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
+    if not module.functions and not module.name:
+        raise error(
+            "E0004", f"'{source.name}' holds no definition", help="write a T.prim_func, an R.function or an I.ir_module"
+        )
+    return module
+
+
+def load_module(path: str) -> IRModule:
+    """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`."""
+    return parse_source(read_source(path))
+
+
+def load_verified(path: str) -> IRModule:
+    """Return the module in a file, checked against the law of the IR; raises TvmsError where it breaks it."""
+    from ..ir.verify import verify
+
+    module = load_module(path)
+    found = [each for each in verify(module) if each.severity == "error"]
+    if found:
+        raise TvmsError(found)
+    return module
+
+
+def read_source(path: str) -> Source:
+    """Return the text of a file, without a byte-order mark.
+
+    A file that cannot be read is E0001, one that is no UTF-8 E0002, one with a NUL character E0003.
+    """
+    name = "<stdin>" if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except IsADirectoryError:
+        raise error("E0001", f"'{path}' is a folder", help="name a file in it") from None
+    except FileNotFoundError:
+        raise error("E0001", f"there is no file '{path}'") from None
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise error("E0001", f"'{path}' cannot be read: {reason}") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        offset = problem.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        message = f"'{name}' is not UTF-8: byte {offset} is 0x{data[offset]:02x}"
+        raise error("E0002", message, help="save the file as UTF-8") from None
+    nul = text.find("\0")
+    if nul >= 0:
+        line = text.count("\n", 0, nul) + 1
+        raise error("E0003", f"'{name}' holds a NUL character in line {line}", help="is it a binary file?")
+    return Source(name, text)
