@@ -18,6 +18,7 @@ from ...ir.diagnostics import Diagnostic
 from .. import syntax
 from .lexer import Lexer, LimitError, Line, Problem, Token
 from .mistakes import head_name, missing_body, resume_after, undecorated, unexpected, unexpected_indent
+from .place import Place
 from .tree import Tree
 
 MAX_TEXT = 16 * 2**20
@@ -105,7 +106,7 @@ class _Driver:
             return None
         self.cut(height)
         self.advance(tokens[:failed])  # once more, without what the table reduced before it noticed the mistake
-        self.report(unexpected(self.lexer.text, tokens, failed, self.expected(), decorator))
+        self.report(unexpected(Place(self.lexer.text, tokens, failed, self.expected()), decorator))
         self.cut(self.height)
         self.broken_names.extend(head_name(self.lexer.text, first))
         self.dropped = True

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from .foreign import foreign_form
 from .lexer import Problem, Token
+from .place import CLOSING, HEAD, Place, Tokens, opened_by
 
-CLOSING = {"(": ")", "[": "]", "{": "}"}
-HEAD = re.compile(r"(?:def|class|[\w.]+(?:\([^()\n]*\))?)[ \t]+(\w+)[ \t]*[(\[:]")
 STATEMENT = frozenset({"with", "def", "class", "return", "assert", "while", "pass", "import", "from"})
-PREFIXES = {"f": "f-strings", "b": "bytes", "r": "raw strings", "u": "string prefixes"}
-PYTHON = {
-    "async": "use `def`",
-    "await": "call the function directly",
-    "break": "put the condition into the loop, or use `while`",
-    "case": "use `if` and `elif`",
-    "continue": "put the rest of the loop's body under an `if`",
-    "del": "names end with their block",
-    "except": "check with `assert`",
-    "finally": "check with `assert`",
-    "global": "pass the value as a parameter",
-    "match": "use `if` and `elif`",
-    "nonlocal": "pass the value as a parameter",
-    "raise": "check with `assert`",
-    "try": "check with `assert`",
-    "yield": "return the value",
-}
-"""First words of Python's statements that are not part of the language, and what to do instead."""
+"""Words that start a statement and never stand in brackets."""
 WORDS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -49,8 +31,6 @@ LOOKALIKES = {
     "\u00a0": " ",
     "×": "*",
 }
-
-Tokens = list[tuple[str, Token]]
 
 
 def head_name(text: str, first: Token) -> Iterator[str]:
@@ -75,153 +55,87 @@ def unexpected_indent(indent: Token) -> Problem:
 def undecorated(decorator: Token) -> Problem:
     """Return the problem of a decorator that no definition follows."""
     message = "no `def` or `class` follows this decorator"
-    return Problem("E0016", message, decorator.start, decorator.end, "decorate a `def` or a `class`, or remove it")
+    return Problem("E0016", message, decorator.start, decorator.end, "write one, or remove the decorator")
 
 
-def unexpected(text: str, tokens: Tokens, index: int, expected: set[str], decorator: Token | None) -> Problem:
-    """Return what is wrong with `tokens[index]`, where one of the kinds `expected` had to be."""
-    kind, token = tokens[index]
-    opened = _opened(tokens[:index])
-    if kind == "INVALID":
-        return _character(text, token)
-    return (
-        _python_form(text, tokens, index, opened)
-        or _equal_sign(text, tokens, index, opened, expected)
-        or _bracket(tokens, index, opened)
-        or _expected(tokens, index, opened, expected, decorator)
-    )
+def unexpected(place: Place, decorator: Token | None) -> Problem:
+    """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
+    for rule in (foreign_form, _character, _equal_sign, _bracket):
+        if problem := rule(place):
+            return problem
+    return undecorated(decorator) if decorator else _expected(place)
 
 
-def _opened(tokens: Tokens) -> list[Token]:
-    """Return the brackets that are open after `tokens`."""
-    opened: list[Token] = []
-    for kind, token in tokens:
-        if kind in CLOSING:
-            opened.append(token)
-        elif opened and kind in CLOSING.values():
-            opened.pop()
-    return opened
-
-
-def _character(text: str, token: Token) -> Problem:
-    character = token.text
+def _character(place: Place) -> Problem | None:
+    if place.kind != "INVALID":
+        return None
+    text, character, start, end = place.text, place.token.text, place.token.start, place.token.end
     if character in "\"'":
-        triple = text.startswith(character * 3, token.start)
-        end = text.find("\n", token.start)
-        quotes = character * 3 if triple else character
-        where = "" if triple else " on its line"
-        return Problem("E0006", f"this string is not closed{where}", token.start, end, f"close it with {quotes}")
-    start, end = token.start, token.end
-    if character == ";":
-        return Problem("E0013", "semicolons are not part of the language", start, end, "put each statement on a line")
+        triple = text.startswith(character * 3, start)
+        where, quotes = ("", character * 3) if triple else (" on its line", character)
+        return Problem(
+            "E0006", f"this string is not closed{where}", start, text.find("\n", start), f"close it with {quotes}"
+        )
     if character == "\\":
         message = "a backslash continues a line only as its last character"
         return Problem("E0005", message, start, end, "remove what follows it, or the backslash")
-    if character in LOOKALIKES:
-        help = f"write {LOOKALIKES[character]!r}"
-        return Problem("E0005", f"the character {character!r} looks like another one", start, end, help)
     shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
-    return Problem("E0005", f"the character {shown} is not part of the language", start, end)
+    help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else None
+    return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
 
 
-def _python_form(text: str, tokens: Tokens, index: int, opened: list[Token]) -> Problem | None:
-    kind, token = tokens[index]
-    first_kind, first = tokens[0]
-
-    def refuse(form: str, at: Token, help: str) -> Problem:
-        return Problem("E0013", f"{form} not part of the language", at.start, at.end, help)
-
-    if first_kind == "NAME" and first.text in PYTHON and tokens[1][0] not in (".", "=", "[", ","):
-        return refuse(f"`{first.text}` is", first, PYTHON[first.text])
-    previous = tokens[index - 1][1] if index else None
-    if kind == "STRING" and previous and previous.end == token.start and previous.text.lower().strip("fbru") == "":
-        form = PREFIXES[previous.text[0].lower()]
-        return refuse(f"{form} are", previous, "write a plain string")
-    if token.text == "is":
-        return refuse("`is` is", token, "compare with `==`")
-    if kind == "in" or (kind == "not" and tokens[index + 1][0] == "in"):
-        return refuse("`in` as an operator is", token, "compare with `==`, joined by `or`")
-    if kind == "for" and opened:
-        return refuse("comprehensions are", token, "write the elements out")
-    if text.startswith(":=", token.start - (kind == "=")):
-        return refuse(
-            "`:=` is", Token(token.start - (kind == "="), token.start + (kind != "=") + 1), "assign on a line before"
-        )
-    if kind == "else" and first_kind in ("for", "while"):
-        return refuse("`else` after a loop is", token, "put it after the loop")
-    if token.text == "**" and opened:
-        return refuse("`**` before an argument is", token, "name each argument: `name=value`")
+def _equal_sign(place: Place) -> Problem | None:
+    if place.kind == "=" and "BINARY" in place.expected:
+        message = "`=` assigns, but no name to assign to stands here"
+        return Problem("E0008", message, place.token.start, place.token.end, "compare with `==`")
     return None
 
 
-def _equal_sign(text: str, tokens: Tokens, index: int, opened: list[Token], expected: set[str]) -> Problem | None:
-    kind, token = tokens[index]
-    if kind != "=" or not expected & {"BINARY", ")"}:
-        return None
-    if not opened and any(earlier == "=" for earlier, _ in tokens[:index]):
-        message = "chained assignments are not part of the language"
-        return Problem("E0013", message, token.start, token.end, "write one assignment a line")
-    if len(opened) == 1 and HEAD.match(text, tokens[0][1].start):
-        message = "default values of parameters are not part of the language"
-        return Problem("E0013", message, token.start, token.end, "pass the value in every call")
-    return Problem(
-        "E0008", "`=` assigns, and no name to assign to stands here", token.start, token.end, "compare with `==`"
-    )
-
-
-def _bracket(tokens: Tokens, index: int, opened: list[Token]) -> Problem | None:
-    kind, token = tokens[index]
+def _bracket(place: Place) -> Problem | None:
+    kind, token, opening = place.kind, place.token, place.opening
     if kind in CLOSING.values():
-        if not opened:
+        if opening is None:
             return Problem("E0009", f"'{kind}' closes nothing", token.start, token.end, "remove it")
-        opening = opened[-1]
-        if CLOSING[opening.text] != kind:
-            message = f"'{kind}' does not match '{opening.text}'"
-            help = f"write '{CLOSING[opening.text]}'"
-            return Problem("E0009", message, token.start, token.end, help, (("opened here", opening),))
-    elif opened and _opened(tokens):
-        opening = opened[-1]
+        wanted = CLOSING[opening.text]
+        if wanted != kind:
+            message, notes = f"'{kind}' does not match '{opening.text}'", (("opened here", opening),)
+            return Problem("E0009", message, token.start, token.end, f"write '{wanted}'", notes)
+    elif opening and opened_by(place.tokens):
         message = f"'{opening.text}' is never closed"
         return Problem("E0009", message, opening.start, opening.end, f"close it with '{CLOSING[opening.text]}'")
     return None
 
 
-def _expected(tokens: Tokens, index: int, opened: list[Token], expected: set[str], decorator: Token | None) -> Problem:
-    kind, token = tokens[index]
-    if decorator:
-        message = "no `def` or `class` follows this decorator"
-        return Problem("E0016", message, decorator.start, decorator.end, "remove the decorator")
-    if kind == "else" or kind == "elif":
+def _expected(place: Place) -> Problem:
+    kind, token = place.kind, place.token
+    if kind in ("else", "elif"):
         return Problem("E0008", f"`{kind}` without an `if` before it", token.start, token.end)
-    found = WORDS[kind] if kind in ("NEWLINE", "$END", "INDENT", "DEDENT") else repr(token.text)
-    message = f"expected {_either(_choices(expected, opened))}, found {found}"
-    notes: tuple[tuple[str, Token], ...] = ()
-    help = None
-    if opened and "," in expected:
+    *most, last = _choices(place)
+    choices = f"{', '.join(most)} or {last}" if most else last
+    message = f"expected {choices}, found {WORDS[kind] if kind == 'NEWLINE' else repr(token.text)}"
+    help, notes = None, ()
+    if place.opening and "," in place.expected:
         help = "put a comma before it, or close the bracket"
-        notes = ((f"inside this '{opened[-1].text}'", opened[-1]),)
-    elif ":" in expected and kind == "NEWLINE":
+        notes = ((f"inside this '{place.opening.text}'", place.opening),)
+    elif ":" in place.expected and kind == "NEWLINE":
         help = "end the line with ':'"
-    return Problem("E0008", message, token.start, max(token.end, token.start), help, notes)
+    return Problem("E0008", message, token.start, token.end, help, notes)
 
 
-def _choices(expected: set[str], opened: list[Token]) -> list[str]:
-    """Return the few most telling of the expected kinds."""
+def _choices(place: Place) -> list[str]:
+    """Return the few most telling of the expected kinds, in words."""
+    expected = place.expected
+    if "pass" in expected:
+        return ["a statement"]
     if {"NAME", "NUMBER", "STRING"} <= expected:
-        return ["an expression"] if "pass" not in expected else ["a statement"]
-    closing = CLOSING[opened[-1].text] if opened else ""
-    telling = [kind for kind in (",", closing, ":", "=", "in", "else", "import") if kind in expected]
-    if "BINARY" in expected:
-        telling = [kind for kind in telling if kind not in ("=", "else")] or telling
-        if not telling or "NEWLINE" in expected:
-            return ["an operator", "the end of the line"] if "NEWLINE" in expected else [*map(repr, telling)]
-        return [*map(repr, telling)]
-    rest = sorted(kind for kind in expected if kind not in telling)
-    return ([repr(kind) for kind in telling] + [WORDS.get(kind, repr(kind)) for kind in rest])[:4]
-
-
-def _either(choices: list[str]) -> str:
-    return " or ".join([", ".join(choices[:-1]), choices[-1]] if len(choices) > 1 else choices)
+        return ["an expression"]
+    closing = CLOSING[place.opening.text] if place.opening else ""
+    if "BINARY" in expected and "NEWLINE" in expected:
+        return ["an operator", WORDS["NEWLINE"]]
+    telling = [repr(kind) for kind in (",", closing, ":", "in", "else", "import") if kind in expected]
+    if "BINARY" in expected and telling:
+        return telling
+    return sorted(WORDS.get(kind, repr(kind)) for kind in expected)[:4]
 
 
 def resume_after(text: str, tokens: Tokens, index: int) -> int | None:
@@ -230,11 +144,11 @@ def resume_after(text: str, tokens: Tokens, index: int) -> int | None:
     That is so where a bracket was not closed: the line then took in others, the first of which stands out by starting
     a statement, or by being indented no deeper than the line itself.
     """
-    if tokens[index][0] == "INVALID" and text.startswith(tokens[index][1].text * 3, tokens[index][1].start):
+    kind, failed = tokens[index]
+    if kind == "INVALID" and failed.text in "\"'" and text.startswith(failed.text * 3, failed.start):
         return len(text)
-    start = tokens[0][1].start
-    column = _column(text, start)
-    unclosed = bool(_opened(tokens))
+    column = _column(text, tokens[0][1].start)
+    unclosed = bool(opened_by(tokens))
     for position in range(1, len(tokens) - 1):
         (_, previous), (kind, token) = tokens[position - 1 : position + 1]
         if "\n" not in text[previous.end : token.start]:

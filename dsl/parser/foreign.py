@@ -1,0 +1,112 @@
+"""Forms of Python and other languages that are not part of this one, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .lexer import Problem, Token
+from .place import HEAD, Place
+
+STATEMENTS = {
+    "async": "use `def`",
+    "await": "call the function directly",
+    "break": "put the condition into the loop, or use `while`",
+    "case": "use `if` and `elif`",
+    "continue": "put the rest of the loop's body under an `if`",
+    "del": "names end with their block",
+    "except": "check with `assert`",
+    "finally": "check with `assert`",
+    "global": "pass the value as a parameter",
+    "match": "use `if` and `elif`",
+    "nonlocal": "pass the value as a parameter",
+    "raise": "check with `assert`",
+    "try": "check with `assert`",
+    "yield": "return the value",
+}
+SIGNS = {
+    ":=": "assign on a line of its own",
+    "&&": "write `and`",
+    "||": "write `or`",
+    "++": "write `+= 1`",
+    "--": "write `-= 1`",
+    "!": "write `not`",
+    "?": "write `a if condition else b`",
+    ";": "put each statement on a line of its own",
+}
+PREFIXES = {"f": "an f-string", "b": "a bytes literal", "r": "a raw string", "u": "a string with a prefix"}
+
+
+def foreign_form(place: Place) -> Problem | None:
+    """Return the problem of a form that is not part of the language, if `place` is in one."""
+    return next((problem for rule in RULES if (problem := rule(place))), None)
+
+
+def _refuse(form: str, at: Token, help: str) -> Problem:
+    return Problem("E0013", f"{form} is not part of the language", at.start, at.end, help)
+
+
+def _statement(place: Place) -> Problem | None:
+    kind, first = place.tokens[0]
+    if kind == "NAME" and first.text in STATEMENTS and place.tokens[1][0] not in (".", "=", "[", ","):
+        return _refuse(f"`{first.text}`", first, STATEMENTS[first.text])
+    return None
+
+
+def _sign(place: Place) -> Problem | None:
+    """Of two signs the second is at fault, or what follows both."""
+    starts = [token.start for _, token in place.tokens[max(0, place.index - 2) : place.index + 1]]
+    for sign, help in SIGNS.items():
+        for start in starts if len(sign) == 2 else starts[-1:]:
+            if place.text.startswith(sign, start):
+                return _refuse(f"`{sign}`", Token(start, start + len(sign)), help)
+    return None
+
+
+def _prefixed_string(place: Place) -> Problem | None:
+    prefix = place.previous
+    if place.kind == "STRING" and prefix and prefix.end == place.token.start and not prefix.text.lower().strip("fbru"):
+        return _refuse(PREFIXES[prefix.text[0].lower()], prefix, "write a plain string")
+    return None
+
+
+def _operator(place: Place) -> Problem | None:
+    if place.token.text == "is":
+        return _refuse("`is`", place.token, "compare with `==`")
+    following = place.tokens[place.index + 1 : place.index + 2]
+    if place.kind == "in" or (place.kind == "not" and following and following[0][0] == "in"):
+        return _refuse("`in` as an operator", place.token, "compare with `==`, joined by `or`")
+    return None
+
+
+def _in_brackets(place: Place) -> Problem | None:
+    kind, token, opening = place.kind, place.token, place.opening
+    if kind == "*" and place.previous and place.previous.text == "import":
+        return _refuse("`import *`", token, "name what to import")
+    if opening is None:
+        return None
+    if kind == "for":
+        return _refuse("a comprehension", token, "write the elements out")
+    if token.text == "**":
+        return _refuse("`**` before an argument", token, "name each argument: `name=value`")
+    if kind in (",", "}") and opening.text == "{" and ":" in place.expected:
+        return _refuse("a set", opening, "write a list, or `key: value` pairs")
+    if kind == "=" and "," in place.expected and HEAD.match(place.text, place.tokens[0][1].start):
+        return _refuse("a default value of a parameter", token, "pass the value in every call")
+    return None
+
+
+def _chained_assignment(place: Place) -> Problem | None:
+    earlier = place.tokens[: place.index]
+    if place.kind == "=" and place.opening is None and any(kind == "=" for kind, _ in earlier):
+        return _refuse("a chained assignment", place.token, "write one assignment a line")
+    return None
+
+
+RULES: tuple[Callable[[Place], Problem | None], ...] = (
+    _statement,
+    _sign,
+    _prefixed_string,
+    _operator,
+    _in_brackets,
+    _chained_assignment,
+)

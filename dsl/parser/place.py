@@ -1,0 +1,57 @@
+"""The place of a mistake: the line, the token that does not fit, and what could have stood there."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from .lexer import Token
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+HEAD = re.compile(r"(?:def|class|[\w.]+(?:\([^()\n]*\))?)[ \t]+(\w+)[ \t]*[(\[:]")
+"""What the head of a definition starts with; the group is the name."""
+
+Tokens: TypeAlias = list[tuple[str, Token]]
+
+
+class Place(Struct, frozen=True):
+    """`tokens[index]` of a logical line, where only one of the kinds `expected` fits."""
+
+    text: str
+    tokens: Tokens
+    index: int
+    expected: set[str]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the token."""
+        return self.tokens[self.index][0]
+
+    @property
+    def token(self) -> Token:
+        """The token that does not fit."""
+        return self.tokens[self.index][1]
+
+    @property
+    def previous(self) -> Token | None:
+        """The token before it on the logical line."""
+        return self.tokens[self.index - 1][1] if self.index else None
+
+    @property
+    def opening(self) -> Token | None:
+        """The innermost bracket around it."""
+        opened = opened_by(self.tokens[: self.index])
+        return opened[-1] if opened else None
+
+
+def opened_by(tokens: Tokens) -> list[Token]:
+    """Return the brackets that are open after `tokens`."""
+    opened: list[Token] = []
+    for kind, token in tokens:
+        if kind in CLOSING:
+            opened.append(token)
+        elif opened and kind in CLOSING.values():
+            opened.pop()
+    return opened
