@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def to_array(value: Any, dtype: str, subject: str, node: Node) -> Array:
     """Return `value` as it is, a NumPy array of `dtype`; E0702 and E0703 where it is not."""
     if not isinstance(value, np.ndarray):
         raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a NumPy array", node)
-    array: Array = value
+    array = cast("Array", value)
     if dtype != "void" and array.dtype != numpy_dtype(dtype):
         raise fault("E0703", f"{subject} has dtype {array.dtype}, but must be {dtype}", node)
     return array
@@ -76,13 +76,12 @@ def to_array(value: Any, dtype: str, subject: str, node: Node) -> Array:
 def to_scalar(value: Any, dtype: str, subject: str, node: Node) -> Value:
     """Return `value` as a scalar of `dtype`; E0702 where it is none, E0703 where it does not fit."""
     if dtype == "handle":
-        return pointer_to(value) if isinstance(value, np.ndarray) else value
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    is_whole = isinstance(value, int | np.integer | np.bool_)
-    if not is_whole and not isinstance(value, float | np.floating | numpy_dtype(dtype).type):
+        return pointer_to(cast("Array", value)) if isinstance(value, np.ndarray) else value
+    number = np.asarray(value)
+    if number.ndim or not (number.dtype.kind in "biuf" or number.dtype == numpy_dtype(dtype)):
         raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a number", node)
-    if not is_float(dtype) and not is_whole:
+    value = number[()]
+    if not is_float(dtype) and number.dtype.kind == "f":
         raise fault("E0703", f"{subject} is {value}, but must be of dtype {dtype}", node)
     if is_int(dtype) or is_bool(dtype):
         low, high = int_range(dtype)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import chain
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from .. import tir
 from ..base import Node
 from ..diagnostics import TvmsError
-from ..dtype import is_bool, is_float
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
 from .memory import View
-from .scalars import Value, constant
+from .scalars import Value, constant, decoder
 
 Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 Position: TypeAlias = Callable[[Frame, View], int]
@@ -24,7 +23,7 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
     """Return the function that makes the view of `buffer` on the memory that its data variable points to."""
     data, shape = compile_expr(buffer.data), compile_all(buffer.shape)
     strides = compile_all(buffer.strides)
-    offset = compile_expr(buffer.elem_offset) if buffer.elem_offset is not None else lambda frame: 0
+    offset = compile_expr(buffer.elem_offset or tir.IntImm("int32", 0))
     return lambda frame: View(data(frame), buffer.dtype, shape(frame), strides(frame), offset(frame))
 
 
@@ -115,13 +114,6 @@ def _beyond(access: Access, place: int, view: View) -> TvmsError:
     held = len(view.flat) // view.lanes
     said = f"element {place} of '{access.buffer.name}' is outside its memory, which holds {held} elements"
     return fault("E0707", said, access, "check the shape, strides and elem_offset that the buffer was declared with")
-
-
-def decoder(dtype: str) -> Callable[[Any], Value]:
-    """Return the conversion of a stored element to a lane."""
-    if is_float(dtype):
-        return lambda element: element
-    return bool if is_bool(dtype) else int
 
 
 @meaning_of(tir.BufferLoad)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .. import tir
 from ..base import GlobalVar, Op
@@ -70,7 +70,7 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
 
 def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
     """Repeat scalars among vectors."""
-    lanes = max(len(operand) for operand in operands if isinstance(operand, tuple))
+    lanes = max(len(cast("tuple[Value, ...]", operand)) for operand in operands if isinstance(operand, tuple))
     return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
 
 
@@ -242,7 +242,7 @@ def _byte_offset(call: tir.Call) -> Expression:
 def _atomic_add(call: tir.Call) -> Expression:
     """Adds to what the address points at, and gives what was there."""
     operands, add = _operands(call), scalars.operation(tir.Add, call.dtype)
-    decode = (lambda value: value) if is_float(call.dtype) else int
+    decode = scalars.decoder(call.dtype)
 
     def update(frame: Frame) -> Value:
         pointer, value = operands(frame)

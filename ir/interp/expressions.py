@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import Any, TypeAlias, TypeVar
 
 from .. import tir
-from ..dtype import is_bool, is_int, lanes_of, parse_dtype
+from ..dtype import is_bool, is_int, parse_dtype
 from . import scalars
 from .frame import Frame, fault
 from .scalars import Value
@@ -114,8 +114,10 @@ def _or(expr: tir.Or) -> Expression:
 
 @meaning_of(tir.Not)
 def _not(expr: tir.Not) -> Expression:
-    a, negate = compile_expr(expr.a), scalars.lanewise(lambda value: not value, expr.dtype)
-    return lambda frame: negate(a(frame))
+    a = compile_expr(expr.a)
+    if is_vector(expr.dtype):
+        return lambda frame: tuple([not x for x in a(frame)])
+    return lambda frame: not a(frame)
 
 
 @meaning_of(tir.Cast)
@@ -149,11 +151,15 @@ def _let(expr: tir.Let) -> Expression:
 # --- Vectors --------------------------------------------------------------------------------------------------
 
 
+def _step(base: int, stride: int, lane: int) -> int:
+    return base + stride * lane
+
+
 @meaning_of(tir.Ramp)
 def _ramp(expr: tir.Ramp) -> Expression:
     base, stride, lanes = map(compile_expr, (expr.base, expr.stride, expr.lanes))
     element = expr.base.dtype
-    step = scalars.wrapping(lambda start, stride, lane: start + stride * lane, parse_dtype(element).name)
+    step = scalars.wrapping(_step, parse_dtype(element).name)
     if not is_vector(element):
         return lambda frame: tuple(map(step, repeat(base(frame)), repeat(stride(frame)), range(lanes(frame))))
 
@@ -178,9 +184,9 @@ def _shuffle(expr: tir.Shuffle) -> Expression:
     scalar_sources = not is_vector(expr.vectors[0].dtype)
 
     def pick(frame: Frame) -> Value:
-        elements = vectors(frame) if scalar_sources else tuple(chain(*vectors(frame)))
+        elements: list[Value] = list(vectors(frame) if scalar_sources else chain(*vectors(frame)))
         lanes = tuple([elements[index] for index in indices(frame)])
-        return lanes if lanes_of(expr.dtype) > 1 else lanes[0]
+        return lanes if is_vector(expr.dtype) else lanes[0]
 
     return pick
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -84,23 +85,24 @@ def _attributes(call: relax.Call, frame: Frame) -> dict[str, Value]:
     def evaluate(value: Any) -> Any:
         if isinstance(value, tir.PrimExpr):
             return compile_expr(value)(frame)
-        return tuple(map(evaluate, value)) if isinstance(value, tuple) else value
+        return tuple(map(evaluate, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else value
 
     return {name: evaluate(value) for name, value in call.attrs.items()}
 
 
 def _as_tensor(result: Value, args: list[Value]) -> Value:
     """Give a result of rank 0 the form of a tensor again, which NumPy takes from it."""
-    if isinstance(result, np.generic) and any(isinstance(arg, np.ndarray) for arg in args):
-        return np.asarray(result)
-    return tuple(_as_tensor(item, args) for item in result) if type(result) in (tuple, list) else result
+    if isinstance(result, tuple | list):
+        return tuple(_as_tensor(item, args) for item in cast("Sequence[Value]", result))
+    is_tensor = getattr(result, "ndim", -1) == 0 and any(isinstance(arg, np.ndarray) for arg in args)
+    return np.asarray(result) if is_tensor else result
 
 
 # --- Calls of functions ---------------------------------------------------------------------------------------
 
 
 def _as_tuple(value: Value) -> tuple[Value, ...]:
-    return value if isinstance(value, tuple) else (value,)
+    return cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 @_operator("call_tir", "call_tir_with_grad", "call_dps_packed")
@@ -145,7 +147,11 @@ def _invoke(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 def _make_closure(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """The function, with its last arguments given."""
     function, captured = args
-    return lambda *first: function(*first, *_as_tuple(captured))
+    return partial(_call_with, function, _as_tuple(captured))
+
+
+def _call_with(function: Callable[..., Value], last: tuple[Value, ...], *first: Value) -> Value:
+    return function(*first, *last)
 
 
 # --- Shapes, checks -------------------------------------------------------------------------------------------
@@ -227,11 +233,11 @@ def _tensor_at(storage: Array, offset: int, shape: tuple[int, ...], dtype: str, 
 @_operator("memory.view")
 def _memory_view(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """`(tensor, shape, dtype, relative_byte_offset)`; what is not given stays."""
-    tensor, shape, dtype, offset, *_ = (*args, None, None, None)
-    kind = tensor.dtype if not isinstance(dtype, str) else numpy_dtype(dtype)
-    data = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)[int(offset or 0) :]
-    sizes = tuple(shape) if isinstance(shape, tuple) and shape else tensor.shape
-    return _tensor_at(data, 0, sizes, kind.name, call)
+    array: Array = args[0]
+    shape, dtype, offset = (value if value != () else None for value in (*args[1:], *[None] * (4 - len(args))))
+    storage = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    sizes = array.shape if shape is None else tuple(shape)
+    return _tensor_at(storage, int(offset or 0), sizes, dtype or array.dtype.name, call)
 
 
 @_operator("memory.kill_storage", "memory.kill_tensor", "vm.kill_object")

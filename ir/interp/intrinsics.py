@@ -7,14 +7,13 @@ it has the function, else in double precision. What an intrinsic takes, and its 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from ..dtype import parse_dtype
-from .scalars import Function, Value
+from .scalars import Binary, Function, Unary, Value
 
 
 def _rounded(value: Value) -> Value:
@@ -45,42 +44,41 @@ def _fused(a: float, b: float, c: float) -> float:
     return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
-def _sigmoid(value: Value) -> Value:
-    one = type(value)(1)
-    return one / (one + np.exp(-value))
+def _scaled(value: Value, exponent: int) -> Value:
+    return np.ldexp(value, exponent).astype(value.dtype)
 
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _exp10(value: float) -> float:
+    return math.pow(10.0, value)
+
+
+_NUMPY_NAMES = {"atan": "arctan", "acos": "arccos", "asin": "arcsin", "atanh": "arctanh", "acosh": "arccosh"} | {
+    "asinh": "arcsinh", "atan2": "arctan2", "pow": "power", "nearbyint": "rint", "fabs": "abs"
+}  # fmt: skip
+_SAME_NAMES = (
+    "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+    "floor", "ceil", "trunc", "hypot", "copysign", "nextafter", "fmod",
+)  # fmt: skip
+_OWN: dict[str, Unary] = {
+    "rsqrt": lambda value: type(value)(1) / np.sqrt(value),
+    "sigmoid": lambda value: type(value)(1) / (type(value)(1) + np.exp(-value)),
+    "round": _rounded,
+}
 
 FLOAT: dict[str, Function] = {
-    **{
-        name: getattr(np, name)
-        for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "tan", "cos", "sin")
-    },
-    **{name: getattr(np, name) for name in ("tanh", "cosh", "sinh", "floor", "ceil", "trunc", "hypot", "copysign")},
-    "exp10": _in_double(lambda value: math.pow(10.0, value)),
-    "rsqrt": lambda value: type(value)(1) / np.sqrt(value),
-    "atan": np.arctan,
-    "acos": np.arccos,
-    "asin": np.arcsin,
-    "atanh": np.arctanh,
-    "acosh": np.arccosh,
-    "asinh": np.arcsinh,
-    "atan2": np.arctan2,
+    **{name: getattr(np, name) for name in _SAME_NAMES},
+    **{name: getattr(np, numpy_name) for name, numpy_name in _NUMPY_NAMES.items()},
+    **_OWN,
+    "exp10": _in_double(_exp10),
     "erf": _in_double(math.erf),
-    "sigmoid": _sigmoid,
-    "pow": np.power,
-    "fmod": np.fmod,
-    "nextafter": np.nextafter,
-    "ldexp": lambda value, exponent: np.ldexp(value, exponent).astype(value.dtype),
-    "round": _rounded,
-    "nearbyint": np.rint,
-    "fabs": abs,
     "fma": _in_double(_fused),
+    "ldexp": _scaled,
 }
-"""By name, for floats."""
-
-
-def _power(base: int, exponent: int) -> int:
-    return base**exponent if exponent >= 0 else int(base**exponent)
+"""By name, for floats. `fma` rounds once, `round` halves away from zero, `nearbyint` halves to even."""
 
 
 def q_multiply_shift(x: int, y: int, q: int, shift: int) -> int:
@@ -94,24 +92,28 @@ def q_multiply_shift_per_axis(x: int, y: int, left: int, right: int, q: int, *_r
     return ((x << left) * y + (1 << (total - 1))) >> total
 
 
-INTEGER: dict[str, Function] = {
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "bitwise_not": operator.invert,
-    "shift_left": operator.lshift,
-    "shift_right": operator.rshift,
-    "pow": _power,
+_INTEGER_UNARY: dict[str, Unary] = {
+    "bitwise_not": lambda value: ~value,
     "fabs": abs,
-    **dict.fromkeys(("floor", "ceil", "trunc", "round", "nearbyint"), lambda value: value),
-    "fma": lambda a, b, c: a * b + c,
+    **dict.fromkeys(("floor", "ceil", "trunc", "round", "nearbyint"), _same),
+}
+_INTEGER_BINARY: dict[str, Binary] = {
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+    "shift_left": lambda a, b: a << b,
+    "shift_right": lambda a, b: a >> b,
+    "pow": lambda a, b: int(a**b),
+}
+INTEGER: dict[str, Function] = {
+    **_INTEGER_UNARY,
+    **_INTEGER_BINARY,
     "q_multiply_shift": q_multiply_shift,
     "q_multiply_shift_per_axis": q_multiply_shift_per_axis,
 }
 """By name, for integers and bool, before wrapping around. Shifts to the right keep the sign of signed integers."""
 
-
-PREDICATE: dict[str, Function] = {
+PREDICATE: dict[str, Unary] = {
     "isnan": lambda value: bool(np.isnan(value)),
     "isinf": lambda value: bool(np.isinf(value)),
     "isfinite": lambda value: bool(np.isfinite(value)),
@@ -120,13 +122,13 @@ PREDICATE: dict[str, Function] = {
 """By name, from a lane to a bool."""
 
 
-def popcount(dtype: str) -> Function:
+def popcount(dtype: str) -> Callable[[int], int]:
     """Return the count of one bits in a value of `dtype`."""
     mask = (1 << parse_dtype(dtype).bits) - 1
     return lambda value: (value & mask).bit_count()
 
 
-def clz(dtype: str) -> Function:
+def clz(dtype: str) -> Callable[[int], int]:
     """Return the count of zero bits before the first one bit of a value of `dtype`."""
     bits = parse_dtype(dtype).bits
     return lambda value: bits - (value & ((1 << bits) - 1)).bit_length()

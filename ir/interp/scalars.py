@@ -7,7 +7,6 @@ of its lanes, and an operation on vectors is the operation on each lane.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -19,6 +18,8 @@ from ..numpy_dtype import numpy_dtype
 
 Value: TypeAlias = Any
 """An int, bool, NumPy float, Pointer, str, or a tuple of lanes."""
+Unary: TypeAlias = Callable[[Value], Value]
+Binary: TypeAlias = Callable[[Value, Value], Value]
 Function: TypeAlias = Callable[..., Value]
 
 
@@ -44,34 +45,33 @@ def _max(a: Value, b: Value) -> Value:
     return a if a > b else b
 
 
-OPERATIONS: dict[type[tir.PrimExpr], tuple[Function, Function]] = {
-    tir.Add: (operator.add, operator.add),
-    tir.Sub: (operator.sub, operator.sub),
-    tir.Mul: (operator.mul, operator.mul),
-    tir.Div: (truncdiv, operator.truediv),
+OPERATIONS: dict[type[tir.PrimExpr], tuple[Binary, Binary]] = {
+    tir.Add: (lambda a, b: a + b, lambda a, b: a + b),
+    tir.Sub: (lambda a, b: a - b, lambda a, b: a - b),
+    tir.Mul: (lambda a, b: a * b, lambda a, b: a * b),
+    tir.Div: (truncdiv, lambda a, b: a / b),
     tir.Mod: (lambda a, b: a - b * truncdiv(a, b), np.fmod),
-    tir.FloorDiv: (operator.floordiv, lambda a, b: np.floor(a / b)),
-    tir.FloorMod: (operator.mod, lambda a, b: a - np.floor(a / b) * b),
+    tir.FloorDiv: (lambda a, b: a // b, lambda a, b: np.floor(a / b)),
+    tir.FloorMod: (lambda a, b: a % b, lambda a, b: a - np.floor(a / b) * b),
     tir.Min: (_min, _min),
     tir.Max: (_max, _max),
 }
 """The meaning of each binary operation for integers, and for floats."""
 
-COMPARISONS: dict[type[tir.PrimExpr], Function] = {
-    tir.EQ: operator.eq,
-    tir.NE: operator.ne,
-    tir.LT: operator.lt,
-    tir.LE: operator.le,
-    tir.GT: operator.gt,
-    tir.GE: operator.ge,
+COMPARISONS: dict[type[tir.PrimExpr], Binary] = {
+    tir.EQ: lambda a, b: bool(a == b),
+    tir.NE: lambda a, b: bool(a != b),
+    tir.LT: lambda a, b: bool(a < b),
+    tir.LE: lambda a, b: bool(a <= b),
+    tir.GT: lambda a, b: bool(a > b),
+    tir.GE: lambda a, b: bool(a >= b),
 }
 
 
 def operation(kind: type[tir.PrimExpr], dtype: str) -> Function:
     """Return what a binary operation does to two values of `dtype`; division by zero raises ZeroDivisionError."""
     if kind in COMPARISONS:
-        compare = COMPARISONS[kind]
-        return lanewise(lambda a, b: bool(compare(a, b)), dtype)
+        return lanewise(COMPARISONS[kind], dtype)
     on_integers, on_floats = OPERATIONS[kind]
     return lanewise(on_floats if is_float(dtype) else wrapping(on_integers, dtype), dtype)
 
@@ -103,7 +103,7 @@ def constant(value: float, dtype: str) -> Value:
     return bool(value) if is_bool(dtype) else int(value)
 
 
-def cast(source: str, target: str) -> Function:
+def cast(source: str, target: str) -> Unary:
     """Return the conversion between two dtypes.
 
     Integers wrap around. Floats are rounded towards zero on their way to integers; one outside the range becomes the
@@ -113,12 +113,16 @@ def cast(source: str, target: str) -> Function:
         return lanewise(bool, target)
     if is_float(target):
         return lanewise(_to_float(source, target), target)
-    if is_int(target) and is_float(source):
-        return lanewise(_float_to_int(target), target)
-    return lanewise(lambda value: wrap(value, target), target) if is_int(target) else lambda value: value
+    if is_int(target):
+        return lanewise((_float_to_int if is_float(source) else _int_to_int)(target), target)
+    return _same
 
 
-def _to_float(source: str, target: str) -> Function:
+def _same(value: Value) -> Value:
+    return value
+
+
+def _to_float(source: str, target: str) -> Unary:
     kind = numpy_dtype(target)
     if is_float(source):
         return lambda value: value.astype(kind)
@@ -126,7 +130,11 @@ def _to_float(source: str, target: str) -> Function:
     return lambda value: whole(value).astype(kind)  # not through a double: one rounding only
 
 
-def _float_to_int(target: str) -> Function:
+def _int_to_int(target: str) -> Unary:
+    return lambda value: wrap(value, target)
+
+
+def _float_to_int(target: str) -> Unary:
     low, high = int_range(target)
 
     def convert(value: Value) -> int:
@@ -137,15 +145,22 @@ def _float_to_int(target: str) -> Function:
     return convert
 
 
-def reinterpret(source: str, target: str) -> Function:
+def reinterpret(source: str, target: str) -> Unary:
     """Return the change of dtype that keeps the bits."""
     if parse_dtype(target).code == "handle":
-        return lambda value: value
+        return _same
     stored, wanted = numpy_dtype(source), numpy_dtype(target)
+    decode = decoder(target)
 
     def convert(value: Value) -> Value:
-        lanes = np.array(value, stored).reshape(-1).view(wanted)
-        values = tuple(lanes) if is_float(target) else tuple(map(bool if is_bool(target) else int, lanes))
-        return values if lanes_of(target) > 1 else values[0]
+        lanes = tuple(map(decode, np.array(value, stored).reshape(-1).view(wanted)))
+        return lanes if lanes_of(target) > 1 else lanes[0]
 
     return convert
+
+
+def decoder(dtype: str) -> Unary:
+    """Return the conversion of an element of a NumPy array to a lane."""
+    if is_float(dtype):
+        return _same
+    return bool if is_bool(dtype) else int

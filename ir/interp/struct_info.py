@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,10 +47,9 @@ def sizes_in(value: Any, info: StructInfo, frame: Frame, subject: str, node: Nod
         case relax.DTensorStructInfo(tensor_sinfo=tensor):
             yield from _tensor_sizes(value, tensor, frame, subject, node)
         case relax.ShapeStructInfo(values=values, ndim=ndim):
-            if not isinstance(value, tuple) or not all(isinstance(size, int) for size in value):
-                raise fault("E0702", f"{subject} must be a shape: a tuple of integers", node)
-            _check_rank(len(value), ndim, subject, node)
-            yield from shape_sizes(values, value, subject, node) if values is not None else ()
+            shape = _to_shape(value, subject, node)
+            _check_rank(len(shape), ndim, subject, node)
+            yield from shape_sizes(values, shape, subject, node) if values is not None else ()
         case relax.PrimStructInfo(dtype=dtype, value=declared):
             scalar = to_scalar(value, dtype, subject, node)
             if declared is not None:
@@ -58,16 +57,26 @@ def sizes_in(value: Any, info: StructInfo, frame: Frame, subject: str, node: Nod
         case relax.TupleStructInfo(fields=fields):
             if not isinstance(value, tuple | list):
                 raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a tuple", node)
-            if len(value) != len(fields):
-                said = f"{subject} has {count(len(value), 'field')}, but {len(fields)} are declared"
+            items = cast("Sequence[Any]", value)
+            if len(items) != len(fields):
+                said = f"{subject} has {count(len(items), 'field')}, but {len(fields)} are declared"
                 raise fault("E0704", said, node)
-            for index, (item, field) in enumerate(zip(value, fields, strict=True)):
+            for index, (item, field) in enumerate(zip(items, fields, strict=True)):
                 yield from sizes_in(item, field, frame, f"field {index} of {subject}", node)
         case relax.FuncStructInfo():
             if not callable(value):
                 raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a function", node)
         case _:
             pass
+
+
+def _to_shape(value: Any, subject: str, node: Node) -> tuple[int, ...]:
+    sizes: tuple[Any, ...] = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (None,)
+    if not all(isinstance(size, int | np.integer) for size in sizes):
+        raise fault(
+            "E0702", f"{subject} is of type {type(value).__name__}, but must be a shape: a tuple of integers", node
+        )
+    return tuple([int(size) for size in sizes])
 
 
 def _tensor_sizes(value: Any, info: relax.TensorStructInfo, frame: Frame, subject: str, node: Node) -> Iterator[Size]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from .. import tir
 from ..base import Node, Op
+from ..visit import post_order
 from .buffers import compile_buffer, compile_position, put
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
@@ -23,19 +24,6 @@ Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
 _WARP = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
 _BLOCK = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
-
-
-def post_order(node: Node) -> Iterator[Node]:
-    stack: list[Any] = [node]
-    found: list[Node] = []
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            stack.extend(item)
-        elif isinstance(item, Node):
-            found.append(item)
-            stack.extend(getattr(item, name) for name in item.__struct_fields__)
-    return reversed(found)
 
 
 def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
