@@ -40,7 +40,6 @@ _TVM_027 = Dialect(
     header=(
         ("ir", "from tvm.script import ir as I"),
         ("tir", "from tvm.script import tirx as T"),
-        ("tir", "from tvm.tirx.layout import Axis"),
         ("relax", "from tvm.script import relax as R"),
     ),
     block="sblock",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Metadata, Op
 from ...ir.diagnostics import TvmsError
+from ...ir.ops.tir import INTRINSICS, OPERATORS, result_dtype
+from ...ir.ops.tir_table import Intrinsic
 from .literals import string
 from .printer import Printer, prints
 from .variables import frame_to_declare_in
@@ -42,23 +45,6 @@ _ITER_TYPES = {
     tir.IterVarType.PARALLELIZED: "Parallelized",
     tir.IterVarType.TENSORIZED: "Tensorized",
 }
-_OP_NAMES = {
-    "tir.tvm_call_packed": "call_packed",
-    "tir.tvm_call_cpacked": "call_cpacked",
-    "tir.tvm_call_packed_lowered": "call_packed_lowered",
-    "tir.tvm_call_cpacked_lowered": "call_cpacked_lowered",
-}
-"""Intrinsics that the text does not call by their own name (TVM: `TScriptPrinterName`)."""
-_DTYPE_FIRST = frozenset(
-    f"tir.{name}"
-    for name in (
-        "reinterpret", "call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "ptx_mma",
-        "ptx_mma_sp", "ptx_ldmatrix", "ptx_cp_async", "ptx_cp_async_bulk", "mma_store", "mma_fill", "vectorhigh",
-        "vectorlow", "vectorcombine", "dp4a", "get_active_lane_mask", "type_annotation",
-    )
-)  # fmt: skip
-"""Intrinsics whose dtype is their first argument in the text (TVM: `TScriptDtypePrintLocation`)."""
-_DTYPE_LAST = frozenset(["tir.tvm_struct_get"])
 
 
 # --- Operators ------------------------------------------------------------------------------------------------
@@ -73,11 +59,19 @@ def _is_operator(node: Any) -> bool:
     plain = kind not in (tir.FloorDiv, tir.FloorMod) or a.dtype.startswith(("int", "uint"))
     if plain and a.dtype == b.dtype and not isinstance(a, _CONSTANTS) and not isinstance(b, _CONSTANTS):
         return True
+    return _makes(_OPERATORS[kind][2], (a, b), node)
+
+
+def _makes(function: Any, operands: tuple[Any, ...], node: Any) -> bool:
+    """Whether `function` of `operands` is a node like `node`, with these very operands."""
     try:
-        made = _OPERATORS[kind][2](a, b)
+        made = function(*operands)
     except TvmsError:
         return False
-    return type(made) is kind and made.a is a and made.b is b
+    if type(made) is not type(node) or made.dtype != node.dtype:
+        return False
+    kept = made.args if isinstance(made, tir.Call) else (made.a, made.b)
+    return len(kept) == len(operands) and all(a is b for a, b in zip(kept, operands, strict=True))
 
 
 def _operand(printer: Printer, node: Any, other: Any, level: int) -> str:
@@ -119,9 +113,19 @@ def _not(printer: Printer, node: tir.Not, level: int) -> str:
     return f"({text})" if level > NOT else text
 
 
-@prints(tir.Mod, tir.Min, tir.Max)
+_FUNCTIONS: dict[type, tuple[str, Any]] = {
+    tir.Mod: ("truncmod", make.truncmod),
+    tir.Min: ("min", make.minimum),
+    tir.Max: ("max", make.maximum),
+}
+
+
+@prints(*_FUNCTIONS)
 def _binary_call(printer: Printer, node: tir.BinaryOp, level: int) -> str:
-    name = "truncmod" if isinstance(node, tir.Mod) else type(node).__name__.lower()
+    """`T.max(a, b)`, or `T.Max(a, b)` where that would fold."""
+    name, function = _FUNCTIONS[type(node)]
+    if isinstance(node.a, _CONSTANTS) or isinstance(node.b, _CONSTANTS) or node.a.dtype != node.b.dtype:
+        name = name if _makes(function, (node.a, node.b), node) else type(node).__name__
     return f"{printer.tir(name)}({printer.expr(node.a)}, {printer.expr(node.b)})"
 
 
@@ -237,15 +241,29 @@ def _call(printer: Printer, node: tir.Call, level: int) -> str:
     if isinstance(node.op, GlobalVar):
         callee = printer.expr(node.op)
     else:
-        name = node.op.name
-        callee = printer.tir(_OP_NAMES.get(name, name.removeprefix("tir.")))
-        if name in _DTYPE_FIRST:
-            arguments.insert(0, string(node.dtype))
-        elif name in _DTYPE_LAST:
-            arguments.append(string(node.dtype))
+        row = INTRINSICS.get(node.op.name)
+        if row is None or not _reads_back(row, node):
+            callee = printer.tir("call_intrin")
+            arguments[:0] = [string(node.dtype), string(printer.attr_key(node.op.name))]
+        else:
+            callee = printer.tir(row.script)
+            if row.dtype_location == "first":
+                arguments.insert(0, string(node.dtype))
+            elif row.dtype_location == "last":
+                arguments.append(string(node.dtype))
     if node.annotations:
         arguments.append(f"annotations={printer.attrs(node.annotations)}")
     return f"{callee}({', '.join(arguments)})"
+
+
+def _reads_back(row: Intrinsic, node: tir.Call) -> bool:
+    """Whether `T.<name>(…)` is this very call: of the dtype that its arguments give, and not folded."""
+    if not row.in_script or result_dtype(row, node.args) not in (None, node.dtype):
+        return False
+    operator = OPERATORS.get(row.script)
+    if operator is not None and row.dtype_location == "first":
+        operator = partial(operator, node.dtype)
+    return operator is None or _makes(operator, node.args, node)
 
 
 @prints(tir.Cast)
@@ -321,6 +339,9 @@ def _index_map(printer: Printer, node: tir.IndexMap, level: int) -> str:
         text += (
             f", inverse_index_map={_lambda(printer, inverse, inverse.initial_indices, inverse.final_indices, False)}"
         )
+    dtype = node.initial_indices[0].dtype if node.initial_indices else "int64"
+    if dtype != "int64":
+        text += f", index_dtype={string(dtype)}"
     return f"{printer.tir('index_map')}({text})"
 
 

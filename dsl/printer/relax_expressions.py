@@ -74,8 +74,10 @@ def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
 
 def _number(printer: Printer, data: Any) -> str:
     """Return a NumPy array as nested lists of numbers."""
-    value = data.tolist()
-    return printer.value(value if isinstance(value, bool | int | float | list) else float(data))
+    if data.dtype.kind not in "biuf":
+        # The small floats are no numbers to Python.
+        data = data.astype("float32")
+    return printer.value(data.tolist())
 
 
 @prints(relax.Tuple)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from ...ir import relax
-from ...ir.base import Attrs, Trivia
+from ...ir.base import Attrs, StructInfo, Trivia
+from ...ir.diagnostics import TvmsError
+from ...ir.equal import structural_equal
+from ...ir.infer import infer_struct_info
 from .heads import add_function, header
 from .printer import Printer, prints_lines
 from .relax_expressions import INFERRED_FROM_SINFO_ARGS
@@ -19,15 +24,30 @@ def _is_nothing(info: object) -> bool:
 
 
 def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> str:
-    """Return `: info`, or nothing where the call that is bound says the same."""
-    if var.struct_info is None:
+    """Return `: info`, or nothing where the bound value says the same: a call that is given its result's struct info
+    or, in the native dialect, any value that it can be inferred from."""
+    info = var.struct_info
+    if info is None:
         return ""
-    text = printer.expr(var.struct_info)
     if isinstance(value, relax.Call) and value.op in INFERRED_FROM_SINFO_ARGS and len(value.sinfo_args) == 1:
-        info = value.sinfo_args[0]
-        if info is var.struct_info or printer.expr(info) == text:
+        given = value.sinfo_args[0]
+        if given is info or structural_equal(given, info):
             return ""
-    return f": {text}"
+    elif printer.dialect.native and _is_inferred(info, value):
+        return ""
+    return f": {printer.expr(info)}"
+
+
+def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
+    """Whether the struct info of a bound value, by itself, is `info`."""
+    if not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem | relax.Var | relax.Constant):
+        return False
+    if not isinstance(value, relax.Var):
+        value = replace(value, struct_info=None)
+    try:
+        return structural_equal(infer_struct_info(value), info)
+    except TvmsError:
+        return False
 
 
 def _right_side(printer: Printer, value: relax.Expr) -> str:
@@ -59,11 +79,11 @@ def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
 
 @prints_lines(relax.MatchCast)
 def _match_cast(printer: Printer, node: relax.MatchCast) -> None:
-    annotation = _annotation(printer, node.var, node.value)
+    annotation = _annotation(printer, node.var, None)
+    if printer.dialect.native and node.var.struct_info is not None:
+        annotation = "" if structural_equal(node.var.struct_info, node.struct_info) else annotation
     text = f"{printer.relax('match_cast')}({printer.joined((node.value, node.struct_info))})"
     name = printer.define(node.var, node.var.name_hint or "v")
-    if printer.dialect.native and node.var.struct_info is node.struct_info:
-        annotation = ""
     printer.add(f"{name}{annotation} = {text}", node.trivia)
 
 
