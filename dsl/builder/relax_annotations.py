@@ -14,7 +14,7 @@ from .context import did_you_mean
 from .convert import describe
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
-from .relax_dimensions import dimension, dimensions
+from .relax_dimensions import dimensions, scalar
 from .relax_distributed import device_mesh, placement, vdevice
 
 
@@ -155,7 +155,7 @@ def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.P
 
 def _prim_value(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:
     """Return the known value of a scalar; plain numbers are of `dtype`, or int64, float32 and bool."""
-    value = dimension(builder, node, dtype)
+    value = scalar(builder, node, dtype)
     if dtype and value.dtype != dtype:
         raise builder.context.error("E0321", f"the value is {value.dtype}, not {dtype}", node)
     return value

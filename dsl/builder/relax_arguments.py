@@ -14,23 +14,28 @@ _NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_in
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a form; a variadic one takes all further positional arguments."""
+    """A parameter of a form; a variadic one takes all further positional arguments, an open one all further names."""
 
     name: str
     required: bool = True
     variadic: bool = False
     keyword_only: bool = False
+    open: bool = False
 
     def __str__(self) -> str:
+        if self.open:
+            return f"**{self.name}"
         return f"*{self.name}" if self.variadic else self.name if self.required else f"{self.name}=…"
 
 
 def parameters(*names: str) -> tuple[Parameter, ...]:
-    """Return parameters by their names: `x?` is optional, `*x` is variadic, and what follows it is keyword-only."""
+    """Return parameters by their names: `x?` is optional, `*x` variadic and `**x` open; after `*x`, they are keyword-only."""
     found: list[Parameter] = []
     for name in names:
         keyword_only = any(parameter.variadic for parameter in found)
-        found.append(Parameter(name.strip("*?"), name[-1] != "?" and name[0] != "*", name[0] == "*", keyword_only))
+        is_open, required = name.startswith("**"), name[-1] != "?" and name[0] != "*"
+        variadic = name[0] == "*" and not is_open
+        found.append(Parameter(name.strip("*?"), required, variadic, keyword_only or is_open, is_open))
     return tuple(found)
 
 
@@ -39,6 +44,8 @@ class Arguments(Struct, frozen=True):
 
     values: dict[str, syntax.Expr]
     rest: tuple[syntax.Expr, ...] = ()
+    extra: tuple[syntax.Keyword, ...] = ()
+    """Arguments under other names, where a parameter takes them."""
 
     def __getitem__(self, name: str) -> syntax.Expr:
         return self.values[name]
@@ -56,9 +63,13 @@ def bind(context: Context, form: str, expected: tuple[Parameter, ...], call: syn
     signature = f"its signature is {form}({', '.join(map(str, expected))})"
     if rest and not any(parameter.variadic for parameter in expected):
         raise context.error("E0320", f"{form} takes {count(len(positional))}, not {len(call.args)}", rest[0], signature)
-    names = {parameter.name for parameter in expected if not parameter.variadic}
+    names = {parameter.name for parameter in expected if not parameter.variadic and not parameter.open}
+    extra: list[syntax.Keyword] = []
     for keyword in call.keywords:
         name = keyword.name if keyword.name in names else _NEWER_NAMES.get(keyword.name, keyword.name)
+        if name not in names and any(parameter.open for parameter in expected):
+            extra.append(keyword)
+            continue
         if name not in names:
             help = did_you_mean(name, names) or signature
             raise context.error("E0320", f"{form} has no argument '{name}'", keyword, help)
@@ -68,7 +79,7 @@ def bind(context: Context, form: str, expected: tuple[Parameter, ...], call: syn
     missing = [p.name for p in expected if p.required and not p.variadic and p.name not in values]
     if missing:
         raise context.error("E0320", f"{form} lacks {_listed(missing)}", call, signature)
-    return Arguments(values, rest)
+    return Arguments(values, rest, tuple(extra))
 
 
 def count(number: int, noun: str = "argument") -> str:

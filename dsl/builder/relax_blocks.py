@@ -6,7 +6,7 @@ Blocks are never empty, and neighbours of one kind are one block.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -37,6 +37,20 @@ def is_void(struct_info: StructInfo | None) -> bool:
     return isinstance(struct_info, relax.TupleStructInfo) and not struct_info.fields
 
 
+def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
+    """Return all comments in the order in which they are read."""
+    if trivia is None:
+        return ()
+    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end)
+
+
+def with_comments(trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = ()) -> Trivia | None:
+    """Return `trivia` with more comments above and below; None where there are none at all."""
+    known = trivia or Trivia()
+    new = Trivia((*before, *known.before), known.after, (*known.end, *end))
+    return new if comments_of(new) else None
+
+
 class _Sequence(Struct):
     """The blocks of a function body or a branch, as far as they are built; `bindings` is the open block."""
 
@@ -51,7 +65,9 @@ class _Sequence(Struct):
         if self.bindings:
             last = self.blocks[-1] if self.blocks else None
             if last is not None and type(last) is kind:
-                self.blocks[-1] = replace(last, bindings=(*last.bindings, *self.bindings))
+                first, *more = self.bindings
+                first = replace(first, trivia=with_comments(first.trivia, comments_of(self.trivia)))
+                self.blocks[-1] = replace(last, bindings=(*last.bindings, first, *more))
             else:
                 self.blocks.append(kind(tuple(self.bindings), trivia=self.trivia))
         self.bindings, self.dataflow, self.trivia = [], False, None
@@ -72,6 +88,10 @@ class BlockBuilder:
         """The attributes of the function."""
         self.leaving = False
         """Whether nested values that are bound from now on are used after their dataflow block."""
+        self.comments: list[str] = []
+        """Comments of statements that bind nothing: the next binding, or the end of the block, takes them."""
+        self.bindings = 0
+        """How many bindings were added."""
         self._taken = taken
         self._sequences: list[_Sequence] = []
 
@@ -104,6 +124,9 @@ class BlockBuilder:
         try:
             yield
         finally:
+            sequence.trivia = with_comments(sequence.trivia, end=self.take_comments())
+            if not sequence.bindings:
+                self.comments.extend(comments_of(sequence.trivia))
             sequence.close()
 
     def end_branch(self, suffix: str) -> tuple[relax.Var, relax.SeqExpr] | None:
@@ -130,7 +153,16 @@ class BlockBuilder:
 
     def append(self, binding: relax.Binding) -> None:
         """Add `binding`, whose value is in normal form, to the open block."""
+        if self.comments:
+            binding = replace(binding, trivia=with_comments(binding.trivia, self.take_comments()))
+        self.bindings += 1
         self._sequences[-1].bindings.append(binding)
+
+    def take_comments(self) -> tuple[str, ...]:
+        """Return the comments that wait for a binding, which now have their place."""
+        taken = tuple(self.comments)
+        self.comments.clear()
+        return taken
 
     def inferred(self, value: ExprT) -> ExprT:
         """Return `value` with its struct info: its own, or what is inferred; Failed where it has no meaning."""

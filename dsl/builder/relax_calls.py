@@ -17,8 +17,8 @@ from .. import syntax
 from . import expressions
 from . import relax_values as values
 from .context import did_you_mean
-from .convert import describe
-from .forms import Closure, Form
+from .convert import Text, describe
+from .forms import Closure, Form, Method, Site, form
 from .relax_annotations import FORMS, build_struct_info, dtype_of, struct_info, struct_infos
 from .relax_arguments import Arguments, Parameter, bind, parameters
 from .relax_blocks import BlockBuilder
@@ -27,6 +27,8 @@ from .relax_dimensions import dimensions
 from .relax_distributed import device_mesh, placement, vdevice
 
 _NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
+"""Parameters of operators that TVM renamed after 0.21, and the name they have here."""
+_EXTERN_INFO = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
 
 
 class MatchCastRequest(Struct, frozen=True):
@@ -92,6 +94,8 @@ def _argument(builder: BlockBuilder, name: str, node: syntax.Expr) -> Any:
     if name == "placement":
         return placement(builder, node)
     value = values.operand(builder, node)
+    if name == "args" and isinstance(value, relax.Expr) and not isinstance(value.struct_info, relax.TupleStructInfo):
+        return (value,)
     return _index_map(builder, value, node) if isinstance(value, Closure) else value
 
 
@@ -123,7 +127,7 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
             return bind_operator(operator, (receiver, dtype_of(builder, given["dtype"])), {}, context.span(node))
     callee = values.operand(builder, node.func)
     if not isinstance(callee, GlobalVar | relax.Var | relax.ExternFunc):
-        if isinstance(callee, Form | Closure):
+        if isinstance(callee, Form | Closure | Method):
             return expressions.evaluate_call(context, node)
         help = "a function of the module is called as Module.f(…), an external one with R.call_packed(…)"
         raise context.error("E0303", f"{describe(callee)} cannot be called", node.func, help)
@@ -142,15 +146,15 @@ def _call_packed(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
     args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in given.rest)
     infos = given.get("sinfo_args")
     sinfo_args = () if infos is None else struct_infos(builder, infos)
-    return relax.Call(callee, args, {}, sinfo_args, span=builder.context.span(node))
+    attrs = {keyword.name: expressions.evaluate(builder.context, keyword.value) for keyword in given.extra}
+    return relax.Call(callee, args, attrs, sinfo_args, span=builder.context.span(node))
 
 
 def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
     value = values.operand(builder, node)
     if not isinstance(value, str):
         return value
-    info = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
-    return relax.ExternFunc(value, struct_info=info, span=builder.context.span(node))
+    return relax.ExternFunc(value, struct_info=_EXTERN_INFO, span=builder.context.span(node))
 
 
 def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ExternFunc:
@@ -160,6 +164,12 @@ def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> 
         raise builder.context.error("E0321", f"{describe(function)} is not the name of a function", node)
     info = given.get("struct_info")
     return function if info is None else replace(function, struct_info=struct_info(builder, info))
+
+
+@form("R.ExternFunc")
+def extern_func(site: Site, global_symbol: Text) -> relax.ExternFunc:
+    """`f = R.ExternFunc("f")` among the functions of a module."""
+    return relax.ExternFunc(global_symbol, struct_info=_EXTERN_INFO, span=site.span)
 
 
 def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:
@@ -214,9 +224,8 @@ def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) 
 
 
 _Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
-_PACKED = parameters("func", "*args", "sinfo_args?")
 _FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
-    "R.call_packed": (_PACKED, _call_packed),
+    "R.call_packed": (parameters("func", "*args", "sinfo_args?", "**attrs"), _call_packed),
     "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),
     "R.const": (parameters("value", "dtype?"), build_const),

@@ -13,13 +13,13 @@ def contradiction(said: StructInfo, known: StructInfo) -> str | None:
     """
     if isinstance(said, relax.ObjectStructInfo) or isinstance(known, relax.ObjectStructInfo):
         return None
+    if isinstance(said, relax.DTensorStructInfo) or isinstance(known, relax.DTensorStructInfo):
+        said, known = _tensor(said), _tensor(known)
     if type(said) is not type(known):
         return f"{_KINDS[type(said)]} is not {_KINDS[type(known)]}"
     match said, known:
         case relax.TensorStructInfo(), relax.TensorStructInfo():
             return _dtypes(said.dtype, known.dtype) or _shapes(said, known)
-        case relax.DTensorStructInfo(), relax.DTensorStructInfo():
-            return contradiction(said.tensor_sinfo, known.tensor_sinfo)
         case relax.ShapeStructInfo(), relax.ShapeStructInfo():
             return _shapes(said, known)
         case relax.PrimStructInfo(), relax.PrimStructInfo():
@@ -32,8 +32,13 @@ def contradiction(said: StructInfo, known: StructInfo) -> str | None:
             return None
 
 
+def _tensor(info: StructInfo) -> StructInfo:
+    """What a distributed tensor is as a whole: how it is laid out is not compared."""
+    return info.tensor_sinfo if isinstance(info, relax.DTensorStructInfo) else info
+
+
 _KINDS: dict[type[StructInfo], str] = {
-    relax.TensorStructInfo: "a tensor", relax.DTensorStructInfo: "a distributed tensor", relax.ShapeStructInfo: "a shape",
+    relax.TensorStructInfo: "a tensor", relax.ShapeStructInfo: "a shape",
     relax.PrimStructInfo: "a scalar", relax.TupleStructInfo: "a tuple", relax.FuncStructInfo: "a function",
 }  # fmt: skip
 

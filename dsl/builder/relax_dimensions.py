@@ -29,7 +29,7 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
     """
     match node:
         case syntax.Tuple() | syntax.List():
-            return tuple(dimension(builder, element) for element in node.elements)
+            return tuple(_as_dimension(builder, values.operand(builder, element), element) for element in node.elements)
         case syntax.Parenthesised():
             return dimensions(builder, node.value, or_value)
         case syntax.Constant(value=None):
@@ -44,25 +44,28 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
     raise builder.context.error("E0321", reason, node, "write them as a tuple: (n, 4), or (n,) for one")
 
 
-def dimension(builder: BlockBuilder, node: syntax.Expr, dtype: str = "") -> tir.PrimExpr:
-    """Return one dimension; plain integers are of `dtype`, or int64."""
-    return _as_dimension(builder, values.operand(builder, node), node, dtype)
+def scalar(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:
+    """Return a known scalar, of `dtype` where that is not empty; plain integers are int64 otherwise."""
+    return _as_dimension(builder, values.operand(builder, node), node, dtype, is_scalar=True)
 
 
-def _as_dimension(builder: BlockBuilder, value: Any, node: syntax.Expr, dtype: str = "") -> tir.PrimExpr:
+def _as_dimension(
+    builder: BlockBuilder, value: Any, node: syntax.Expr, dtype: str = "", is_scalar: bool = False
+) -> tir.PrimExpr:
     context = builder.context
     match value:
         case str():
-            value = _as_dimension(builder, values.evaluate(builder, _parsed(builder, value, node)), node, dtype)
+            written = values.evaluate(builder, _parsed(builder, value, node))
+            value = _as_dimension(builder, written, node, dtype, is_scalar)
         case bool():
             value = tir.IntImm("bool", int(value), span=context.span(node))
         case int():
             value = tir.IntImm(dtype or "int64", value, span=context.span(node))
-        case float() if dtype:
-            value = tir.FloatImm(dtype, value, span=context.span(node))
+        case float() if is_scalar:
+            value = tir.FloatImm(dtype or "float32", value, span=context.span(node))
         case _:
             pass
-    if not isinstance(value, tir.PrimExpr) or not (dtype or is_int(value.dtype)):
+    if not isinstance(value, tir.PrimExpr) or not (is_scalar or is_int(value.dtype)):
         reason = f"{describe(value)} is not a dimension"
         raise context.error("E0321", reason, node, "a dimension is an integer, or an expression of int64 variables")
     return value

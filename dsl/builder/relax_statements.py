@@ -14,8 +14,8 @@ from .context import Failed
 from .convert import describe
 from .relax_annotations import struct_info
 from .relax_bindings import Target, assign, bind, unpack
-from .relax_blocks import BlockBuilder, is_void
-from .relax_dataflow import defined_names, is_output, last_definitions, output_names
+from .relax_blocks import BlockBuilder, comments_of, is_void
+from .relax_dataflow import defined_names, last_definitions, output_names
 
 
 def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs: frozenset[int] | None = None) -> None:
@@ -24,8 +24,11 @@ def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs
     `outputs` are, in a dataflow block, the identities of the statements whose variables leave it.
     """
     for statement in body:
+        bindings = builder.bindings
         with builder.context.recover(defined_names(statement)):
             _build(builder, statement, outputs is None or id(statement) in outputs)
+        if builder.bindings == bindings and not isinstance(statement, syntax.With):
+            builder.comments.extend(comments_of(statement.trivia))
 
 
 def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
@@ -91,6 +94,8 @@ def _expression(builder: BlockBuilder, statement: syntax.ExprStmt) -> None:
     if name == "R.func_attr" and isinstance(node, syntax.Call):
         functions.function_attributes(builder, node)
         return
+    if name == "R.output" and builder.in_dataflow:
+        return  # `output_names` has read it
     if name == "R.output":
         help = "it stands at the end of a block `with R.dataflow():`"
         raise context.error("E0309", "R.output stands outside of a dataflow block", node, help)
@@ -177,5 +182,4 @@ def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
 
 def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], outputs: set[str]) -> None:
     """Build the statements of a dataflow block, out of which the variables named `outputs` come."""
-    statements = (statement for statement in body if not is_output(builder, statement))
-    build_statements(builder, statements, last_definitions(body, outputs))
+    build_statements(builder, body, last_definitions(body, outputs))
