@@ -1,0 +1,258 @@
+"""Structural equality and hashing: programs that differ only in names, spans and comments are equal.
+
+Variables and buffers are matched where they come into being (TVM: `SEqualReduce`, `DefEqual`) and must agree at every
+use. Everything is iterative. Attributes compare without order, arrays by dtype, shape and bytes, floats by sign and
+value with one nan; `True`, 1, 1.0 and `IntImm("bool", 1)` all differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from enum import Enum, IntEnum
+from functools import cache
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from . import relax, tir
+from .base import BaseFunc, GlobalVar, IRModule, Node, Op
+from .visit import field_names
+
+
+class Mode(IntEnum):
+    """How a variable is met: where it is used, where it may come into being, or where it does."""
+
+    USE = 0
+    DEFINE = 1
+    BIND = 2
+
+
+_USE, _DEFINE, _BIND = Mode.USE, Mode.DEFINE, Mode.BIND
+_Plan: TypeAlias = tuple[tuple[str, Mode], ...]
+
+_PLANS: dict[type[Node], str] = {
+    tir.For: "loop_var! min extent kind thread_binding annotations body",
+    tir.LetStmt: "value var! body",
+    tir.Let: "dtype value var! body",
+    tir.Allocate: "dtype extents condition annotations buffer_var! body",
+    tir.AllocateConst: "dtype extents data annotations irmod_storage_idx buffer_var! body",
+    tir.DeclBuffer: "buffer? body",
+    tir.BufferRealize: "buffer? bounds condition body",
+    tir.Block: "name_hint iter_vars alloc_buffers? match_buffers annotations reads writes init body",
+    tir.MatchBufferRegion: "source buffer?",
+    tir.IterVar: "dom var! iter_type thread_tag",
+    tir.CommReducer: "lhs! rhs! result identity_element",
+    tir.Reduce: "dtype axis combiner source condition value_index init",
+    tir.IndexMap: "initial_indices! final_indices inverse_index_map",
+    tir.Buffer: "data dtype shape strides elem_offset data_alignment offset_factor buffer_type axis_separators scope",
+    tir.PrimFunc: "params! buffers? ret_type attrs body",
+    relax.Function: "params! body ret_struct_info is_pure attrs",
+    relax.VarBinding: "value var!",
+    relax.MatchCast: "value struct_info? var!",
+    relax.Constant: "data",
+    relax.ExternFunc: "global_symbol attrs",
+    IRModule: "attrs global_infos functions",
+    GlobalVar: "name_hint",
+    Op: "name",
+}
+"""The fields that count, in the order in which names come into being: `!` marks what binds, `?` what may define."""
+
+_SEQUENCES: Any = (tuple, list)
+_MAPPING: Any = dict
+_NAMES = (tir.Var, relax.Var, tir.Buffer)
+_Path: TypeAlias = "tuple[_Path, str] | None"
+
+
+class Difference(Struct, frozen=True):
+    """Where two programs differ first: the path to it, as one would write it, and what stands there."""
+
+    path: str
+    left: Any
+    right: Any
+
+    def __str__(self) -> str:
+        return f"at {self.path or 'the root'}: {_describe(self.left)} against {_describe(self.right)}"
+
+
+@cache
+def _plan(kind: type[Node]) -> _Plan:
+    text = _PLANS.get(kind)
+    if text is None:
+        return tuple([(name, _USE) for name in field_names(kind) if name != "struct_info"])
+    modes = {"!": _BIND, "?": _DEFINE}
+    return tuple([(name.rstrip("!?"), modes.get(name[-1], _USE)) for name in text.split()])
+
+
+def _parts(node: Node, mode: Mode) -> list[tuple[str, Any, Mode]]:
+    """Return the parts of `node` that count, in order, each with its label and the mode in which it is met."""
+    inherited = _DEFINE if mode else _USE
+    if isinstance(node, relax.Function | relax.VarBinding):
+        return _relax_parts(node)
+    if isinstance(node, tir.PrimFunc):
+        values = {"buffers": tuple([node.buffer_map.get(param) for param in node.params])}
+        return [(name, values.get(name, getattr(node, name, None)), m) for name, m in _plan(type(node))]
+    if isinstance(node, tir.Buffer):
+        offset = node.elem_offset
+        parts = [(name, getattr(node, name), inherited) for name, _ in _plan(tir.Buffer)]
+        if isinstance(offset, tir.IntImm) and offset.value == 0:
+            parts[4] = ("elem_offset", None, inherited)
+        return parts
+    return [(name, getattr(node, name), max(m, inherited)) for name, m in _plan(type(node))]
+
+
+def _relax_parts(node: relax.Function | relax.VarBinding) -> list[tuple[str, Any, Mode]]:
+    parts = [(name, getattr(node, name), mode) for name, mode in _plan(type(node))]
+    is_recursive = isinstance(node, relax.VarBinding) and isinstance(node.value, BaseFunc)
+    return parts[::-1] if is_recursive else parts
+
+
+def _facts(name: tir.Var | relax.Var) -> tuple[tuple[str, Any, Mode], ...]:
+    """Return what a variable is, besides its name."""
+    if isinstance(name, relax.Var):
+        return (("struct_info", name.struct_info, _DEFINE),)
+    annotation = name.type_annotation
+    if isinstance(annotation, tir.PrimType) and annotation.dtype == name.dtype:
+        annotation = None
+    return (("dtype", name.dtype, _USE), ("type_annotation", annotation, _USE))
+
+
+class _Comparison:
+    def __init__(self, map_free_vars: bool) -> None:
+        self.forward: dict[Node, Node] = {}
+        self.backward: dict[Node, Node] = {}
+        self.map_free_vars = map_free_vars
+        self.stack: list[tuple[Any, Any, Mode, _Path]] = []
+
+    def run(self, a: Any, b: Any) -> tuple[_Path, Any, Any] | None:
+        """Return the first difference, or None."""
+        self.stack.append((a, b, _USE, None))
+        while self.stack:
+            left, right, mode, path = self.stack.pop()
+            if isinstance(left, Node) and isinstance(right, Node):
+                same = type(left) is type(right) and self._compare_nodes(left, right, mode, path)
+            else:
+                same = self._compare_values(left, right, mode, path)
+            if not same:
+                return path, left, right
+        return None
+
+    def _push(self, parts: Sequence[tuple[str, Any, Any, Mode]], path: _Path) -> None:
+        for label, left, right, mode in reversed(parts):
+            self.stack.append((left, right, mode, (path, label)))
+
+    def _compare_nodes(self, left: Node, right: Node, mode: Mode, path: _Path) -> bool:
+        if isinstance(left, _NAMES):
+            known = self._match(left, right, mode)
+            if known is not None:
+                return known
+        pairs = zip(self._shape(left, mode), self._shape(right, mode), strict=True)
+        self._push([(label, value, other, m) for (label, value, m), (_, other, _) in pairs], path)
+        return True
+
+    def _shape(self, node: Node, mode: Mode) -> Sequence[tuple[str, Any, Mode]]:
+        return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode)
+
+    def _match(self, left: Node, right: Node, mode: Mode) -> bool | None:
+        """Match two names; None where what they are is still to be compared."""
+        known, other = self.forward.get(left), self.backward.get(right)
+        if mode is not _BIND and (known is not None or other is not None):
+            return known is right and other is left
+        free = mode is _USE and not self.map_free_vars
+        if free and left is not right and not isinstance(left, tir.Buffer):
+            return False
+        self.forward[left], self.backward[right] = right, left
+        return None
+
+    def _compare_values(self, left: Any, right: Any, mode: Mode, path: _Path) -> bool:
+        if isinstance(left, _SEQUENCES) and isinstance(right, _SEQUENCES):
+            pairs: list[tuple[Any, Any]] = list(zip(left, right, strict=False))
+            self._push([(f"[{index}]", a, b, mode) for index, (a, b) in enumerate(pairs)], path)
+            return len(left) == len(right)
+        if isinstance(left, _MAPPING) and isinstance(right, _MAPPING):
+            keys: set[str] = set(left) & set(right)
+            self._push([(f"[{key!r}]", left[key], right[key], mode) for key in sorted(keys)], path)
+            return len(keys) == len(left) == len(right)
+        return _atom(left) == _atom(right)
+
+
+def _atom(value: Any) -> Any:
+    """Return something that is equal, and hashes alike, for equal values only."""
+    if isinstance(value, float):
+        return ("float", "nan" if math.isnan(value) else (value, math.copysign(1.0, value)))
+    if isinstance(value, Enum):
+        return (type(value).__name__, value.name)
+    if hasattr(value, "tobytes"):
+        return ("array", str(value.dtype), tuple(value.shape), value.tobytes())
+    return (type(value).__name__, value)
+
+
+def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+    """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
+
+    With `map_free_vars`, variables that neither brings into being are matched in order, too; without, they must be
+    the same objects.
+    """
+    return _Comparison(map_free_vars).run(a, b) is None
+
+
+def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference | None:
+    """Return where two programs differ first, or None where they are equal."""
+    found = _Comparison(map_free_vars).run(a, b)
+    if found is None:
+        return None
+    path, left, right = found
+    labels: list[str] = []
+    while path is not None:
+        path, label = path
+        labels.append(label if label.startswith("[") else f".{label}")
+    return Difference("".join(reversed(labels)).removeprefix("."), left, right)
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """Return 64 bits that are the same for equal programs, in every process.
+
+    Free variables count by identity, and so only within this process, unless `map_free_vars`.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    numbers: dict[Node, int] = {}
+    bound = 0
+    stack: list[tuple[Any, Mode]] = [(node, _USE)]
+    while stack:
+        value, mode = stack.pop()
+        if isinstance(value, _NAMES):
+            number = None if mode is _BIND else numbers.get(value)
+            if number is None:
+                numbers[value] = bound
+                bound += 1
+                free = mode is _USE and not map_free_vars and not isinstance(value, tir.Buffer)
+                number = id(value) if free else -1
+            digest.update(f"{type(value).__name__} {number};".encode())
+            if number >= 0:
+                continue
+            parts = _facts(value) if not isinstance(value, tir.Buffer) else _parts(value, mode)
+            stack.extend([(part, m) for _, part, m in reversed(parts)])
+        elif isinstance(value, Node):
+            digest.update(f"{type(value).__name__};".encode())
+            stack.extend([(part, m) for _, part, m in reversed(_parts(value, mode))])
+        elif isinstance(value, _SEQUENCES):
+            digest.update(f"tuple {len(value)};".encode())
+            stack.extend([(element, mode) for element in reversed(value)])
+        elif isinstance(value, _MAPPING):
+            keys: list[str] = sorted(value)
+            digest.update(f"dict {keys};".encode())
+            stack.extend([(value[key], mode) for key in reversed(keys)])
+        else:
+            digest.update(repr(_atom(value)).encode() + b";")
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, tir.Var | tir.Buffer):
+        return f"{type(value).__name__} '{value.name}'"
+    if isinstance(value, Node):
+        return f"a {type(value).__name__}"
+    if isinstance(value, _SEQUENCES):
+        return f"{len(value)} elements"
+    return "an array" if hasattr(value, "tobytes") else repr(value)

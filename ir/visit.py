@@ -1,0 +1,207 @@
+"""Walking and rewriting programs of any depth: every function here is iterative.
+
+The children of a node are what stands in its fields: spans and comments are not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from . import relax, tir
+from .base import Node
+
+Variable: TypeAlias = tir.Var | relax.Var
+
+_OUTSIDE = frozenset(("span", "trivia"))
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+_ENTERED_ONCE = (tir.Buffer, relax.Var)
+"""What a name stands for: its definition is a part of the program once, however often it is used."""
+
+
+@cache
+def field_names(kind: type[Node]) -> tuple[str, ...]:
+    """Return the fields of a kind of node that are part of the program, in the order of the constructor's."""
+    return tuple([name for name in kind.__struct_fields__ if name not in _OUTSIDE])
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes that stand in the fields of `node`, also within tuples and dicts (and as keys), in order."""
+    found: list[Node] = []
+    for name in field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif type(value) not in _ATOMS:
+            _collect(value, found)
+    return tuple(found)
+
+
+def _collect(value: Any, found: list[Node]) -> None:
+    if isinstance(value, Node):
+        found.append(value)
+    elif isinstance(value, tuple | list):
+        for element in value:  # type: ignore[reportUnknownVariableType]
+            _collect(element, found)
+    elif isinstance(value, dict):
+        for key, element in value.items():  # type: ignore[reportUnknownVariableType]
+            _collect(key, found)
+            _collect(element, found)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield `node` and everything below it, each before its children, at every place where it stands.
+
+    A buffer, or a variable of the graph level, is entered only where it stands first.
+    """
+    stack: list[Node] = [node]
+    entered: set[int] = set()
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, _ENTERED_ONCE):
+            if id(node) in entered:
+                continue
+            entered.add(id(node))
+        stack.extend(reversed(children(node)))
+
+
+def post_order(node: Node) -> Iterator[Node]:
+    """Yield everything that `walk` yields, each after its children."""
+    stack: list[tuple[Node, bool]] = [(node, False)]
+    entered: set[int] = set()
+    while stack:
+        node, is_left = stack.pop()
+        if is_left or (isinstance(node, _ENTERED_ONCE) and id(node) in entered):
+            yield node
+            continue
+        entered.add(id(node))
+        stack.append((node, True))
+        stack.extend([(child, False) for child in reversed(children(node))])
+
+
+def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
+    """Return `node` with `function` applied to every node below it and to itself, children first.
+
+    `function` gets a node whose children are already rewritten, and returns what to put in its place, or None to
+    leave it. What does not change is shared with the old program, and one object becomes one object: a buffer or
+    variable that is rewritten is the same one everywhere.
+    """
+    return _rewrite(node, function, {})
+
+
+def _rewrite(root: Node, function: Callable[[Any], Node | None], done: dict[int, Node]) -> Node:
+    stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
+    while stack:
+        node, below = stack.pop()
+        if id(node) in done:
+            continue
+        if below is None:
+            below = children(node)
+            stack.append((node, below))
+            stack.extend([(child, None) for child in reversed(below) if id(child) not in done])
+            continue
+        rebuilt = node
+        if any(done[id(child)] is not child for child in below):
+            rebuilt = _rebuild(node, done)
+        result = function(rebuilt)
+        done[id(node)] = rebuilt if result is None else result
+    return done[id(root)]
+
+
+def _rebuild(node: Node, done: Mapping[int, Node]) -> Node:
+    changes: dict[str, Any] = {}
+    for name in field_names(type(node)):
+        value = getattr(node, name)
+        new = _new_value(value, done)
+        if new is not value:
+            changes[name] = new
+    return replace(node, **changes)
+
+
+def _new_value(value: Any, done: Mapping[int, Node]) -> Any:
+    """Return `value` with new nodes for old ones: itself where there are none."""
+    if isinstance(value, Node):
+        return done[id(value)]
+    if isinstance(value, tuple | list):
+        new = [_new_value(element, done) for element in value]  # type: ignore[reportUnknownVariableType]
+        return value if all(map(_is, new, value)) else tuple(new)  # type: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        items = {_new_value(key, done): _new_value(element, done) for key, element in value.items()}  # type: ignore[reportUnknownVariableType]
+        same = all(map(_is, items.keys(), value.keys())) and all(map(_is, items.values(), value.values()))  # type: ignore[reportUnknownVariableType]
+        return value if same else items  # type: ignore[reportUnknownVariableType]
+    return value
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b
+
+
+def substitute(node: Any, mapping: Mapping[Any, Node]) -> Any:
+    """Return `node` with every key of `mapping` (a variable, a buffer, any node) replaced by its value.
+
+    Values are not substituted in again. A buffer whose shape mentions a replaced variable becomes a new buffer,
+    everywhere. Names are by identity, so nothing can be captured.
+    """
+    return _rewrite(node, _leave, {id(old): new for old, new in mapping.items()}) if mapping else node
+
+
+def _leave(_: Node) -> None:
+    return None
+
+
+def defined_variables(node: Node) -> tuple[Variable, ...]:
+    """Return the variables that `node` itself brings into being, for what stands below or after it.
+
+    Buffers bring their data pointer, and where they stand in a signature or in `T.match_buffer` also the
+    variables of their shape, strides and offset.
+    """
+    match node:
+        case tir.For() | tir.LetStmt() | tir.Let() | tir.IterVar():
+            return (node.loop_var if isinstance(node, tir.For) else node.var,)
+        case tir.Allocate() | tir.AllocateConst():
+            return (node.buffer_var,)
+        case tir.Block():
+            return tuple([buffer.data for buffer in node.alloc_buffers])
+        case tir.MatchBufferRegion() | tir.BufferRealize():
+            return variables_of_buffer(node.buffer)
+        case tir.CommReducer():
+            return (*node.lhs, *node.rhs)
+        case tir.IndexMap():
+            return node.initial_indices
+        case tir.PrimFunc():
+            shapes = [variable for buffer in node.buffer_map.values() for variable in variables_of_buffer(buffer)]
+            return (*node.params, *shapes)
+        case relax.Function():
+            return (*node.params, *[v for param in node.params for v in _tir_variables(param)])
+        case relax.VarBinding():
+            return (node.var,)
+        case relax.MatchCast():
+            return (node.var, *_tir_variables(node.struct_info))
+        case _:
+            return ()
+
+
+def variables_of_buffer(buffer: tir.Buffer) -> tuple[tir.Var, ...]:
+    """Return the data pointer of `buffer` and the variables in its shape, strides and offset."""
+    parts = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
+    return (buffer.data, *[v for part in parts for v in _tir_variables(part)])
+
+
+def _tir_variables(node: Node) -> list[tir.Var]:
+    return [below for below in walk(node) if isinstance(below, tir.Var)]
+
+
+def free_variables(node: Node) -> tuple[Variable, ...]:
+    """Return the variables that `node` uses and does not bring into being, in the order of their first use."""
+    used: dict[Variable, None] = {}
+    defined: set[Variable] = set()
+    for below in walk(node):
+        if isinstance(below, tir.Var | relax.Var):
+            used[below] = None
+        else:
+            defined.update(defined_variables(below))
+    return tuple([variable for variable in used if variable not in defined])
