@@ -56,6 +56,12 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
         return _script.script(self, "tvms")
 
 
+class Commented(Node, frozen=True, eq=False, kw_only=True):
+    """A node that comments may stand beside."""
+
+    trivia: Trivia | None = None
+
+
 Attrs: TypeAlias = dict[str, Any]
 """Attributes of a function, loop, block, operator call or module. Values are None, bool, int, float, str,
 tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different values. Never modified in place."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import tir
-from .base import Attrs, BaseFunc, Node, Op, StructInfo, Trivia, VDevice
+from .base import Attrs, BaseFunc, Commented, Node, Op, StructInfo, Trivia, VDevice
 from .base import RelaxExpr as Expr
 
 # --- Struct info: what is known of a value at compile time ----------------------------------------------------
@@ -147,22 +147,18 @@ class If(Expr, frozen=True, eq=False):
 # --- Bindings and functions -----------------------------------------------------------------------------------
 
 
-class Binding(Node, frozen=True, eq=False, kw_only=True):
-    trivia: Trivia | None = None
+class Binding(Commented, frozen=True, eq=False):
+    var: Var
+    value: Expr
 
 
 class VarBinding(Binding, frozen=True, eq=False):
     """`var = value`; `value` may be a nested `Function`."""
 
-    var: Var
-    value: Expr
-
 
 class MatchCast(Binding, frozen=True, eq=False):
     """`var = R.match_cast(value, struct_info)`: checked at run time; binds the symbolic dimensions it names first."""
 
-    var: Var
-    value: Expr
     struct_info: StructInfo
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from .base import Attrs, BaseFunc, GlobalVar, Node, Op, Trivia
+from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
 
 # --- Types ----------------------------------------------------------------------------------------------------
 
@@ -301,8 +301,7 @@ class IndexMap(Node, frozen=True, eq=False):
 # --- Statements -----------------------------------------------------------------------------------------------
 
 
-class Stmt(Node, frozen=True, eq=False, kw_only=True):
-    trivia: Trivia | None = None
+class Stmt(Commented, frozen=True, eq=False): ...
 
 
 class LetStmt(Stmt, frozen=True, eq=False):

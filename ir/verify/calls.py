@@ -1,0 +1,187 @@
+"""The law between functions: a call fits what it calls, what is called exists, and calls come to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from .. import relax, tir
+from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
+from ..diagnostics import Diagnostic, Note
+from ..visit import walk
+
+CallNode: TypeAlias = relax.Call | tir.Call
+
+
+def check_calls(module: IRModule) -> list[Diagnostic]:
+    """Check the calls between the functions of `module`.
+
+    E0434: a function that the module does not have · E0435: arguments that do not fit the callee · E0436: functions
+    that call each other without a condition, so that no call of them returns.
+    """
+    found: list[Diagnostic] = []
+    for function in module.functions.values():
+        for node in walk(function):
+            if isinstance(node, GlobalVar) and node.name_hint not in module:
+                known = ", ".join(module.functions)
+                message = f"the module has no function '{node.name_hint}'"
+                found.append(Diagnostic("E0434", message, node.span, f"it has: {known}"))
+            elif isinstance(node, relax.Call):
+                found.extend(_check_call(module, node))
+    return found + list(_endless(module))
+
+
+def _check_call(module: IRModule, call: relax.Call) -> Iterator[Diagnostic]:
+    match call:
+        case relax.Call(op=Op(name="relax.call_tir"), args=(GlobalVar() as callee, arguments, *rest)):
+            function = module.functions.get(callee.name_hint)
+            if isinstance(function, tir.PrimFunc):
+                yield from _check_call_tir(call, callee.name_hint, function, arguments, rest)
+            elif function is not None:
+                message = f"R.call_tir calls '{callee.name_hint}', which is no T.prim_func"
+                yield Diagnostic("E0435", message, callee.span or call.span, f"write cls.{callee.name_hint}(…)")
+        case relax.Call(op=GlobalVar(name_hint=name)):
+            function = module.functions.get(name)
+            if isinstance(function, relax.Function) and len(function.params) != len(call.args):
+                message = f"'{name}' takes {_count(len(function.params), 'argument')}, but {len(call.args)} are given"
+                yield Diagnostic("E0435", message, call.span, None, _defined_at(function))
+            elif isinstance(function, tir.PrimFunc):
+                message = f"'{name}' is a T.prim_func, which a graph function cannot call directly"
+                yield Diagnostic("E0435", message, call.span, f"write R.call_tir(cls.{name}, (…), out_sinfo=…)")
+        case _:
+            return
+
+
+def _check_call_tir(
+    call: relax.Call, name: str, function: tir.PrimFunc, arguments: relax.Expr, rest: Iterable[relax.Expr]
+) -> Iterator[Diagnostic]:
+    given = _fields(arguments)
+    results = _results(call)
+    if given is None or results is None:
+        return
+    extra = sum(len(each.values) for each in rest if isinstance(each, relax.ShapeExpr))
+    counted = len(given) + len(results) + extra
+    if counted != len(function.params):
+        message = (
+            f"'{name}' takes {_count(len(function.params), 'parameter')}, but this call passes {counted}: "
+            f"{_count(len(given), 'argument')} and {_count(len(results) + extra, 'result')}"
+        )
+        help = "pass one argument for each input, and one out_sinfo for each result, in the order of the parameters"
+        yield Diagnostic("E0435", message, call.span, help, _defined_at(function))
+        return
+    bound: dict[tir.Var, tir.PrimExpr] = {}
+    for param, info in zip(function.params, [*given, *results], strict=False):
+        buffer = function.buffer_map.get(param)
+        reason = _misfit(buffer, info, bound) if buffer is not None else None
+        if buffer is not None and reason:
+            message = f"'{name}' wants {reason} as '{buffer.name}'"
+            place = info.span if info is not None and info.span else call.span
+            notes = (Note(f"'{buffer.name}' is declared here", buffer.span),) if buffer.span else ()
+            yield Diagnostic("E0435", message, place, "make the two agree", notes)
+
+
+def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
+    """Say why a value with struct info `info` certainly cannot be passed as `buffer`, or None."""
+    if not isinstance(info, relax.TensorStructInfo):
+        return None
+    if info.dtype not in ("void", buffer.dtype):
+        return f"{buffer.dtype}, and gets {info.dtype},"
+    if not isinstance(info.shape, relax.ShapeExpr):
+        rank_differs = info.ndim not in (-1, len(buffer.shape))
+        return f"{_count(len(buffer.shape), 'dimension')}, and gets {info.ndim}," if rank_differs else None
+    values = info.shape.values
+    if len(values) != len(buffer.shape):
+        return f"{_count(len(buffer.shape), 'dimension')}, and gets {len(values)},"
+    for axis, (wanted, value) in enumerate(zip(buffer.shape, values, strict=True)):
+        expected = bound.setdefault(wanted, value) if isinstance(wanted, tir.Var) else wanted
+        if not isinstance(expected, tir.IntImm) or not isinstance(value, tir.IntImm):
+            continue
+        if expected.value != value.value:
+            return f"size {expected.value} in dimension {axis}, and gets {value.value},"
+    return None
+
+
+def _fields(arguments: relax.Expr) -> list[StructInfo | None] | None:
+    """Return the struct info of each argument; None where their number is not known."""
+    if isinstance(arguments, relax.Tuple):
+        return [field.struct_info for field in arguments.fields]
+    info = arguments.struct_info
+    return list(info.fields) if isinstance(info, relax.TupleStructInfo) else None
+
+
+def _results(call: relax.Call) -> list[StructInfo] | None:
+    match call.sinfo_args:
+        case (relax.TupleStructInfo(fields=fields),):
+            return list(fields)
+        case (info,):
+            return [info]
+        case _:
+            return None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _defined_at(function: BaseFunc) -> tuple[Note, ...]:
+    return (Note("it is defined here", function.span),) if function.span else ()
+
+
+def _endless(module: IRModule) -> Iterator[Diagnostic]:
+    """Find the functions that call themselves, directly or through others, whenever they are called."""
+    calls = {name: _unconditional_calls(function) for name, function in module.functions.items()}
+    reported: set[str] = set()
+    for name in module.functions:
+        path = _path_back(name, calls)
+        if path and name not in reported:
+            reported.update(path)
+            first = calls[name][path[1]]
+            circle = " → ".join(f"'{each}'" for each in path)
+            message = f"this call never ends: {circle}"
+            yield Diagnostic("E0436", message, first.span, "put the call under a condition, or break the circle")
+
+
+def _path_back(start: str, calls: dict[str, dict[str, CallNode]]) -> list[str] | None:
+    """Return the shortest path of calls from `start` to itself, or None."""
+    paths = [[start]]
+    seen: set[str] = set()
+    while paths:
+        path = paths.pop(0)
+        for callee in calls.get(path[-1], {}):
+            if callee == start:
+                return [*path, start]
+            if callee not in seen:
+                seen.add(callee)
+                paths.append([*path, callee])
+    return None
+
+
+def _unconditional_calls(function: Node) -> dict[str, CallNode]:
+    """Return the functions that `function` calls whatever happens, each with one call of it."""
+    found: dict[str, CallNode] = {}
+    stack: list[Node] = [function]
+    while stack:
+        node = stack.pop()
+        match node:
+            case relax.Function() | tir.PrimFunc() if node is function:  # a local function may never be called
+                stack.append(node.body)
+            case relax.SeqExpr():
+                stack.extend(binding.value for block in node.blocks for binding in block.bindings)
+                stack.append(node.body)
+            case relax.If():
+                stack.append(node.cond)
+            case relax.Call():
+                if isinstance(node.op, GlobalVar):
+                    found.setdefault(node.op.name_hint, node)
+                stack.extend(node.args)
+            case tir.SeqStmt():
+                stack.extend(node.seq)
+            case tir.Evaluate(value=tir.Call(op=GlobalVar(name_hint=name)) as call):
+                found.setdefault(name, call)
+            case tir.LetStmt() | tir.AttrStmt() | tir.Allocate() | tir.DeclBuffer() | tir.AllocateConst():
+                stack.append(node.body)
+            case tir.BlockRealize(predicate=tir.IntImm()):
+                stack.append(node.block.body)
+            case _:
+                pass
+    return found

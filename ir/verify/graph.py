@@ -1,0 +1,149 @@
+"""The law of the graph level: what is used is defined, once, and where it may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .. import relax, tir
+from ..base import Node
+from ..diagnostics import Diagnostic, Note
+from ..visit import walk
+
+
+def check_function(function: relax.Function) -> list[Diagnostic]:
+    """Check scoping in `function` (TVM: `relax.analysis.well_formed`).
+
+    E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·
+    E0432: a dataflow variable is used outside its block · E0433: a symbolic dimension has no definition.
+    """
+    checker = _Checker()
+    checker.function(function)
+    return checker.found
+
+
+def _tir_vars(node: Node | None) -> Iterable[tir.Var]:
+    return [below for below in walk(node) if isinstance(below, tir.Var)] if node is not None else ()
+
+
+def _bound_dimensions(info: Node | None) -> Iterable[tir.Var]:
+    """Return the variables that a value with this struct info binds: those that stand alone as a dimension or value."""
+    if info is None:
+        return ()
+    found: list[tir.PrimExpr | None] = []
+    for below in walk(info):
+        match below:
+            case relax.ShapeExpr(values=values) | relax.ShapeStructInfo(values=tuple() as values):
+                found.extend(values)
+            case relax.PrimStructInfo(value=value):
+                found.append(value)
+            case _:
+                pass
+    return [each for each in found if isinstance(each, tir.Var)]
+
+
+class _Checker:
+    """One pass over a function, in order of execution."""
+
+    def __init__(self) -> None:
+        self.found: list[Diagnostic] = []
+        self.visible: set[relax.Var] = set()
+        self.defined: dict[relax.Var, relax.Var] = {}
+        self.dimensions: set[tir.Var] = set()
+        self.reported: set[object] = set()
+
+    def function(self, function: relax.Function) -> None:
+        """Check a function, which may stand inside another one and see its variables."""
+        visible, dimensions = set(self.visible), set(self.dimensions)
+        for param in function.params:
+            self.dimensions.update(_bound_dimensions(param.struct_info))
+        for param in function.params:
+            self.define(param)
+        self.expression(function.body)
+        self.dimensions_of(function.ret_struct_info, function.body)
+        self.visible, self.dimensions = visible, dimensions
+
+    def define(self, var: relax.Var) -> None:
+        """Bring `var` into scope."""
+        if var in self.defined:
+            self.report(
+                "E0431", f"variable '{var.name_hint}' is defined twice", var, "give the second one a name of its own"
+            )
+        self.defined[var] = var
+        self.visible.add(var)
+
+    def expression(self, expr: Node) -> None:
+        """Check what `expr` uses."""
+        match expr:
+            case relax.Var():
+                self.use(expr)
+            case relax.SeqExpr():
+                for block in expr.blocks:
+                    self.block(block)
+                self.expression(expr.body)
+            case relax.If():
+                self.expression(expr.cond)
+                for branch in (expr.true_branch, expr.false_branch):
+                    visible, dimensions = set(self.visible), set(self.dimensions)
+                    self.expression(branch)
+                    self.visible, self.dimensions = visible, dimensions
+            case relax.Function():
+                self.function(expr)
+            case relax.Call():
+                if isinstance(expr.op, relax.Expr):
+                    self.expression(expr.op)
+                for argument in expr.args:
+                    self.expression(argument)
+                for info in expr.sinfo_args:
+                    self.dimensions_of(info, expr)
+            case relax.Tuple():
+                for field in expr.fields:
+                    self.expression(field)
+            case relax.TupleGetItem():
+                self.expression(expr.tuple_value)
+            case relax.ShapeExpr() | relax.PrimValue():
+                self.dimensions_of(expr, expr)
+            case _:
+                pass
+
+    def block(self, block: relax.BindingBlock) -> None:
+        """Check the bindings of a block; a dataflow block's own variables end with it."""
+        own: list[relax.Var] = []
+        for binding in block.bindings:
+            value = binding.value
+            if isinstance(value, relax.Function):  # a local function may call itself
+                self.define(binding.var)
+                self.expression(value)
+            else:
+                self.expression(value)
+                if isinstance(binding, relax.MatchCast):
+                    self.dimensions.update(_bound_dimensions(binding.struct_info))
+                self.define(binding.var)
+            if isinstance(binding.var, relax.DataflowVar):
+                own.append(binding.var)
+        if isinstance(block, relax.DataflowBlock):
+            self.visible.difference_update(own)
+
+    def use(self, var: relax.Var) -> None:
+        """Check that `var` is in scope."""
+        if var in self.visible:
+            return
+        if var in self.defined and isinstance(var, relax.DataflowVar):
+            help = "add it to the block's R.output(…)"
+            note = Note("it is defined here", self.defined[var].span)
+            message = f"dataflow variable '{var.name_hint}' is used outside its block"
+            self.report("E0432", message, var, help, note)
+        else:
+            self.report("E0430", f"variable '{var.name_hint}' is used where it is not defined", var, "define it above")
+
+    def dimensions_of(self, node: Node | None, place: Node) -> None:
+        """Check that every symbolic dimension in `node` has been bound."""
+        for var in _tir_vars(node):
+            if var not in self.dimensions and var not in self.reported:
+                self.reported.add(var)
+                help = "let a parameter have it as a dimension, or bind it with R.match_cast"
+                self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
+
+    def report(self, code: str, message: str, place: Node, help: str, *notes: Note) -> None:
+        """Record a breach of the law."""
+        shown = tuple(note for note in notes if note.span is not None)
+        self.found.append(Diagnostic(code, message, place.span, help, shown))
