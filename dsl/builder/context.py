@@ -90,6 +90,8 @@ class Context:
         self.source = source
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
+        self.is_newer_tvm = "T.sblock" in source.text or "tirx" in source.text
+        """Whether the text is TVM's of after 0.21, where `T.alloc_buffer` belongs to no block."""
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         """What the module shares (`I.module_global_infos`), known before any function is built."""

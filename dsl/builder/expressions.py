@@ -12,6 +12,7 @@ from typing import Any
 from ...ir import tir
 from ...ir.base import GlobalVar, Metadata, Span
 from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_dtype
 from .. import syntax
 from . import operators
 from .context import Context, did_you_mean
@@ -19,6 +20,7 @@ from .convert import Mismatch, constant, describe, expression
 from .forms import Closure, Form, Method, ModuleReference, Namespace, Site
 from .tir_access import access
 from .tir_attributes import attribute_of, call_function
+from .tir_literals import dtype_form
 
 __all__ = ["binary", "build_expr", "evaluate", "evaluate_call", "to_expr", "unary"]
 
@@ -121,6 +123,8 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
     owner = evaluate(context, node.value)
     if type(owner) is Namespace:
         member = owner.members.get(node.attr)
+        if member is None and owner.name == "T" and is_dtype(node.attr):
+            return dtype_form(node.attr)
         if member is None:
             help = did_you_mean(node.attr, owner.members)
             raise context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", _attribute_name(node), help)
@@ -156,8 +160,11 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
 
 def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:
     """Return the indices of an access: values, and for a slice the triple of its parts in a `slice`."""
+    nodes = node.indices
+    if len(nodes) == 1 and isinstance(nodes[0], syntax.Tuple):
+        nodes = nodes[0].elements
     result: list[Any] = []
-    for index in node.indices:
+    for index in nodes:
         if type(index) is syntax.Slice:
             parts = (index.lower, index.upper, index.step)
             result.append(slice(*[None if part is None else evaluate(context, part) for part in parts]))

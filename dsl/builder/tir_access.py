@@ -70,7 +70,9 @@ def _ramp(context: Context, buffer: tir.Buffer, axis: int, index: slice, place: 
     start, stop = _bounds(context, buffer, axis, index, place)
     step = make.const(1, start.dtype) if index.step is None else _index(context, index.step, place, start.dtype)
     extent = difference(stop, start)
-    lanes = make.floordiv(make.sub(make.add(extent, step), make.const(1, extent.dtype)), step)
+    lanes = extent
+    if not (isinstance(step, tir.IntImm) and step.value == 1):
+        lanes = make.floordiv(make.sub(make.add(extent, step), make.const(1, extent.dtype)), step)
     if isinstance(lanes, tir.IntImm) and lanes.value == 1:
         return start
     return make.ramp(start, step, lanes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...ir import make, tir
 from ...ir.base import Span, Trivia
 from .convert import DTypeName, Integer, Ints, Mismatch, PrimExpr, Shape, Text, Var, converter, expression
@@ -63,8 +61,8 @@ def make_buffer(
     if isinstance(elem_offset, tir.IntImm) and elem_offset.value == 0 and elem_offset.dtype == index_dtype(shape):
         elem_offset = None
     named = tuple(
-        tir.Var(index_dtype(shape), f"{name}_s{index}", span=span) if isinstance(stride, str) else stride
-        for index, stride in enumerate(strides or ())
+        tir.Var(index_dtype(shape), stride, span=span) if isinstance(stride, str) else stride
+        for stride in strides or ()
     )
     kind = tir.BufferType.AUTO_BROADCAST if buffer_type.startswith("auto") else tir.BufferType.DEFAULT
     return tir.Buffer(
@@ -147,12 +145,17 @@ def alloc_buffer(
     offset_factor: Integer = 0,
     buffer_type: Text = "default",
     axis_separators: Ints | None = None,
-) -> tir.Buffer:
-    """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function."""
+) -> tir.Buffer | Frame:
+    """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function.
+
+    In the text of TVM after 0.21 it is memory of what follows: `T.decl_buffer` without `data`.
+    """
     function = site.context.tir
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
+    if site.name == "T.alloc_buffer" and site.context.is_newer_tvm and data is None:
+        return _declaration(site, made, allocate=True)
     if function.blocks:
         function.blocks[-1].alloc_buffers.append(made)
     elif len(function.bodies) == 1:
@@ -181,15 +184,17 @@ def decl_buffer(
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
+    return _declaration(site, made, allocate=data is None)
+
+
+def _declaration(site: Site, made: tir.Buffer, allocate: bool) -> Frame:
     site.context.tir.declared_buffers.append(made)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
-        declared = tir.DeclBuffer(made, body, span=span, trivia=trivia)
-        if data is not None:
-            return declared
-        extents, true = made.shape, tir.IntImm("bool", 1)
-        inner = replace(declared, trivia=None)
-        return tir.Allocate(made.data, made.dtype, extents, true, inner, span=span, trivia=trivia)
+        if not allocate:
+            return tir.DeclBuffer(made, body, span=span, trivia=trivia)
+        inner, true = tir.DeclBuffer(made, body, span=span), tir.IntImm("bool", 1)
+        return tir.Allocate(made.data, made.dtype, made.shape, true, inner, span=span, trivia=trivia)
 
     return Frame(made, wrap)
 

@@ -114,9 +114,15 @@ def infinity(site: Site, dtype: DTypeName) -> tir.PrimExpr:
 
 
 @form("T.reinterpret")
-def reinterpret(site: Site, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
-    """`T.reinterpret("int32", x)`: the bits of `x` as another dtype."""
-    return make.reinterpret(dtype, value, site.span)
+def reinterpret(site: Site, *args: Any, dtype: Any = None) -> tir.PrimExpr:
+    """`T.reinterpret("int32", x)`, or `T.reinterpret(x, dtype="int32")`: the bits of `x` as another dtype."""
+    row = ops.INTRINSICS["tir.reinterpret"]
+    target, values = _split_dtype(site, row, args, {} if dtype is None else {"dtype": dtype})
+    if target is None or len(values) != 1:
+        raise site.error("E0234", "T.reinterpret takes a dtype and one value", 'write T.reinterpret("int32", x)')
+    value = _argument(site, values[0], 1)
+    assert isinstance(value, tir.PrimExpr)
+    return make.reinterpret(target, value, site.span)
 
 
 @form("T.address_of")

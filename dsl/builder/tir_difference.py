@@ -10,10 +10,14 @@ _Terms = list[tuple[tir.PrimExpr, int]]
 
 
 def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `stop - start` without the terms that both sides have."""
-    if isinstance(start, tir.IntImm) or not (is_int(stop.dtype) and is_int(start.dtype)):
-        return make.sub(stop, start)
+    """Return `stop - start` without the terms that both sides have; of `start + extent` exactly `extent`."""
     whole = make.sub(stop, start)
+    if isinstance(start, tir.IntImm) and (start.value == 0 or isinstance(stop, tir.IntImm)):
+        return whole
+    if not (is_int(stop.dtype) and is_int(start.dtype)):
+        return whole
+    if isinstance(stop, tir.Add) and stop.dtype == start.dtype and structural_equal(stop.a, start):
+        return stop.b
     terms: _Terms = []
     constant = _collect(stop, 1, terms) + _collect(start, -1, terms)
     left = [(term, factor) for term, factor in terms if factor]
@@ -27,7 +31,9 @@ def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
         else:
             result = (make.add if factor > 0 else make.sub)(result, scaled)
     assert result is not None
-    return make.add(result, make.const(constant, result.dtype)) if constant else result
+    if constant == 0:
+        return result
+    return (make.add if constant > 0 else make.sub)(result, make.const(abs(constant), result.dtype))
 
 
 def _collect(expr: tir.PrimExpr, factor: int, terms: _Terms) -> int:

@@ -7,20 +7,21 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.dtype import is_float
 from .convert import DTypeName, Flag, Mismatch, Text, describe, expression
-from .forms import Form, Site, form, register, signature_of
+from .forms import Form, Site, dtype_name, form, register, signature_of
 
-_LANES = (1, 2, 4, 8, 16, 32, 64)
 _SCALARS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "bool", "void", "int1",
+    "int2", "int4", "int128", "uint1", "uint2", "uint4", "uint128",
 )  # fmt: skip
-_MORE = ("bool", "void", "int1", "int2", "int4", "int128", "uint1", "uint2", "uint4", "uint128")
 _NEWER = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i32": "int32", "i64": "int64"}
 """Short names that TVM added after 0.21."""
 
 
-def _dtype_form(dtype: str) -> Form:
+def dtype_form(dtype: str) -> Form:
+    """Return the form `T.<dtype>`; those of vectors are made where they are used."""
+
     def build(site: Site, expr: Any = None, is_size_var: Flag = False) -> tir.PrimExpr:
         if expr is None:
             return _variable(site, dtype, None, is_size_var)
@@ -49,15 +50,11 @@ def _variable(site: Site, dtype: str, annotation: tir.Type | None = None, is_siz
     return kind(dtype, site.first_name, annotation, span=site.span)
 
 
-for _scalar in _SCALARS:
-    for _lane in _LANES:
-        _name = _scalar if _lane == 1 else f"{_scalar}x{_lane}"
-        register(f"T.{_name}", _dtype_form(_name))
-for _name in _MORE:
-    register(f"T.{_name}", _dtype_form(_name))
-register("T.boolean", _dtype_form("bool"))
+for _name in _SCALARS:
+    register(f"T.{_name}", dtype_form(_name))
+register("T.boolean", dtype_form("bool"))
 for _short, _name in _NEWER.items():
-    register(f"T.{_short}", _dtype_form(_name))
+    register(f"T.{_short}", dtype_form(_name))
 
 
 @form("T.handle")
@@ -71,8 +68,6 @@ def handle(site: Site, dtype: Any = None, storage_scope: Text = "global", *, is_
 
 
 def _dtype_argument(site: Site, dtype: Any) -> str:
-    from .forms import dtype_name
-
     try:
         return dtype_name(dtype, None)
     except Mismatch as mismatch:
@@ -92,12 +87,16 @@ def tensor_map(site: Site) -> tir.Var:
     return _variable(site, "handle", tir.PointerType(tir.TensorMapType()))
 
 
-@form("T.var", "T.Var")
-def var(site: Site, dtype: Text, name: Text = "") -> tir.Var:
-    """`T.Var("n", "int32")`, or the older `T.var("int32")`: a variable."""
-    if site.name == "T.Var":
-        return tir.Var(_dtype_argument(site, name), dtype, span=site.span)
-    return tir.Var(_dtype_argument(site, dtype), site.first_name or name, span=site.span)
+@form("T.Var")
+def var(site: Site, name: Text, dtype: DTypeName) -> tir.Var:
+    """`T.Var("n", "int32")`: a variable."""
+    return tir.Var(dtype, name, span=site.span)
+
+
+@form("T.var")
+def older_var(site: Site, dtype: DTypeName, name: Text = "") -> tir.Var:
+    """`n = T.var("int32")`, the older spelling of `n = T.int32()`."""
+    return tir.Var(dtype, site.first_name or name, span=site.span)
 
 
 @form("T.IntImm", "T.FloatImm")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Op
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import lanes_of, parse_dtype, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
 from .forms import Form, Site, signature_of
 from .tir_buffers import elem_offset_of, index_dtype
@@ -65,9 +65,9 @@ def equal(site: Site, value: Any, other: PrimExpr) -> tir.PrimExpr:
 
 
 def _vector_indices(begin: tuple[tir.PrimExpr, ...], lanes: int) -> list[tir.PrimExpr]:
-    if lanes == 1:
-        return list(begin)
     *outer, last = begin
+    if lanes == 1 or last.dtype != parse_dtype(last.dtype).name:
+        return list(begin)
     return [*outer, make.ramp(last, make.const(1, last.dtype), constant(lanes, None))]
 
 

@@ -86,12 +86,18 @@ def _assign(context: Context, node: syntax.Assign) -> None:
     target = node.target
     if isinstance(target, syntax.Subscript):
         return _store(context, target, evaluate(context, node.value), node)
-    value = (
-        evaluate_call(context, node.value, target)
-        if isinstance(node.value, syntax.Call)
-        else evaluate(context, node.value)
-    )
-    return _bind(context, target, value, node)
+    return _bind(context, target, _evaluate_for(context, node.value, target), node)
+
+
+def _evaluate_for(context: Context, node: syntax.Expr, target: syntax.Expr | None) -> Any:
+    """Return the value of `node`; what forms make in it is named after `target`, element by element."""
+    if isinstance(node, syntax.Call):
+        return evaluate_call(context, node, target)
+    if isinstance(node, syntax.Tuple) and isinstance(target, syntax.Tuple):
+        if len(node.elements) == len(target.elements):
+            pairs = zip(node.elements, target.elements, strict=True)
+            return tuple([_evaluate_for(context, element, name) for element, name in pairs])
+    return evaluate(context, node)
 
 
 def _bind(context: Context, target: syntax.Expr, value: Any, node: syntax.Assign | syntax.AugAssign) -> None:
@@ -239,11 +245,7 @@ def _augmented(context: Context, node: syntax.AugAssign) -> None:
 def _for(context: Context, node: syntax.For) -> None:
     iterable = node.iterable
     try:
-        loop = (
-            evaluate_call(context, iterable, node.target)
-            if isinstance(iterable, syntax.Call)
-            else evaluate(context, iterable)
-        )
+        loop = _evaluate_for(context, iterable, node.target)
         if not isinstance(loop, LoopFrame):
             help = "loop over range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or T.thread_binding"
             raise context.error("E0207", f"{describe(loop)} is no loop", iterable, help)
@@ -259,11 +261,7 @@ def _for(context: Context, node: syntax.For) -> None:
 def _with(context: Context, node: syntax.With) -> None:
     opener = node.context
     try:
-        frame = (
-            evaluate_call(context, opener, node.target)
-            if isinstance(opener, syntax.Call)
-            else evaluate(context, opener)
-        )
+        frame = _evaluate_for(context, opener, node.target)
         if not isinstance(frame, Frame | BlockFrame | InitFrame):
             raise context.error("E0207", f"{describe(frame)} opens no body", opener)
     except Failed:
