@@ -57,7 +57,8 @@ def pointer_to(array: Array) -> Pointer:
     """
     span = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True) if size)
     count = 0 if array.size == 0 else -(-span // array.itemsize)
-    flat = np.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,), writeable=array.flags.writeable)
+    bits = array.view(f"u{array.itemsize}")  # NumPy's striding knows only dtypes of its own
+    flat = np.lib.stride_tricks.as_strided(bits, (count,), (array.itemsize,), writeable=array.flags.writeable)
     return Pointer(Memory(flat.view(np.uint8)))
 
 
@@ -102,7 +103,8 @@ class View:
 
     def as_array(self) -> Array:
         """Return the elements as a NumPy array that shares the memory."""
-        start, size = self.offset * self.lanes, self.flat.itemsize
-        strides = tuple(stride * size * self.lanes for stride in self.strides)
-        shape, strides = (*self.shape, *(self.lanes,) * (self.lanes > 1)), (*strides, *(size,) * (self.lanes > 1))
-        return np.lib.stride_tricks.as_strided(self.flat[start:], shape, strides)
+        size = self.flat.itemsize
+        lanes = (self.lanes,) if self.lanes > 1 else ()
+        strides = (*(stride * size * self.lanes for stride in self.strides), *(size for _ in lanes))
+        start = self.pointer.offset + self.offset * size * self.lanes
+        return np.ndarray((*self.shape, *lanes), self.flat.dtype, self.pointer.memory.data, start, strides)

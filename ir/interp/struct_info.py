@@ -71,11 +71,10 @@ def sizes_in(value: Any, info: StructInfo, frame: Frame, subject: str, node: Nod
 
 
 def _to_shape(value: Any, subject: str, node: Node) -> tuple[int, ...]:
+    kind = type(value).__name__
     sizes: tuple[Any, ...] = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (None,)
     if not all(isinstance(size, int | np.integer) for size in sizes):
-        raise fault(
-            "E0702", f"{subject} is of type {type(value).__name__}, but must be a shape: a tuple of integers", node
-        )
+        raise fault("E0702", f"{subject} is of type {kind}, but must be a shape: a tuple of integers", node)
     return tuple([int(size) for size in sizes])
 
 
