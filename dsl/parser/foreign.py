@@ -97,7 +97,12 @@ def _in_brackets(place: Place) -> Problem | None:
 
 def _chained_assignment(place: Place) -> Problem | None:
     earlier = place.tokens[: place.index]
-    if place.kind == "=" and place.opening is None and any(kind == "=" for kind, _ in earlier):
+    if (
+        place.kind == "="
+        and "BINARY" in place.expected
+        and not place.opening
+        and any(kind == "=" for kind, _ in earlier)
+    ):
         return _refuse("a chained assignment", place.token, "write one assignment a line")
     return None
 

@@ -60,7 +60,7 @@ def undecorated(decorator: Token) -> Problem:
 
 def unexpected(place: Place, decorator: Token | None) -> Problem:
     """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
-    for rule in (foreign_form, _character, _equal_sign, _bracket):
+    for rule in (foreign_form, _character, _bracket, _equal_sign):
         if problem := rule(place):
             return problem
     return undecorated(decorator) if decorator else _expected(place)

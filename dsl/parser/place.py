@@ -47,11 +47,11 @@ class Place(Struct, frozen=True):
 
 
 def opened_by(tokens: Tokens) -> list[Token]:
-    """Return the brackets that are open after `tokens`."""
+    """Return the brackets that are open after `tokens`; one that does not match closes none."""
     opened: list[Token] = []
     for kind, token in tokens:
         if kind in CLOSING:
             opened.append(token)
-        elif opened and kind in CLOSING.values():
+        elif opened and kind == CLOSING[opened[-1].text]:
             opened.pop()
     return opened
