@@ -50,7 +50,8 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
             sinfo_args.append(values[param.name])
         elif param.kind == "sinfos":
             sinfo_args.extend(values[param.name])
-    return Call(Op(op.name), tuple(arguments), attrs, tuple(sinfo_args), span=span)
+    name = op.name if op.rename is None else op.rename(values)
+    return Call(Op(name), tuple(arguments), attrs, tuple(sinfo_args), span=span)
 
 
 def match_arguments(
@@ -198,7 +199,7 @@ def _as_argument(kind: str, value: Any) -> tuple[bool, Any]:
     """Whether `value` fits an argument of `kind`, and the graph value that it becomes."""
     if value is None and kind.startswith("opt_"):
         return True, None
-    match kind:
+    match kind.removeprefix("opt_"):
         case "shape":
             result: Any = _as_shape(value)
         case "exprs":

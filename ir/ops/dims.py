@@ -227,7 +227,17 @@ def _node(value: tir.PrimExpr | int) -> tir.PrimExpr:
 
 def show(dims: Dims) -> str:
     """`dims` as in messages: (n, 128)."""
+    return f"({', '.join(map(show_one, dims))}{',' if len(dims) == 1 else ''})"
+
+
+def show_one(dim: tir.PrimExpr) -> str:
+    """A dimension as in messages."""
     from ..script import script
 
-    parts = [str(item.value) if isinstance(item, tir.IntImm) else item.name if isinstance(item, tir.Var) else script(item, "tvms") for item in dims]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    match dim:
+        case tir.IntImm():
+            return str(dim.value)
+        case tir.Var():
+            return dim.name
+        case _:
+            return script(dim, "tvms")

@@ -37,7 +37,7 @@ class Inference:
         for number, param in enumerate(op.arguments):
             if param.kind != "exprs" and number < len(call.args):
                 self._arguments[param.name] = call.args[number]
-            elif param.kind not in ("exprs", "opt_expr", "opt_prim") and param.default is not None:
+            elif param.kind != "exprs" and not param.kind.startswith("opt_"):
                 raise self.fail("E0302", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
 
     def fail(self, code: str, reason: str, help: str | None = None, at: Expr | None = None) -> TvmsError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal[
     # arguments of the call
-    "expr", "opt_expr", "exprs", "tuple", "shape", "prim", "opt_prim", "string", "datatype", "callee",
+    "expr", "opt_expr", "exprs", "tuple", "opt_tuple", "shape", "opt_shape", "prim", "opt_prim", "string", "datatype", "opt_datatype", "callee",
     # struct info arguments of the call
     "sinfo", "sinfos",
     # attributes of the call
@@ -31,7 +31,7 @@ an external one by name · sinfo(s): struct info · sections: a count or a list 
 """
 
 ARGUMENT_KINDS = frozenset(
-    ("expr", "opt_expr", "exprs", "tuple", "shape", "prim", "opt_prim", "string", "datatype", "callee")
+    ("expr", "opt_expr", "exprs", "tuple", "opt_tuple", "shape", "opt_shape", "prim", "opt_prim", "string", "datatype", "opt_datatype", "callee")
 )
 SINFO_KINDS = frozenset(("sinfo", "sinfos"))
 
@@ -85,6 +85,8 @@ class RelaxOp(Struct, frozen=True):
     expand: Callable[[Any], Expr] | None = None
     complete: Callable[[dict[str, Any]], None] | None = None
     """Bring attributes into the one form that the call keeps (TVM: what the operator's constructor does)."""
+    rename: Callable[[dict[str, Any]], str] | None = None
+    """The operator that a call with these arguments is of, where it depends on them."""
     attrs_order: tuple[str, ...] = ()
     """The order of the attributes in a call, where it is not that of the parameters."""
     prim_func: str = ""
@@ -119,7 +121,7 @@ class RelaxOp(Struct, frozen=True):
 _FAMILIES = (
     "unary", "binary", "create", "datatype", "manipulate", "indexing", "scatter", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "attention", "loss", "statistical", "search", "sorting", "qdq",
-    "image", "calls", "builtin", "grad", "distributed", "inspection",
+    "image", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
 _loaded: list[bool] = []

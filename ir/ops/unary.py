@@ -79,7 +79,7 @@ def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr
 def _sign(x: te.Expr) -> te.Expr:
     zero = te.const(0, x.dtype)
     negative = te.select(x < zero, te.const(-1, x.dtype), zero)
-    return te.select(x > zero, te.const(1, x.dtype), negative)
+    return te.select(zero < x, te.const(1, x.dtype), negative)
 
 
 _unary("abs", te.abs, lambda np, x: np.abs(x), "the magnitude", False)
@@ -96,7 +96,7 @@ _unary("erf", te.erf, _erf, "the error function")
 _unary("exp", te.exp, lambda np, x: np.exp(x), "the exponential")
 _unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "the greatest integer not above", False)
 _unary("log", te.log, lambda np, x: np.log(x), "the natural logarithm")
-_unary("negative", lambda x: -x, lambda np, x: -x, "the negative", False)
+_unary("negative", lambda x: x * -1, lambda np, x: -x, "the negative", False)
 _unary("round", _where_float(te.round), lambda np, x: np.rint(x), "the nearest integer, halves to even,", False)
 _unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "the reciprocal of the square root")
 _unary("sigmoid", te.sigmoid, lambda np, x: 1 / (1 + np.exp(-x)), "the logistic function")
@@ -107,9 +107,9 @@ _unary("sqrt", te.sqrt, lambda np, x: np.sqrt(x), "the square root")
 _unary("tan", te.tan, lambda np, x: np.tan(x), "the tangent")
 _unary("tanh", te.tanh, lambda np, x: np.tanh(x), "the hyperbolic tangent")
 _unary("trunc", _where_float(te.trunc), lambda np, x: np.trunc(x), "the integer part", False)
-_check("isfinite", lambda x: te.call("isfinite", x, dtype="bool"), "finite")
-_check("isinf", lambda x: te.call("isinf", x, dtype="bool"), "infinite")
-_check("isnan", lambda x: te.call("isnan", x, dtype="bool"), "not a number")
+_check("isfinite", te.isfinite, "finite")
+_check("isinf", te.isinf, "infinite")
+_check("isnan", te.isnan, "not a number")
 
 register(
     RelaxOp(

@@ -101,9 +101,15 @@ def pair(a: Value, b: Value) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     """Return two operands as nodes: a Python number takes the dtype of the other."""
     if isinstance(a, int | float):
         right = node_of(b)
-        return node_of(a, right.dtype), right
+        return _number(a, right.dtype), right
     left = node_of(a)
-    return left, node_of(b, left.dtype)
+    return left, _number(b, left.dtype) if isinstance(b, int | float) else node_of(b)
+
+
+def _number(value: float, dtype: str) -> tir.PrimExpr:
+    """A Python number beside an operand of `dtype`; a fraction beside an integer is a float32, as in TVM."""
+    fraction = isinstance(value, float) and not is_float(dtype)
+    return make.const(value, "float32" if fraction else dtype)
 
 
 def _binary(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value, b: Value) -> Expr:
@@ -119,8 +125,8 @@ def not_equal(a: Value, b: Value) -> Expr:
 
 
 def truncdiv(a: Value, b: Value) -> Expr:
-    """`a / b`; of integers, rounded towards zero."""
-    return _binary(make.div, a, b)
+    """The quotient of integers, rounded towards zero."""
+    return _binary(make.truncdiv, a, b)
 
 
 def truncmod(a: Value, b: Value) -> Expr:
@@ -141,11 +147,11 @@ def floor_mod(a: Value, b: Value) -> Expr:
 
 
 def maximum(a: Value, b: Value) -> Expr:
-    return _binary(make.max, a, b)
+    return _binary(make.maximum, a, b)
 
 
 def minimum(a: Value, b: Value) -> Expr:
-    return _binary(make.min, a, b)
+    return _binary(make.minimum, a, b)
 
 
 def all(*conditions: Value) -> Expr:
@@ -177,7 +183,7 @@ def if_then_else(condition: Value, then: Value, otherwise: Value) -> Expr:
 def select(condition: Value, then: Value, otherwise: Value) -> Expr:
     """`then` where `condition` holds, else `otherwise`; both are evaluated."""
     a, b = pair(then, otherwise)
-    return Expr(tir.Select(a.dtype, node_of(condition, "bool"), a, b))
+    return Expr(make.select(node_of(condition, "bool"), a, b))
 
 
 def cast(value: Value, dtype: str) -> Expr:
@@ -220,10 +226,21 @@ asinh, acosh, atanh, floor, ceil, trunc, round = map(
 
 
 def power(a: Value, b: Value) -> Expr:
-    x, y = pair(a, b)
-    return call("pow", x, y)
+    return _binary(make.power, a, b)
 
 
 def abs(value: Value) -> Expr:
     """The magnitude of a value; an unsigned one is its own."""
     return Expr(make.abs(node_of(value)))
+
+
+def isnan(value: Value) -> Expr:
+    return Expr(make.isnan(node_of(value)))
+
+
+def isinf(value: Value) -> Expr:
+    return Expr(make.isinf(node_of(value)))
+
+
+def isfinite(value: Value) -> Expr:
+    return Expr(make.isfinite(node_of(value)))

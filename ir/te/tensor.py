@@ -15,8 +15,8 @@ from .expr import Expr, Value, node_of, pair
 Dimension: TypeAlias = Expr | tir.PrimExpr | int
 
 
-class Operation(Node, frozen=True, eq=False):
-    """What gives a tensor its elements."""
+class Operation(Struct, frozen=True, eq=False):
+    """What gives a tensor its elements. Not a node: walking an expression must not walk all that it is made from."""
 
     name: str
 
@@ -196,5 +196,5 @@ def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Ca
 
 sum = comm_reducer(lambda x, y: x + y, lambda dtype: make.const(0, dtype))
 prod = comm_reducer(lambda x, y: x * y, lambda dtype: make.const(1, dtype))
-max = comm_reducer(_extremum(make.max), make.min_value)
-min = comm_reducer(_extremum(make.min), make.max_value)
+max = comm_reducer(_extremum(make.maximum), make.min_value)
+min = comm_reducer(_extremum(make.minimum), make.max_value)

@@ -34,8 +34,7 @@ def element(x: Operand, index: Sequence[Expr]) -> Expr:
     """Return the element of `x`, broadcast, at `index`; a scalar is its own."""
     if isinstance(x, Expr):
         return x
-    own = index[len(index) - x.ndim :]
-    return x(*(e.const(0, i.dtype) if _is_one(dim) else i for dim, i in zip(x.shape, own, strict=True)))
+    return x(*batch_index(index, x.shape))
 
 
 def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
@@ -210,3 +209,9 @@ def _remainder(flat: _Flat, dim: tir.PrimExpr) -> Expr:
     modulus = dim.value * flat.divisor
     kept = _Flat([term for term in flat.terms if term[1] % modulus]).sum() % modulus
     return kept if flat.divisor == 1 else kept // flat.divisor
+
+
+def batch_index(index: Sequence[Expr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
+    """Return the part of `index` that dimensions `dims`, broadcast, are read at."""
+    own = index[len(index) - len(dims) :]
+    return [e.const(0, i.dtype) if _is_one(dim) else i for dim, i in zip(dims, own, strict=True)]

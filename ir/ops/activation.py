@@ -1,0 +1,249 @@
+"""Activations (TVM: `relax/op/nn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any
+
+from .. import te, tir
+from ..base import Op, StructInfo
+from ..relax import Call, Expr, PrimValue
+from ..te import topi
+from . import dims as d
+from .inference import Inference, dims_of, float_like_first, same_as_first
+from .registry import Oracle, Param, RelaxOp, register
+
+_DATA = Param("data")
+
+
+def _same_dtype(function: Callable[[Any, Any], Any]) -> Oracle:
+    return lambda np, a: np.asarray(function(np, a)).astype(a.data.dtype)
+
+
+def _activation(
+    name: str, meaning: Callable[[Any], te.Tensor], oracle: Callable[[Any, Any], Any], doc: str, *more: Param
+) -> None:
+    infer = same_as_first if name == "relu" else float_like_first
+    prim_func = {"leakyrelu": "leaky_relu"}.get(name, "")
+    params = (_DATA, *more)
+    register(
+        RelaxOp(f"relax.nn.{name}", params, infer, f"Return {doc}.", _same_dtype(oracle), meaning, prim_func=prim_func)
+    )
+
+
+def _erf(np: Any, x: Any) -> Any:
+    from math import erf
+
+    return np.vectorize(erf, otypes=["float64"])(x)
+
+
+def _number(x: te.Tensor, value: float) -> te.Expr:
+    return te.const(value, x.dtype)
+
+
+def _gelu(a: Any) -> te.Tensor:
+    x: te.Tensor = a.data
+    scaled = topi.multiply(x, _number(x, sqrt(0.5)))
+    error = topi.multiply(topi.elementwise(scaled, te.erf), _number(x, 0.5))
+    return topi.multiply(x, topi.broadcast(lambda p, q: q + p, error, _number(x, 0.5), "T_add"))
+
+
+def _gelu_tanh(a: Any) -> te.Tensor:
+    x: te.Tensor = a.data
+    half = topi.multiply(x, _number(x, 0.5))
+    cube = topi.multiply(topi.multiply(x, x), _number(x, 0.044715))
+    inner = topi.multiply(
+        topi.multiply(x, _number(x, sqrt(2 / 3.141592653589793))),
+        topi.broadcast(lambda p, q: q + p, cube, _number(x, 1), "T_add"),
+    )
+    outer = topi.broadcast(lambda p, q: q + p, topi.elementwise(inner, te.tanh), _number(x, 1), "T_add")
+    return topi.multiply(half, outer)
+
+
+def _selu(x: te.Expr) -> te.Expr:
+    alpha, scale = te.const(1.6732632423543772, x.dtype), te.const(1.0507009873554805, x.dtype)
+    return scale * te.select(te.const(0, x.dtype) < x, x, alpha * (te.exp(x) - 1))
+
+
+def _softplus(a: Any) -> te.Tensor:
+    def value(x: te.Expr) -> te.Expr:
+        beta, threshold = te.const(a.beta, x.dtype), te.const(a.threshold, x.dtype)
+        return te.if_then_else(x * beta <= threshold, te.log(te.exp(x * beta) + 1) / beta, x)
+
+    return topi.elementwise(a.data, value)
+
+
+_activation(
+    "relu",
+    lambda a: topi.elementwise(a.data, lambda x: te.maximum(x, te.const(0, x.dtype))),
+    lambda np, a: np.maximum(a.data, 0),
+    "the element, or 0 where it is negative",
+)
+_activation(
+    "gelu", _gelu, lambda np, a: 0.5 * a.data * (1 + _erf(np, a.data * sqrt(0.5))), "the Gaussian error linear unit"
+)
+_activation(
+    "gelu_tanh",
+    _gelu_tanh,
+    lambda np, a: 0.5 * a.data * (1 + np.tanh(sqrt(2 / np.pi) * (a.data + 0.044715 * a.data**3))),
+    "the Gaussian error linear unit, by its approximation with tanh",
+)
+_activation(
+    "silu",
+    lambda a: topi.multiply(a.data, topi.elementwise(a.data, te.sigmoid)),
+    lambda np, a: a.data / (1 + np.exp(-a.data)),
+    "the element times its logistic function",
+)
+_activation(
+    "selu",
+    lambda a: topi.elementwise(a.data, _selu),
+    lambda np, a: 1.0507009873554805 * np.where(a.data > 0, a.data, 1.6732632423543772 * (np.exp(a.data) - 1)),
+    "the scaled exponential linear unit",
+)
+_activation(
+    "leakyrelu",
+    lambda a: topi.elementwise(
+        a.data, lambda x: te.select(te.const(0, x.dtype) < x, x, x * te.const(a.alpha, x.dtype))
+    ),
+    lambda np, a: np.where(a.data > 0, a.data, a.data * a.alpha),
+    "the element, times `alpha` where it is negative",
+    Param("alpha", "float", 0.01),
+)
+_activation(
+    "softplus",
+    _softplus,
+    lambda np, a: np.where(a.data * a.beta <= a.threshold, np.log1p(np.exp(a.data * a.beta)) / a.beta, a.data),
+    "a smooth form of relu",
+    Param("beta", "float", 1.0),
+    Param("threshold", "float", 20.0),
+)
+
+
+def _infer_prelu(a: Inference) -> StructInfo:
+    info, alpha = a.float_tensor("data"), a.rank("alpha", 1)
+    dims, slopes = dims_of(info), dims_of(alpha)
+    if dims is not None and slopes is not None:
+        axis = a.axis(a.attr("axis"), info.ndim)
+        if not d.is_one(slopes[0]):
+            a.check_equal(
+                dims[axis], slopes[0], f"needs one slope for each of the {d.show_one(dims[axis])} channels, not {d.show_one(slopes[0])}"
+            )
+    return info
+
+
+def _prelu(a: Any) -> te.Tensor:
+    axis = a.axis % a.data.ndim
+
+    def value(*i: te.Expr) -> te.Expr:
+        x, slope = a.data(*i), a.alpha(*topi.batch_index([i[axis]], a.alpha.shape))
+        return te.select(te.const(0, a.data.dtype) < x, x, x * slope)
+
+    return te.compute(a.data.shape, value)
+
+
+register(
+    RelaxOp(
+        "relax.nn.prelu",
+        (_DATA, Param("alpha"), Param("axis", "int", 1)),
+        _infer_prelu,
+        "Return the element, times the slope of its channel where it is negative.",
+        lambda np, a: np.where(
+            a.data > 0, a.data, a.data * a.alpha.reshape([-1 if n == a.axis % a.data.ndim else 1 for n in range(a.data.ndim)])
+        ).astype(a.data.dtype),
+        _prelu,
+    )
+)
+
+
+def _relu6(a: Any) -> Expr:
+    bounds = (PrimValue(tir.IntImm("int64", 0)), PrimValue(tir.IntImm("int64", 6)))
+    return Call(Op("relax.clip"), (a.data, *bounds))
+
+
+register(
+    RelaxOp("relax.nn.relu6", (_DATA,), None, "Return the element, brought between 0 and 6.", expand=_relu6)
+)
+
+
+def _infer_softmax(a: Inference) -> StructInfo:
+    info = a.float_tensor("data")
+    if info.ndim != -1:
+        a.axis(a.attr("axis"), info.ndim)
+    return info
+
+
+def softmax(x: te.Tensor, axis: int) -> te.Tensor:
+    """Softmax along `axis`, in four steps as in TVM, which schedules look for."""
+    axis %= x.ndim
+    shape = [dim for number, dim in enumerate(x.shape) if number != axis]
+    maxelem = _greatest(x, axis)
+
+    def others(i: tuple[te.Expr, ...]) -> list[te.Expr]:
+        return [item for number, item in enumerate(i) if number != axis]
+
+    exponential = te.compute(x.shape, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
+    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
+    expsum = te.compute(
+        shape, lambda *i: te.sum(exponential(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_expsum"
+    )
+    return te.compute(
+        x.shape, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis}
+    )
+
+
+def _greatest(x: te.Tensor, axis: int) -> te.Tensor:
+    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
+    shape = [dim for number, dim in enumerate(x.shape) if number != axis]
+    return te.compute(shape, lambda *i: te.max(x(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_maxelem")
+
+
+def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
+    """The logarithm of softmax along `axis`."""
+    axis %= x.ndim
+    maxelem = _greatest(x, axis)
+    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
+    expsum = te.compute(
+        maxelem.shape, lambda *i: te.sum(te.exp(x(*i[:axis], k, *i[axis:]) - maxelem(*i)), axis=k), "compute"
+    )
+
+    def value(*i: te.Expr) -> te.Expr:
+        others = [item for number, item in enumerate(i) if number != axis]
+        return x(*i) - maxelem(*others) - te.log(expsum(*others))
+
+    return te.compute(x.shape, value, "compute", {"axis": axis})
+
+
+def numpy_softmax(np: Any, x: Any, axis: int) -> Any:
+    """Softmax of an array, in its dtype."""
+    exponential = np.exp(x - x.max(axis, keepdims=True))
+    return exponential / exponential.sum(axis, keepdims=True)
+
+
+def numpy_log_softmax(np: Any, x: Any, axis: int) -> Any:
+    """The logarithm of softmax of an array, in its dtype."""
+    shifted = x - x.max(axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+
+
+_AXIS = Param("axis", "int", -1)
+register(
+    RelaxOp(
+        "relax.nn.softmax",
+        (_DATA, _AXIS),
+        _infer_softmax,
+        "Return exponentials that sum to 1 along `axis`.",
+        lambda np, a: numpy_softmax(np, a.data, a.axis),
+        lambda a: softmax(a.data, a.axis),
+    )
+)
+register(
+    RelaxOp(
+        "relax.nn.log_softmax",
+        (_DATA, _AXIS),
+        _infer_softmax,
+        "Return the logarithm of softmax along `axis`.",
+        lambda np, a: numpy_log_softmax(np, a.data, a.axis),
+        lambda a: log_softmax(a.data, a.axis),
+    )
+)

@@ -1,0 +1,172 @@
+"""Memory, devices and the virtual machine (TVM: `relax/op/{builtin,memory,vm}`, `to_vdevice`, `hint_on_device`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import StructInfo
+from ..relax import DataTypeImm, PrimStructInfo, ShapeStructInfo, TensorStructInfo
+from . import dims as d
+from .inference import Inference, any_object, dims_of, nothing, same_as_first, tensor_info
+from .registry import Kind, Param, RelaxOp, register
+
+
+def _dtype(a: Inference) -> str:
+    argument = a.argument("dtype")
+    return argument.value if isinstance(argument, DataTypeImm) else "void"
+
+
+def _allocated(a: Inference) -> StructInfo:
+    info = a.shape("shape")
+    if info.values is not None:
+        return tensor_info(info.values, _dtype(a), len(info.values))
+    return TensorStructInfo(a.argument("shape"), _dtype(a), info.ndim)
+
+
+_SHAPE = Param("shape", "shape")
+_DTYPE = Param("dtype", "datatype")
+_DEVICE = Param("runtime_device_index", "prim")
+_SCOPE = Param("storage_scope", "string", "global")
+_STORED = (Param("storage"), Param("offset", "prim"), _SHAPE, _DTYPE)
+
+register(
+    RelaxOp(
+        "relax.builtin.alloc_tensor",
+        (_SHAPE, _DTYPE, _DEVICE, _SCOPE),
+        _allocated,
+        "Return a new tensor.",
+        lambda np, a: np.empty(a.shape, a.result_dtype),
+    )
+)
+register(
+    RelaxOp(
+        "relax.builtin.stop_lift_params",
+        (Param("x"),),
+        same_as_first,
+        "Return `x`; no parameter transformation is lifted across it.",
+        lambda np, a: a.x,
+    )
+)
+register(
+    RelaxOp(
+        "relax.memory.alloc_storage",
+        (Param("size", "shape"), Param("virtual_device_index", "prim"), Param("storage_scope", "string"), _DTYPE),
+        any_object,
+        "Return new memory.",
+    )
+)
+register(RelaxOp("relax.memory.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
+register(
+    RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Give memory back.", pure=False)
+)
+register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Give up a tensor.", pure=False))
+register(
+    RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory.")
+)
+register(RelaxOp("relax.vm.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
+register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Give up an object.", pure=False))
+
+
+def _infer_view(a: Inference) -> StructInfo:
+    info = a.tensor("data")
+    dtype = _dtype(a) if a.has("dtype") and isinstance(a.argument("dtype"), DataTypeImm) else info.dtype
+    if not a.has("shape") or not isinstance(a.info("shape"), ShapeStructInfo):
+        return tensor_info(dims_of(info), dtype, info.ndim, info.vdevice)
+    shape = a.shape("shape")
+    return tensor_info(shape.values, dtype, shape.ndim, info.vdevice)
+
+
+def _complete_view(values: dict[str, Any]) -> None:
+    """What is left out is an empty tuple, so that what follows keeps its place (TVM: `relax.op.memory.view`)."""
+    from ..relax import Tuple
+
+    for name in ("shape", "dtype", "relative_byte_offset"):
+        if values[name] is None:
+            values[name] = Tuple(())
+
+
+_OPTIONAL_DTYPE: Kind = "opt_datatype"
+register(
+    RelaxOp(
+        "relax.memory.view",
+        (
+            Param("data"),
+            Param("shape", "opt_shape", None),
+            Param("dtype", _OPTIONAL_DTYPE, None),
+            Param("relative_byte_offset", "opt_prim", None),
+        ),
+        _infer_view,
+        "Return the memory of `data` as a tensor of another shape or dtype.",
+        complete=_complete_view,
+    )
+)
+register(
+    RelaxOp(
+        "relax.memory.ensure_zero_offset",
+        (Param("data"),),
+        same_as_first,
+        "Return `data`, copied where it starts inside its memory.",
+        lambda np, a: a.data,
+    )
+)
+
+
+def _infer_to_vdevice(a: Inference) -> StructInfo:
+    info = a.tensor("data")
+    device = a.attr("dst_vdevice")
+    return TensorStructInfo(info.shape, info.dtype, info.ndim, device if not isinstance(device, str) else info.vdevice)
+
+
+register(
+    RelaxOp(
+        "relax.to_vdevice",
+        (Param("data"), Param("dst_vdevice", "value")),
+        _infer_to_vdevice,
+        "Return `data` on another device.",
+        lambda np, a: a.data,
+    )
+)
+register(
+    RelaxOp(
+        "relax.hint_on_device",
+        (Param("data"), Param("dst_vdevice", "value")),
+        same_as_first,
+        "Return `data`, which should be on another device.",
+        lambda np, a: a.data,
+    )
+)
+
+
+def _known(dtype: str) -> Any:
+    return lambda a: PrimStructInfo(dtype)
+
+
+def _infer_shape_i(a: Inference) -> StructInfo:
+    info, axis = a.tensor("tensor"), a.number("axis")
+    dims = dims_of(info)
+    number = d.value_of(axis) if axis is not None else None
+    if number is not None and number < 0:
+        raise a.fail("E0325", f"asks for axis {number}", "count axes from the front")
+    if number is not None and info.ndim != -1:
+        a.axis(number, info.ndim)
+    return PrimStructInfo("int64", dims[number] if dims is not None and number is not None else None)
+
+
+for _name, _kind, _doc in (
+    ("tensor_dtype_code", "uint8", "the code of the dtype"),
+    ("tensor_dtype_bits", "uint8", "the bits of the dtype"),
+    ("tensor_dtype_lanes", "uint16", "the lanes of the dtype"),
+    ("tensor_ndim", "int32", "the number of dimensions"),
+    ("tensor_byte_offset", "uint64", "where the first element is, in bytes"),
+    ("tensor_elem_offset", "uint64", "where the first element is, in elements"),
+):
+    register(RelaxOp(f"relax.inspect.{_name}", (Param("tensor"),), _known(_kind), f"Return {_doc} of a tensor."))
+for _name, _doc in (("tensor_shape_i", "a dimension"), ("tensor_stride_i", "a stride")):
+    register(
+        RelaxOp(
+            f"relax.inspect.{_name}",
+            (Param("tensor"), Param("axis", "prim")),
+            _infer_shape_i if _name == "tensor_shape_i" else _known("int64"),
+            f"Return {_doc} of a tensor.",
+        )
+    )

@@ -1,0 +1,244 @@
+"""Convolutions and transposed convolutions (TVM: `relax/op/nn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import StructInfo
+from . import dims as d
+from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .registry import InferRule, Oracle, Param, RelaxOp, register
+from .windows import complete_windows, inverse, padded, places, reordered, sides, window_length
+
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+_AXES = {1: ("nn", "ff", "yy", "rc", "ry"), 2: ("nn", "ff", "yy", "xx", "rc", "ry", "rx"), 3: ("nn", "ff", "yy", "xx", "zz", "rc", "ry", "rx", "rz")}  # fmt: skip
+
+
+def _layouts(a: Inference, spatial: int, transposed: bool) -> tuple[list[int], list[int], list[int]]:
+    letters = _SPATIAL[spatial]
+    data = places(a, a.attr("data_layout"), "NC" + letters, "data")
+    kernel = places(a, a.attr("kernel_layout"), ("IO" if transposed else "OI") + letters, "kernel")
+    out = places(a, a.attr("out_layout"), "NC" + letters, "result")
+    return data, kernel, out
+
+
+def _infer(spatial: int, transposed: bool) -> InferRule:
+    def infer(a: Inference) -> StructInfo:
+        ndim = spatial + 2
+        data, weight = a.rank("data", ndim), a.rank("weight", ndim)
+        dtype = a.same_dtype("data", "weight") if a.attr("out_dtype") == "void" else a.attr("out_dtype")
+        device = common_vdevice(data, weight)
+        order, kernel_order, out_order = _layouts(a, spatial, transposed)
+        x, w = dims_of(data), dims_of(weight)
+        if x is None or w is None:
+            return tensor_info(None, dtype, ndim, device)
+        x, w = [x[place] for place in order], [w[place] for place in kernel_order]
+        groups = a.attr("groups")
+        channels = w[0] if transposed else d.multiply(w[1], groups)
+        a.check_equal(
+            x[1],
+            channels,
+            f"has {d.show_one(x[1])} input channels, but its kernel is for {d.show_one(channels)}",
+            "check the layouts and the groups",
+        )
+        filters = d.value_of(w[0])
+        if not transposed and filters is not None and filters % groups:
+            raise a.fail("E0326", f"cannot split {filters} output channels into {groups} groups")
+        windows = _transposed_lengths if transposed else _lengths
+        result = [x[0], d.multiply(w[1], groups) if transposed else w[0], *windows(a, x[2:], w[2:])]
+        return tensor_info([result[place] for place in inverse(out_order)], dtype, ndim, device)
+
+    return infer
+
+
+def _lengths(a: Inference, x: Any, w: Any) -> list[Any]:
+    parts = zip(x, w, a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), strict=True)
+    return [window_length(*part) for part in parts]
+
+
+def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
+    attributes = (a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), a.attr("output_padding"))
+    result: list[Any] = []
+    for length, window, stride, dilation, padding, extra in zip(x, w, *attributes, strict=True):
+        if not 0 <= extra < max(stride, dilation):
+            raise a.fail("E0326", f"pads its result by {extra}, which must be less than the stride {stride}")
+        covered = d.multiply(d.subtract(window, 1), dilation)
+        whole = d.add(d.multiply(d.subtract(length, 1), stride), covered)
+        result.append(d.add(whole, 1 + extra - sum(padding)))
+    return result
+
+
+def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
+    letters = _SPATIAL[spatial]
+
+    def meaning(a: Any) -> te.Tensor:
+        x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
+        w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "OI" + letters])
+        before = [0, 0, *(low for low, _ in sides(a.padding))]
+        after = [0, 0, *(high for _, high in sides(a.padding))]
+        source = padded(x, before, after, te.const(0, x.dtype))
+        dtype = a.result.dtype
+        order = [a.out_layout.index(letter) for letter in "NC" + letters]
+        shape = [a.result.shape[place] for place in order]
+        axes = _AXES[spatial]
+        inner = [te.reduce_axis((te.const(0, "int64"), dim), name) for dim, name in zip(w.shape[1:], axes[2 + spatial :], strict=True)]
+        per_group = te.Expr(d.floordiv(w.shape[0], a.groups))
+
+        def value(*i: te.Expr) -> Any:
+            windows = (
+                item * stride + k * dilation
+                for item, k, stride, dilation in zip(i[2:], inner[1:], a.strides, a.dilation, strict=True)
+            )
+            channel = inner[0] if a.groups == 1 else i[1] // per_group * te.Expr(w.shape[1]) + inner[0]
+            product = te.cast(source(i[0], channel, *windows), dtype) * te.cast(w(i[1], *inner), dtype)
+            return te.sum(product, axis=inner)
+
+        name = f"conv{spatial}d_{'nc' + letters.lower()}" if a.groups == 1 else f"group_conv{spatial}d_nc{letters.lower()}"
+        result = te.compute(shape, _named(value, axes[: 2 + spatial]), name)
+        return reordered(result, inverse(order))
+
+    return meaning
+
+
+def _named(function: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return `function` with its parameters called `names`, which the axes are named after."""
+    from inspect import Parameter, Signature
+
+    def call(*index: te.Expr) -> Any:
+        return function(*index)
+
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return call
+
+
+def _numpy(spatial: int) -> Oracle:
+    letters = _SPATIAL[spatial]
+
+    def oracle(np: Any, a: Any) -> Any:
+        x = np.transpose(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
+        w = np.transpose(a.weight, [a.kernel_layout.index(letter) for letter in "OI" + letters])
+        x = np.pad(x, [(0, 0), (0, 0), *sides(a.padding)])
+        result = _convolve(np, x, w, a.strides, a.dilation, a.groups).astype(a.result_dtype)
+        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in "NC" + letters]))
+
+    return oracle
+
+
+def _convolve(np: Any, x: Any, w: Any, strides: Any, dilation: Any, groups: int) -> Any:
+    """The convolution of a padded NC… array with an OI… kernel, one offset of the window at a time."""
+    spans = [dilation[n] * (w.shape[2 + n] - 1) + 1 for n in range(len(strides))]
+    lengths = [(x.shape[2 + n] - spans[n]) // strides[n] + 1 for n in range(len(strides))]
+    filters, width = w.shape[0] // groups, w.shape[1]
+    result = np.zeros((x.shape[0], w.shape[0], *lengths), np.result_type(x, w))
+    for offset in np.ndindex(*w.shape[2:]):
+        starts = [o * step for o, step in zip(offset, dilation, strict=True)]
+        window = tuple(
+            slice(start, start + stride * (length - 1) + 1, stride)
+            for start, stride, length in zip(starts, strides, lengths, strict=True)
+        )
+        for group in range(groups):
+            part = x[(slice(None), slice(group * width, (group + 1) * width), *window)]
+            kernel = w[(slice(group * filters, (group + 1) * filters), slice(None), *offset)]
+            result[:, group * filters : (group + 1) * filters] += np.moveaxis(np.tensordot(kernel, part, (1, 1)), 0, 1)
+    return result
+
+
+def _numpy_transposed(spatial: int) -> Oracle:
+    letters = _SPATIAL[spatial]
+
+    def oracle(np: Any, a: Any) -> Any:
+        x = np.transpose(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
+        w = np.transpose(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
+        order = [a.out_layout.index(letter) for letter in "NC" + letters]
+        lengths = [
+            (x.shape[2 + n] - 1) * a.strides[n] + a.dilation[n] * (w.shape[2 + n] - 1) + 1 + a.output_padding[n]
+            for n in range(spatial)
+        ]
+        result = np.zeros((x.shape[0], w.shape[1] * a.groups, *lengths), a.result_dtype)
+        width, filters = w.shape[0] // a.groups, w.shape[1]
+        for offset in np.ndindex(*w.shape[2:]):
+            window = tuple(
+                slice(o * step, o * step + stride * (size - 1) + 1, stride)
+                for o, step, stride, size in zip(offset, a.dilation, a.strides, x.shape[2:], strict=True)
+            )
+            for group in range(a.groups):
+                part = x[:, group * width : (group + 1) * width]
+                kernel = w[(slice(group * width, (group + 1) * width), slice(None), *offset)]
+                channels = slice(group * filters, (group + 1) * filters)
+                result[(slice(None), channels, *window)] += np.moveaxis(np.tensordot(kernel, part, (0, 1)), 0, 1)
+        cut = tuple(slice(low, result.shape[2 + n] - high) for n, (low, high) in enumerate(sides(a.padding)))
+        return np.transpose(result[(slice(None), slice(None), *cut)], inverse(order))
+
+    return oracle
+
+
+def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
+    """A sum over the window, of the inputs that it spreads to each output."""
+    letters = _SPATIAL[spatial]
+
+    def meaning(a: Any) -> te.Tensor:
+        x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
+        w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
+        order = [a.out_layout.index(letter) for letter in "NC" + letters]
+        shape = [a.result.shape[place] for place in order]
+        dtype = a.result.dtype
+        width = d.floordiv(w.shape[0], a.groups)
+        inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.shape[2:]))]
+
+        def value(*i: te.Expr) -> Any:
+            inside: list[te.Expr] = []
+            index: list[te.Expr] = []
+            for n, (low, _) in enumerate(sides(a.padding)):
+                place = i[2 + n] + low - inner[1 + n] * a.dilation[n]
+                length = te.Expr(x.shape[2 + n])
+                inside += [te.const(0, "int64") <= place, place < length * a.strides[n], te.equal(place % a.strides[n], 0)]
+                index.append(place // a.strides[n])
+            channel, filter_ = inner[0], i[1]
+            if a.groups > 1:
+                group = i[1] // te.Expr(w.shape[1])
+                channel, filter_ = group * te.Expr(width) + inner[0], i[1] % te.Expr(w.shape[1])
+            product = te.cast(x(i[0], channel, *index), dtype) * te.cast(w(channel, filter_, *inner[1:]), dtype)
+            return te.sum(te.if_then_else(te.all(*inside), product, te.const(0, dtype)), axis=inner)
+
+        return reordered(te.compute(shape, value, "compute"), inverse(order))
+
+    return meaning
+
+
+def _declare(spatial: int, transposed: bool) -> None:
+    letters = _SPATIAL[spatial]
+    extra = (Param("output_padding", "ints", 0),) if transposed else ()
+    kernel = ("IO" if transposed else "OI") + letters
+    name = f"conv{spatial}d{'_transpose' if transposed else ''}"
+    register(
+        RelaxOp(
+            f"relax.nn.{name}",
+            (
+                Param("data"),
+                Param("weight"),
+                Param("strides", "ints", 1),
+                Param("padding", "ints", 0),
+                *extra,
+                Param("dilation", "ints", 1),
+                Param("groups", "int", 1),
+                Param("data_layout", "str", "NC" + letters),
+                Param("kernel_layout", "str", kernel),
+                Param("out_layout", "opt_str", None),
+                Param("out_dtype", "dtype", None),
+            ),
+            _infer(spatial, transposed),
+            f"Return the {'transposed ' if transposed else ''}convolution of `data` with `weight` in {spatial} dimensions.",
+            _numpy_transposed(spatial) if transposed else _numpy(spatial),
+            _transposed(spatial) if transposed else _meaning(spatial),
+            complete=complete_windows(spatial, "strides", "dilation", "output_padding"),
+        )
+    )
+
+
+for _spatial in (1, 2, 3):
+    _declare(_spatial, False)
+for _spatial in (1, 2):
+    _declare(_spatial, True)

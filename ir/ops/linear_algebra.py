@@ -1,0 +1,191 @@
+"""Products of matrices and vectors (TVM: `relax/op/linear_algebra.py`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import te
+from ..base import Op, StructInfo
+from ..relax import Call, Expr
+from ..te import topi
+from . import dims as d
+from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .registry import Param, RelaxOp, register
+
+
+def _infer_matmul(a: Inference) -> StructInfo:
+    x1, x2 = a.tensor("x1"), a.tensor("x2")
+    out = a.attr("out_dtype")
+    dtype = a.same_dtype("x1", "x2") if out == "void" else out
+    device = common_vdevice(x1, x2)
+    for name, info in (("x1", x1), ("x2", x2)):
+        if info.ndim == 0:
+            raise a.fail("E0323", f"needs '{name}' to have 1 or more dimensions, but it is a scalar", None, a.argument(name))
+    if -1 in (x1.ndim, x2.ndim):
+        return tensor_info(None, dtype, -1, device)
+    ndim = max(x1.ndim, x2.ndim, 2) - (x1.ndim == 1) - (x2.ndim == 1)
+    left, right = dims_of(x1), dims_of(x2)
+    if left is None or right is None:
+        return tensor_info(None, dtype, ndim, device)
+    inner = right[-2] if len(right) > 1 else right[0]
+    a.check_equal(
+        left[-1],
+        inner,
+        f"cannot multiply shapes {d.show(left)} and {d.show(right)}: the inner dimensions are "
+        f"{d.show_one(left[-1])} and {d.show_one(inner)}",
+        "the last dimension of x1 must equal the last but one of x2; R.permute_dims turns a matrix",
+    )
+    batch = a.broadcast(left[:-2], right[:-2])
+    if batch is None:
+        return tensor_info(None, dtype, ndim, device)
+    rows = left[-2:-1] if len(left) > 1 else ()
+    columns = right[-1:] if len(right) > 1 else ()
+    return tensor_info([*batch, *rows, *columns], dtype, ndim, device)
+
+
+def _matmul(a: Any) -> te.Tensor:
+    x1: te.Tensor = a.x1
+    x2: te.Tensor = a.x2
+    k = te.reduce_axis((te.const(0, "int64"), x1.shape[-1]), "k")
+
+    def value(*i: te.Expr) -> Any:
+        rest = list(i)
+        columns = [rest.pop()] if x2.ndim > 1 else []
+        rows = [rest.pop()] if x1.ndim > 1 else []
+        left = topi.batch_index(rest, x1.shape[:-2])
+        right = topi.batch_index(rest, x2.shape[:-2])
+        product = x1(*left, *rows, k), x2(*right, k, *columns)
+        if a.out_dtype != "void":
+            product = product[0].astype(a.out_dtype), product[1].astype(a.out_dtype)
+        return te.sum(product[0] * product[1], axis=k)
+
+    return te.compute(a.result.shape, value, "matmul")
+
+
+def _numpy_matmul(np: Any, a: Any) -> Any:
+    return np.matmul(a.x1.astype(a.result_dtype), a.x2.astype(a.result_dtype))
+
+
+register(
+    RelaxOp(
+        "relax.matmul",
+        (Param("x1"), Param("x2"), Param("out_dtype", "dtype", None)),
+        _infer_matmul,
+        "Return the matrix product of the last two dimensions, the others broadcast; a vector is a row on the left and "
+        "a column on the right.",
+        _numpy_matmul,
+        _matmul,
+    )
+)
+
+
+def _linear(a: Any) -> Expr:
+    turned = Call(Op("relax.permute_dims"), (a.weight,), {"axes": None})
+    product = Call(Op("relax.matmul"), (a.data, turned), {"out_dtype": a.out_dtype})
+    return product if a.bias is None else Call(Op("relax.add"), (product, a.bias))
+
+
+register(
+    RelaxOp(
+        "relax.linear",
+        (Param("data"), Param("weight"), Param("bias", "opt_expr", None), Param("out_dtype", "dtype", None)),
+        None,
+        "Return `data @ weight.T + bias`, as three operators.",
+        expand=_linear,
+    )
+)
+
+
+def _infer_outer(a: Inference) -> StructInfo:
+    x1, x2 = a.rank("x1", 1), a.rank("x2", 1)
+    left, right = dims_of(x1), dims_of(x2)
+    dims = None if left is None or right is None else [*left, *right]
+    return tensor_info(dims, a.same_dtype("x1", "x2"), 2, common_vdevice(x1, x2))
+
+
+register(
+    RelaxOp(
+        "relax.outer",
+        (Param("x1"), Param("x2")),
+        _infer_outer,
+        "Return the products of every element of vector `x1` with every one of `x2`.",
+        lambda np, a: np.outer(a.x1, a.x2),
+        lambda a: te.compute(a.result.shape, lambda i, j: a.x1(i) * a.x2(j), "outer"),
+    )
+)
+
+
+def _labels(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+    """The labels of each operand and of the result; an ellipsis becomes upper-case labels."""
+    left, _, right = subscripts.replace(" ", "").partition("->")
+    operands = left.split(",")
+    spare = [chr(ord("A") + number) for number in range(26) if chr(ord("A") + number) not in subscripts]
+    widths = [rank - len(labels.replace("...", "")) for labels, rank in zip(operands, ranks, strict=False)]
+    width = max([width for labels, width in zip(operands, widths, strict=False) if "..." in labels], default=0)
+    ellipsis = "".join(spare[:width])
+    filled = [
+        labels.replace("...", ellipsis[width - own :]) for labels, own in zip(operands, widths, strict=False)
+    ]
+    if "->" not in subscripts:
+        once = sorted({label for label in left if label.isalpha() and left.count(label) == 1})
+        return filled, ellipsis + "".join(once)
+    return filled, right.replace("...", ellipsis)
+
+
+def _infer_einsum(a: Inference) -> StructInfo:
+    infos = a.tensors("operands")
+    dtype = a.common_dtype([(f"operands[{number}]", info.dtype) for number, info in enumerate(infos)])
+    shapes = [dims_of(info) for info in infos]
+    if any(info.ndim == -1 for info in infos):
+        return tensor_info(None, dtype, -1, common_vdevice(*infos))
+    operands, result = _labels(a.attr("subscripts"), [info.ndim for info in infos])
+    if len(operands) != len(infos):
+        raise a.fail("E0302", f"has {len(operands)} operands in its subscripts, but {len(infos)} are given")
+    sizes: dict[str, Any] = {}
+    for number, (labels, info, shape) in enumerate(zip(operands, infos, shapes, strict=True)):
+        if len(labels) != info.ndim:
+            raise a.fail("E0323", f"labels {len(labels)} dimensions of operand {number}, but it has {info.ndim}")
+        for label, dim in zip(labels, shape or (), strict=False):
+            if label in sizes and not d.is_one(sizes[label]) and not d.is_one(dim):
+                both = f"{d.show_one(sizes[label])} and {d.show_one(dim)}"
+                a.check_equal(sizes[label], dim, f"has dimensions {both} under the one label '{label}'")
+            if label not in sizes or d.is_one(sizes[label]):
+                sizes[label] = dim
+    known = None not in shapes and all(label in sizes for label in result)
+    return tensor_info([sizes[label] for label in result] if known else None, dtype, len(result), common_vdevice(*infos))
+
+
+def _einsum(a: Any) -> te.Tensor:
+    tensors: tuple[te.Tensor, ...] = a.operands
+    operands, result = _labels(a.subscripts, [tensor.ndim for tensor in tensors])
+    sizes = {
+        label: dim
+        for labels, tensor in zip(operands, tensors, strict=True)
+        for label, dim in zip(labels, tensor.shape, strict=True)
+        if not d.is_one(dim)
+    }
+    inner = sorted({label for labels in operands for label in labels} - set(result))
+    axes = {label: te.reduce_axis((te.const(0, "int64"), sizes.get(label, d.dim(1))), label) for label in inner}
+
+    def value(*ax: te.Expr) -> Any:
+        index = dict(zip(result, ax, strict=True)) | axes
+        product: te.Expr | None = None
+        for labels, tensor in zip(operands, tensors, strict=True):
+            here = (0 if d.is_one(dim) else index[label] for label, dim in zip(labels, tensor.shape, strict=True))
+            factor = tensor(*here)
+            product = factor if product is None else product * factor
+        return te.sum(product, axis=list(axes.values())) if axes else product
+
+    return te.compute(a.result.shape, value, "T_einsum")
+
+
+register(
+    RelaxOp(
+        "relax.einsum",
+        (Param("operands", "tuple"), Param("subscripts", "str")),
+        _infer_einsum,
+        "Return the sum of products that `subscripts` say in Einstein's notation.",
+        lambda np, a: np.einsum(a.subscripts, *a.operands),
+        _einsum,
+    )
+)

@@ -1,0 +1,341 @@
+"""Pooling, padding and pixel shuffling (TVM: `relax/op/nn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import StructInfo
+from . import dims as d
+from .inference import Inference, dims_of, tensor_info
+from .registry import InferRule, Oracle, Param, RelaxOp, register
+from .windows import complete_windows, inverse, padded, places, reordered, sides, window_length
+
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _ordered(a: Inference, letters: str) -> tuple[list[int], list[int]]:
+    return places(a, a.attr("layout"), letters, "data"), places(a, a.attr("out_layout"), letters, "result")
+
+
+def _infer_pool(spatial: int) -> InferRule:
+    def infer(a: Inference) -> StructInfo:
+        info = a.rank("data", spatial + 2)
+        order, out_order = _ordered(a, "NC" + _SPATIAL[spatial])
+        dims = dims_of(info)
+        if dims is None:
+            return tensor_info(None, info.dtype, spatial + 2, info.vdevice)
+        x = [dims[place] for place in order]
+        windows = [
+            window_length(length, d.dim(size), stride, dilation, padding, a.attr("ceil_mode"))
+            for length, size, stride, dilation, padding in zip(
+                x[2:], a.attr("pool_size"), a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), strict=True
+            )
+        ]
+        result = [*x[:2], *windows]
+        return tensor_info([result[place] for place in inverse(out_order)], info.dtype, spatial + 2, info.vdevice)
+
+    return infer
+
+
+def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
+    """The padding, with what ceil_mode reads beyond it."""
+    result: list[tuple[int, int]] = []
+    for n, (low, high) in enumerate(sides(a.padding)):
+        reach = (windows[n] - 1) * a.strides[n] + a.dilation[n] * (a.pool_size[n] - 1) + 1
+        result.append((low, max(high, reach - lengths[n] - low)))
+    return result
+
+
+def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor]:
+    def meaning(a: Any) -> te.Tensor:
+        letters = "NC" + _SPATIAL[spatial]
+        x = reordered(a.data, [a.layout.index(letter) for letter in letters])
+        order = [a.out_layout.index(letter) for letter in letters]
+        shape = [a.result.shape[place] for place in order]
+        fill = te.const(0, x.dtype) if average else te.min_value(x.dtype)
+        source = padded(x, *_reach(a, x, shape), fill)
+        inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
+
+        def window(i: tuple[te.Expr, ...]) -> te.Expr:
+            index = (i[2 + n] * a.strides[n] + inner[n] * a.dilation[n] for n in range(spatial))
+            return source(*i[:2], *index)
+
+        if not average:
+            rule = {"schedule_rule": "meta_schedule.pool_max"}
+            result = te.compute(shape, lambda *ax: te.max(window(ax), axis=inner), "pool_max", rule)
+            return reordered(result, inverse(order))
+        total = te.compute(shape, lambda *ax: te.sum(window(ax), axis=inner), "pool_sum")
+        rule = {"schedule_rule": "meta_schedule.pool_avg"}
+        result = te.compute(
+            shape, lambda *ax: total(*ax) / te.cast(_counted(a, x, ax[2:]), x.dtype), "pool_avg", rule
+        )
+        return reordered(result, inverse(order))
+
+    return meaning
+
+
+def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
+    lengths, windows = [d.value_of(dim) for dim in x.shape[2:]], [d.value_of(dim) for dim in shape[2:]]
+    known = None not in (*lengths, *windows)
+    padding = _high(a, lengths, windows) if known else sides(a.padding)
+    return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
+
+
+def _counted(a: Any, x: te.Tensor, index: tuple[te.Expr, ...]) -> te.Expr:
+    """How many elements of a window are averaged: all, or those inside the data."""
+    count = te.const(1, "int64")
+    for n, i in enumerate(index):
+        low, high = sides(a.padding)[n]
+        length = te.Expr(x.shape[2 + n])
+        start = i * a.strides[n] - low
+        end = te.minimum(start + a.pool_size[n], length + high)
+        if not a.count_include_pad:
+            start, end = te.maximum(start, 0), te.minimum(end, length)
+        count = count * (end - start)
+    return te.maximum(count, 1)
+
+
+def _numpy_pool(spatial: int, average: bool) -> Oracle:
+    def oracle(np: Any, a: Any) -> Any:
+        letters = "NC" + _SPATIAL[spatial]
+        x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
+        order = [a.out_layout.index(letter) for letter in letters]
+        result = np.empty([a.result.shape[place].value for place in order], a.data.dtype)
+        for index in np.ndindex(*result.shape[2:]):
+            result[(slice(None), slice(None), *index)] = _window(np, a, x, index, average)
+        return np.transpose(result, inverse(order))
+
+    return oracle
+
+
+def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
+    """The pooled value of one window; the padding counts as zeros, or not at all."""
+    ranges: list[Any] = []
+    size = 1
+    for n, i in enumerate(index):
+        low, high = sides(a.padding)[n]
+        start, length = i * a.strides[n] - low, x.shape[2 + n]
+        places_ = [start + o * a.dilation[n] for o in range(a.pool_size[n])]
+        ranges.append([place for place in places_ if 0 <= place < length])
+        end = min(start + a.pool_size[n], length + high)
+        size *= end - start if a.count_include_pad else min(end, length) - max(start, 0)
+    part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
+    axes = tuple(range(2, x.ndim))
+    return part.sum(axes) / max(size, 1) if average else part.max(axes)
+
+
+def _declare_pool(spatial: int, average: bool) -> None:
+    letters = _SPATIAL[spatial]
+    register(
+        RelaxOp(
+            f"relax.nn.{'avg' if average else 'max'}_pool{spatial}d",
+            (
+                Param("data"),
+                Param("pool_size", "ints", 1),
+                Param("strides", "ints", 1),
+                Param("padding", "ints", 0),
+                Param("dilation", "ints", 1),
+                Param("ceil_mode", "bool", False),
+                Param("count_include_pad", "bool", average and spatial != 2),
+                Param("layout", "str", "NC" + letters),
+                Param("out_layout", "opt_str", None),
+            ),
+            _infer_pool(spatial),
+            f"Return the {'mean' if average else 'greatest'} of every window of `data` in {spatial} dimensions.",
+            _numpy_pool(spatial, average),
+            _pool(spatial, average),
+            complete=complete_windows(spatial, "pool_size", "strides", "dilation", layouts=("layout", "out_layout")),
+            attrs_order=(
+                "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",
+            ),
+        )
+    )  # fmt: skip
+
+
+def _infer_adaptive(spatial: int) -> InferRule:
+    def infer(a: Inference) -> StructInfo:
+        info = a.rank("data", spatial + 2)
+        order, out_order = _ordered(a, "NC" + _SPATIAL[spatial])
+        dims = dims_of(info)
+        if dims is None:
+            return tensor_info(None, info.dtype, spatial + 2, info.vdevice)
+        x = [dims[place] for place in order]
+        size = a.attr("output_size")
+        result = [*x[:2], *(x[2:] if size is None else map(d.dim, size))]
+        return tensor_info([result[place] for place in inverse(out_order)], info.dtype, spatial + 2, info.vdevice)
+
+    return infer
+
+
+def _adaptive(spatial: int) -> Callable[[Any], te.Tensor]:
+    def meaning(a: Any) -> te.Tensor:
+        letters = "NC" + _SPATIAL[spatial]
+        x = reordered(a.data, [a.layout.index(letter) for letter in letters])
+        order = [a.out_layout.index(letter) for letter in letters]
+        shape = [a.result.shape[place] for place in order]
+        spans = [te.Expr(dim) for dim in x.shape[2:]]
+        sizes = [te.Expr(dim) for dim in shape[2:]]
+        inner = [
+            te.reduce_axis((te.const(0, "int64"), d.add(d.ceildiv(length, d.value_of(size) or 1), _uneven(length, size))), f"rv{n}")
+            for n, (length, size) in enumerate(zip(x.shape[2:], shape[2:], strict=True))
+        ]
+
+        def bounds(i: tuple[te.Expr, ...]) -> list[tuple[te.Expr, te.Expr]]:
+            return [
+                (item * span // size, ((item + 1) * span + size - 1) // size)
+                for item, span, size in zip(i[2:], spans, sizes, strict=True)
+            ]
+
+        def total(*ax: te.Expr) -> Any:
+            starts_ends = bounds(ax)
+            index = [start + k for (start, _), k in zip(starts_ends, inner, strict=True)]
+            inside = te.all(*(place < end for (_, end), place in zip(starts_ends, index, strict=True)))
+            item = x(*ax[:2], *index)
+            even = all(not _uneven(length, size) for length, size in zip(x.shape[2:], shape[2:], strict=True))
+            return te.sum(item if even else te.if_then_else(inside, item, te.const(0, x.dtype)), axis=inner)
+
+        def mean(*ax: te.Expr) -> te.Expr:
+            count = te.const(1, "int64")
+            for start, end in bounds(ax):
+                count = count * (end - start)
+            return sums(*ax) / te.cast(count, x.dtype)
+
+        sums = te.compute(shape, total, "adaptive_pool_sum")
+        rule = {"schedule_rule": "meta_schedule.adaptive_pool_avg"}
+        return reordered(te.compute(shape, mean, "adaptive_pool_avg", rule), inverse(order))
+
+    return meaning
+
+
+def _uneven(length: Any, size: Any) -> int:
+    """1 where windows differ in length, so that one may be longer by an element."""
+    whole, parts = d.value_of(length), d.value_of(size)
+    return 0 if whole is not None and parts and whole % parts == 0 else 1
+
+
+def _numpy_adaptive(spatial: int) -> Oracle:
+    def oracle(np: Any, a: Any) -> Any:
+        letters = "NC" + _SPATIAL[spatial]
+        x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
+        order = [a.out_layout.index(letter) for letter in letters]
+        result = np.empty([a.result.shape[place].value for place in order], a.data.dtype)
+        for index in np.ndindex(*result.shape[2:]):
+            window = tuple(
+                slice(i * span // size, -(-(i + 1) * span // size))
+                for i, span, size in zip(index, x.shape[2:], result.shape[2:], strict=True)
+            )
+            everything = (slice(None), slice(None))
+            result[(*everything, *index)] = x[(*everything, *window)].mean(tuple(range(2, x.ndim)))
+        return np.transpose(result, inverse(order))
+
+    return oracle
+
+
+def _declare_adaptive(spatial: int) -> None:
+    register(
+        RelaxOp(
+            f"relax.nn.adaptive_avg_pool{spatial}d",
+            (
+                Param("data"),
+                Param("output_size", "opt_ints", None),
+                Param("layout", "str", "NC" + _SPATIAL[spatial]),
+                Param("out_layout", "opt_str", None),
+            ),
+            _infer_adaptive(spatial),
+            f"Return the means of windows that give `output_size` in {spatial} dimensions.",
+            _numpy_adaptive(spatial),
+            _adaptive(spatial),
+            complete=complete_windows(spatial, "output_size", layouts=("layout", "out_layout")),
+        )
+    )
+
+
+for _spatial in (1, 2, 3):
+    _declare_pool(_spatial, False)
+    _declare_pool(_spatial, True)
+    _declare_adaptive(_spatial)
+
+
+def _infer_pad(a: Inference) -> StructInfo:
+    info, width = a.tensor("data"), a.attr("pad_width")
+    if info.ndim != -1 and len(width) != 2 * info.ndim:
+        raise a.fail("E0302", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after")
+    dims = dims_of(info)
+    if dims is None:
+        return tensor_info(None, info.dtype, len(width) // 2, info.vdevice)
+    return tensor_info([d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice)
+
+
+def _pad(a: Any) -> te.Tensor:
+    return padded(a.data, a.pad_width[::2], a.pad_width[1::2], te.const(a.pad_value, a.data.dtype), "PadInput")
+
+
+def _numpy_pad(np: Any, a: Any) -> Any:
+    widths = list(zip(a.pad_width[::2], a.pad_width[1::2], strict=True))
+    if a.pad_mode == "constant":
+        return np.pad(a.data, widths, constant_values=a.pad_value)
+    return np.pad(a.data, widths, {"edge": "edge", "reflect": "reflect", "circular": "wrap"}[a.pad_mode])
+
+
+register(
+    RelaxOp(
+        "relax.nn.pad",
+        (
+            Param("data"),
+            Param("pad_width", "ints"),
+            Param("pad_mode", "opt_str", "constant"),
+            Param("pad_value", "float", 0.0),
+        ),
+        _infer_pad,
+        "Return `data` with `pad_value` around it, as many as `pad_width` says before and after each dimension.",
+        _numpy_pad,
+        _pad,
+        attrs_order=("pad_width", "pad_value", "pad_mode"),
+    )
+)
+
+
+def _infer_shuffle(a: Inference) -> StructInfo:
+    info, factor = a.tensor("data"), a.attr("upscale_factor")
+    dims = dims_of(info)
+    if info.ndim in (0, 1, 2):
+        raise a.fail("E0323", f"needs 'data' to have 3 or more dimensions, but it has {info.ndim}")
+    if dims is None:
+        return info
+    channels = d.value_of(dims[-3])
+    if channels is not None and channels % (factor * factor):
+        raise a.fail("E0326", f"cannot spread {channels} channels over {factor} by {factor} pixels")
+    size = [d.multiply(dim, factor) for dim in dims[-2:]]
+    return tensor_info([*dims[:-3], d.floordiv(dims[-3], factor * factor), *size], info.dtype, -1, info.vdevice)
+
+
+def _shuffle(a: Any) -> te.Tensor:
+    factor = a.upscale_factor
+
+    def value(*i: te.Expr) -> te.Expr:
+        channel = (i[-3] * factor + i[-2] % factor) * factor + i[-1] % factor
+        return a.data(*i[:-3], channel, i[-2] // factor, i[-1] // factor)
+
+    return te.compute(a.result.shape, value, "pixel_shuffle")
+
+
+def _numpy_shuffle(np: Any, a: Any) -> Any:
+    *batch, channels, height, width = a.data.shape
+    factor, axes = a.upscale_factor, len(a.data.shape) - 3
+    split = a.data.reshape(*batch, channels // factor**2, factor, factor, height, width)
+    order = [*range(axes), axes, axes + 3, axes + 1, axes + 4, axes + 2]
+    return np.transpose(split, order).reshape(*batch, channels // factor**2, height * factor, width * factor)
+
+
+register(
+    RelaxOp(
+        "relax.nn.pixel_shuffle",
+        (Param("data"), Param("upscale_factor", "int")),
+        _infer_shuffle,
+        "Return `data` with channels spread over squares of pixels.",
+        _numpy_shuffle,
+        _shuffle,
+    )
+)

@@ -1,0 +1,322 @@
+"""Writing into copies of tensors by index, and sums that undo broadcasting (TVM: `relax/op/manipulate.py`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import te, tir
+from ..base import StructInfo
+from ..relax import PrimStructInfo, TensorStructInfo
+from ..te import topi
+from . import dims as d
+from .indexing import index_tensor_info, slice_length
+from .inference import Inference, dims_of, same_as_first, tensor_info
+from .registry import Param, RelaxOp, register
+
+_REDUCTIONS = {
+    "update": "multiply", "add": "add", "mul": "multiply", "mean": "add", "max": "maximum", "min": "minimum",
+}  # fmt: skip
+"""The NumPy function that combines several values for one element."""
+
+
+def _checked(a: Inference, values: str) -> TensorStructInfo:
+    info = a.tensor("data")
+    a.same_dtype("data", values)
+    if "reduction" in a.call.attrs and a.attr("reduction") not in _REDUCTIONS:
+        choices = ", ".join(f'"{name}"' for name in _REDUCTIONS)
+        raise a.fail("E0321", f'has no reduction "{a.attr("reduction")}"', f"choose one of {choices}")
+    return info
+
+
+def _infer_elements(a: Inference) -> StructInfo:
+    info, indices, updates = _checked(a, "updates"), index_tensor_info(a, "indices"), a.tensor("updates")
+    ranks = {info.ndim, indices.ndim, updates.ndim} - {-1}
+    if len(ranks) > 1:
+        raise a.fail("E0323", f"needs 'data', 'indices' and 'updates' of one rank, but they have {sorted(ranks)} dimensions")
+    if info.ndim != -1:
+        a.axis(a.attr("axis"), info.ndim)
+    places, new = dims_of(indices), dims_of(updates)
+    for x, y in zip(places or (), new or (), strict=False):
+        a.check_equal(x, y, f"needs an update for each index, but their shapes are {d.show(places or ())} and {d.show(new or ())}")
+    return info
+
+
+def _combine(np: Any, result: Any, index: Any, updates: Any, reduction: str) -> Any:
+    if reduction == "update":
+        result[index] = updates
+    else:
+        getattr(np, _REDUCTIONS[reduction]).at(result, index, updates)
+    return result
+
+
+def _numpy_elements(np: Any, a: Any) -> Any:
+    index = list(np.indices(a.indices.shape))
+    index[a.axis] = a.indices
+    return _combine(np, a.data.copy(), tuple(index), a.updates, a.reduction)
+
+
+register(
+    RelaxOp(
+        "relax.scatter_elements",
+        (
+            Param("data"),
+            Param("indices"),
+            Param("updates"),
+            Param("axis", "int", 0),
+            Param("reduction", "str", "update"),
+        ),
+        _infer_elements,
+        "Return `data` with `updates` written where `indices` say along `axis`.",
+        _numpy_elements,
+    )
+)
+
+
+def _infer_nd(a: Inference) -> StructInfo:
+    info, indices, updates = _checked(a, "updates"), index_tensor_info(a, "indices"), a.tensor("updates")
+    places = dims_of(indices)
+    depth = d.value_of(places[-1]) if places else None
+    if depth is None or -1 in (info.ndim, updates.ndim):
+        return info
+    if depth > info.ndim:
+        raise a.fail("E0326", f"indexes {depth} dimensions, but 'data' has {info.ndim}")
+    expected = info.ndim + indices.ndim - depth - 1
+    if updates.ndim != expected:
+        raise a.fail("E0323", f"needs 'updates' to have {expected} dimensions, but it has {updates.ndim}", None, a.argument("updates"))
+    return info
+
+
+register(
+    RelaxOp(
+        "relax.scatter_nd",
+        (Param("data"), Param("indices"), Param("updates"), Param("reduction", "str", "update")),
+        _infer_nd,
+        "Return `data` with `updates` written at the indices in the last dimension of `indices`.",
+        lambda np, a: _combine(np, a.data.copy(), tuple(np.moveaxis(a.indices, -1, 0)), a.updates, a.reduction),
+    )
+)
+
+
+def _infer_put(a: Inference) -> StructInfo:
+    return _checked(a, "values")
+
+
+register(
+    RelaxOp(
+        "relax.index_put",
+        (Param("data"), Param("indices"), Param("values"), Param("accumulate", "bool", False)),
+        _infer_put,
+        "Return `data` with `values` written, or added, at `indices`, one vector for each dimension.",
+        lambda np, a: _combine(
+            np,
+            a.data.copy(),
+            tuple(a.indices) if isinstance(a.indices, tuple | list) else a.indices,
+            a.values,
+            "add" if a.accumulate else "update",
+        ),
+    )
+)
+
+
+def _infer_slice_scatter(a: Inference) -> StructInfo:
+    info, source = a.tensor("input_tensor"), a.tensor("src")
+    a.same_dtype("input_tensor", "src")
+    if -1 in (info.ndim, source.ndim):
+        return info
+    if info.ndim != source.ndim:
+        raise a.fail("E0323", f"needs 'src' to have {info.ndim} dimensions, but it has {source.ndim}", None, a.argument("src"))
+    axis = a.axis(a.attr("axis"), info.ndim)
+    start, end, step = (a.number(name) for name in ("start", "end", "step"))
+    dims, given = dims_of(info), dims_of(source)
+    stride = d.value_of(step) if step is not None else None
+    if stride is not None and stride < 1:
+        raise a.fail("E0321", f"needs a step of at least 1, not {stride}")
+    if dims is None or given is None or start is None or end is None or stride is None:
+        return info
+    expected = [*dims[:axis], slice_length(start, end, stride, dims[axis], False), *dims[axis + 1 :]]
+    for x, y in zip(expected, given, strict=True):
+        a.check_equal(x, y, f"needs 'src' of shape {d.show(tuple(expected))}, but it is {d.show(given)}")
+    return info
+
+
+def _slice_scatter(a: Any) -> te.Tensor:
+    axis = a.axis % a.input_tensor.ndim
+
+    def value(*i: te.Expr) -> te.Expr:
+        offset = i[axis] - a.start
+        inside = te.all(a.start <= i[axis], i[axis] < a.end, te.equal(offset % a.step, 0))
+        return te.if_then_else(inside, a.src(*i[:axis], offset // a.step, *i[axis + 1 :]), a.input_tensor(*i))
+
+    return te.compute(a.input_tensor.shape, value, "slice_scatter")
+
+
+def _numpy_slice_scatter(np: Any, a: Any) -> Any:
+    result = a.input_tensor.copy()
+    axis = a.axis % result.ndim
+    result[(*[slice(None)] * axis, slice(int(a.start), int(a.end), int(a.step)))] = a.src
+    return result
+
+
+register(
+    RelaxOp(
+        "relax.slice_scatter",
+        (
+            Param("input_tensor"),
+            Param("src"),
+            Param("start", "prim"),
+            Param("end", "prim"),
+            Param("step", "prim"),
+            Param("axis", "int", 0),
+        ),
+        _infer_slice_scatter,
+        "Return `input_tensor` with its slice along `axis` replaced by `src`.",
+        _numpy_slice_scatter,
+        _slice_scatter,
+    )
+)
+
+
+def _infer_one_hot(a: Inference) -> StructInfo:
+    indices, on, off = index_tensor_info(a, "indices"), a.info("on_value"), a.info("off_value")
+    if not isinstance(on, PrimStructInfo) or not isinstance(off, PrimStructInfo):
+        raise a.fail("E0322", "needs scalars as 'on_value' and 'off_value'", "write R.prim_value(…)")
+    if on.dtype != off.dtype:
+        raise a.fail("E0324", f"needs values of one dtype, but they are {on.dtype} and {off.dtype}")
+    dims = dims_of(indices)
+    if dims is None:
+        return tensor_info(None, on.dtype, -1 if indices.ndim == -1 else indices.ndim + 1, indices.vdevice)
+    axis = a.axis(a.attr("axis"), len(dims) + 1)
+    return tensor_info([*dims[:axis], d.dim(a.attr("depth")), *dims[axis:]], on.dtype, -1, indices.vdevice)
+
+
+def _one_hot(a: Any) -> te.Tensor:
+    axis = a.axis % (a.indices.ndim + 1)
+
+    def value(*ax: te.Expr) -> te.Expr:
+        index = a.indices(*ax[:axis], *ax[axis + 1 :])
+        return te.select(te.equal(index, te.cast(ax[axis], index.dtype)), a.on_value, a.off_value)
+
+    return te.compute(a.result.shape, value, "T_one_hot")
+
+
+def _numpy_one_hot(np: Any, a: Any) -> Any:
+    hot = np.expand_dims(a.indices, a.axis) == np.arange(a.depth).reshape(
+        [-1 if n == a.axis % (a.indices.ndim + 1) else 1 for n in range(a.indices.ndim + 1)]
+    )
+    return np.where(hot, a.on_value, a.off_value).astype(a.result_dtype)
+
+
+register(
+    RelaxOp(
+        "relax.one_hot",
+        (
+            Param("indices"),
+            Param("on_value", "prim"),
+            Param("off_value", "prim"),
+            Param("depth", "int"),
+            Param("axis", "int", -1),
+        ),
+        _infer_one_hot,
+        "Return `on_value` where the position along the new `axis` is the index, `off_value` elsewhere.",
+        _numpy_one_hot,
+        _one_hot,
+    )
+)
+
+
+def _infer_collapse_like(a: Inference) -> StructInfo:
+    info, target = a.tensor("data"), a.tensor("collapse_target")
+    _check_collapse(a, dims_of(info), dims_of(target))
+    return TensorStructInfo(target.shape, info.dtype, target.ndim, target.vdevice)
+
+
+def _infer_collapse_to(a: Inference) -> StructInfo:
+    info, shape = a.tensor("data"), a.shape("shape")
+    _check_collapse(a, dims_of(info), shape.values)
+    return tensor_info(shape.values, info.dtype, shape.ndim, info.vdevice)
+
+
+def _check_collapse(a: Inference, old: d.Dims | None, new: d.Dims | None) -> None:
+    if old is None or new is None:
+        return
+    if len(new) > len(old):
+        raise a.fail("E0323", f"cannot collapse {len(old)} dimensions to {len(new)}")
+    for x, y in zip(old[len(old) - len(new) :], new, strict=True):
+        if not d.is_one(y):
+            a.check_equal(x, y, f"cannot collapse shape {d.show(old)} to {d.show(new)}")
+
+
+def _collapse(a: Any) -> te.Tensor:
+    data: te.Tensor = a.data
+    shape: tuple[tir.PrimExpr, ...] = a.result.shape
+    offset = data.ndim - len(shape)
+    axes = [
+        axis
+        for axis, dim in enumerate(data.shape)
+        if axis < offset or (d.is_one(shape[axis - offset]) and not d.is_one(dim))
+    ]
+    inner = topi.reduce_axes(data, axes)
+    if not axes:
+        return te.compute(shape, lambda *ax: data(*ax), "T_collapse_sum")
+
+    def value(*ax: te.Expr) -> Any:
+        reduced = iter(inner)
+        index = [next(reduced) if axis in axes else ax[axis - offset] for axis in range(data.ndim)]
+        return te.sum(data(*index), axis=inner)
+
+    return te.compute(shape, value, f"{data.name}_red")
+
+
+def _numpy_collapse(np: Any, data: Any, shape: Any) -> Any:
+    offset = data.ndim - len(shape)
+    axes = [axis for axis in range(data.ndim) if axis < offset or (shape[axis - offset] == 1 != data.shape[axis])]
+    return data.sum(tuple(axes), keepdims=True).reshape(shape).astype(data.dtype)
+
+
+register(
+    RelaxOp(
+        "relax.collapse_sum_like",
+        (Param("data"), Param("collapse_target")),
+        _infer_collapse_like,
+        "Return `data` summed to the shape of `collapse_target`.",
+        lambda np, a: _numpy_collapse(np, a.data, a.collapse_target.shape),
+        _collapse,
+        prim_func="collapse_sum",
+    )
+)
+register(
+    RelaxOp(
+        "relax.collapse_sum_to",
+        (Param("data"), Param("shape", "shape")),
+        _infer_collapse_to,
+        "Return `data` summed to `shape`.",
+        lambda np, a: _numpy_collapse(np, a.data, a.shape),
+        _collapse,
+        prim_func="collapse_sum",
+    )
+)
+
+
+def _infer_layout_transform(a: Inference) -> StructInfo:
+    info, index_map = a.tensor("x"), a.attr("index_map")
+    if not isinstance(index_map, tir.IndexMap):
+        return same_as_first(a)
+    if info.ndim not in (-1, len(index_map.initial_indices)):
+        raise a.fail("E0323", f"maps {len(index_map.initial_indices)} dimensions, but 'x' has {info.ndim}")
+    return tensor_info(None, info.dtype, len(index_map.final_indices), info.vdevice)
+
+
+register(
+    RelaxOp(
+        "relax.layout_transform",
+        (
+            Param("x"),
+            Param("index_map", "value"),
+            Param("pad_value", "value", None),
+            Param("axis_separators", "opt_ints", None),
+            Param("input_axis_separators", "opt_ints", None),
+        ),
+        _infer_layout_transform,
+        "Return `x` laid out as `index_map` says.",
+    )
+)

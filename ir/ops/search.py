@@ -1,0 +1,208 @@
+"""Choosing and finding elements (TVM: `relax/op/{search,set,mask}.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import Op, StructInfo
+from ..relax import Call, Constant, Expr, PrimValue, TensorStructInfo, TupleStructInfo
+from ..te import topi
+from . import dims as d
+from .binary import broadcast_struct_info
+from .inference import Inference, tensor_info
+from .registry import Param, RelaxOp, register
+from .statistical import reduced
+
+
+def _infer_where(a: Inference) -> StructInfo:
+    condition = a.tensor("condition")
+    if condition.dtype not in ("bool", "void"):
+        raise a.fail("E0324", f"needs a condition of dtype bool, but it is {condition.dtype}", None, a.argument("condition"))
+    return broadcast_struct_info(a, a.same_dtype("x1", "x2"), "x1", "x2", "condition")
+
+
+def _where(a: Any) -> te.Tensor:
+    def value(*ax: te.Expr) -> te.Expr:
+        holds = te.cast(topi.element(a.condition, ax), "int64")
+        return te.select(te.const(0, "int64") < holds, topi.element(a.x1, ax), topi.element(a.x2, ax))
+
+    return te.compute(a.result.shape, value, "T_where")
+
+
+register(
+    RelaxOp(
+        "relax.where",
+        (Param("condition"), Param("x1"), Param("x2")),
+        _infer_where,
+        "Return the element of `x1` where `condition` holds, else that of `x2`.",
+        lambda np, a: np.where(a.condition, a.x1, a.x2),
+        _where,
+    )
+)
+
+
+def _masked_fill(a: Any) -> Expr:
+    value = a.value
+    if isinstance(value, PrimValue | Constant):
+        filled = Call(Op("relax.full_like"), (a.x, value), {"dtype": "void"})
+    else:
+        filled = value
+    return Call(Op("relax.where"), (a.mask, filled, a.x))
+
+
+register(
+    RelaxOp(
+        "relax.masked_fill",
+        (Param("x"), Param("mask"), Param("value")),
+        None,
+        "Return `x` with `value` where `mask` holds.",
+        expand=_masked_fill,
+    )
+)
+
+
+def _infer_arg(a: Inference) -> StructInfo:
+    return reduced(a, "int64")
+
+
+def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], te.Expr]) -> Callable[[Any], te.Tensor]:
+    """The index of the best element: of several, the first."""
+
+    def combine(x: Any, y: Any) -> Any:
+        keep = better(x[1], y[1])
+        first = te.any(keep, te.all(te.equal(x[1], y[1]), x[0] < y[0]))
+        return te.select(first, x[0], y[0]), te.select(keep, x[1], y[1])
+
+    reducer = te.comm_reducer(combine, lambda index, value: (te.const(-1, index), worst(value)))
+
+    def meaning(a: Any) -> te.Tensor:
+        x: te.Tensor = a.x
+        axes = topi.normal_axes(a.axis, x.ndim)
+        inner = topi.reduce_axes(x, axes)
+
+        def pair(*ax: te.Expr) -> Any:
+            position = te.const(0, "int64")
+            for axis, k in zip(axes, inner, strict=True):
+                position = position * te.Expr(x.shape[axis]) + k
+            here = x(*topi.source_index(ax, axes, inner, x.ndim, a.keepdims))
+            return reducer((position, here), axis=inner)
+
+        index, _ = te.compute(topi.reduced_shape(x, axes, a.keepdims), pair, f"{x.name}_red_temp")
+        return te.compute(index.shape, lambda *ax: index(*ax), f"{x.name}_red")
+
+    return meaning
+
+
+def _keep_greater(x: te.Expr, y: te.Expr) -> te.Expr:
+    return x > y
+
+
+def _keep_lesser(x: te.Expr, y: te.Expr) -> te.Expr:
+    return x < y
+
+
+for _name, _better, _worst, _doc in (
+    ("argmax", _keep_greater, te.min_value, "greatest"),
+    ("argmin", _keep_lesser, te.max_value, "least"),
+):
+    register(
+        RelaxOp(
+            f"relax.{_name}",
+            (Param("x"), Param("axis", "opt_int", None), Param("keepdims", "bool", False)),
+            _infer_arg,
+            f"Return the index of the {_doc} element along `axis`; without it, of all in one dimension.",
+            lambda np, a, name=_name: np.asarray(getattr(np, name)(a.x, a.axis, keepdims=a.keepdims)).astype("int64"),
+            _arg(_better, _worst),
+        )
+    )
+
+
+def _infer_bucketize(a: Inference) -> StructInfo:
+    info = a.tensor("input_tensor")
+    a.rank("boundaries", 1)
+    dtype = "int32" if a.attr("out_int32") else "int64"
+    return TensorStructInfo(info.shape, dtype, info.ndim, info.vdevice)
+
+
+def _bucketize(a: Any) -> te.Tensor:
+    k = te.reduce_axis((te.const(0, "int64"), a.boundaries.shape[0]), "k")
+    dtype = a.result.dtype
+
+    def value(*ax: te.Expr) -> Any:
+        x, bound = a.input_tensor(*ax), a.boundaries(k)
+        below = bound <= x if a.right else bound < x
+        return te.sum(te.cast(below, dtype), axis=k)
+
+    return te.compute(a.result.shape, value, "searchsorted")
+
+
+register(
+    RelaxOp(
+        "relax.bucketize",
+        (Param("input_tensor"), Param("boundaries"), Param("out_int32", "bool", False), Param("right", "bool", False)),
+        _infer_bucketize,
+        "Return for every element the number of `boundaries`, sorted, that lie below it.",
+        lambda np, a: np.searchsorted(a.boundaries, a.input_tensor, "right" if a.right else "left").astype(
+            a.result_dtype
+        ),
+        _bucketize,
+    )
+)
+
+
+def _flag(a: Inference, name: str) -> bool:
+    number = a.number(name)
+    return number is not None and d.value_of(number) == 1
+
+
+def _infer_unique(a: Inference) -> StructInfo:
+    info = a.tensor("x")
+    axis = a.number("axis") if a.has("axis") else None
+    number = d.value_of(axis) if axis is not None else None
+    if number is not None and info.ndim != -1:
+        a.axis(number, info.ndim)
+    values = tensor_info(None, info.dtype, 1 if not a.has("axis") else info.ndim, info.vdevice)
+    vector = tensor_info(None, "int64", 1, info.vdevice)
+    extra = [vector for name in ("return_index", "return_inverse", "return_counts") if _flag(a, name)]
+    return TupleStructInfo((values, *extra)) if extra else values
+
+
+def _numpy_unique(np: Any, a: Any) -> Any:
+    extra = {name: bool(getattr(a, name)) for name in ("return_index", "return_inverse", "return_counts")}
+    return np.unique(a.x, **extra, axis=a.axis)
+
+
+register(
+    RelaxOp(
+        "relax.unique",
+        (
+            Param("x"),
+            Param("sorted", "prim", True),
+            Param("return_index", "prim", False),
+            Param("return_inverse", "prim", False),
+            Param("return_counts", "prim", False),
+            Param("axis", "opt_prim", None),
+        ),
+        _infer_unique,
+        "Return the different elements of `x`, and where and how often they occur.",
+        _numpy_unique,
+    )
+)
+
+
+def _infer_nonzero(a: Inference) -> StructInfo:
+    info = a.tensor("x")
+    return tensor_info(None, "int64", 2, info.vdevice)
+
+
+register(
+    RelaxOp(
+        "relax.nonzero",
+        (Param("x"),),
+        _infer_nonzero,
+        "Return the indices of the elements that are not zero, a row for each dimension.",
+        lambda np, a: np.array(np.nonzero(a.x), "int64"),
+    )
+)

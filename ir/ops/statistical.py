@@ -1,0 +1,148 @@
+"""Reductions and scans (TVM: `relax/op/statistical.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import StructInfo
+from ..te import topi
+from . import dims as d
+from .inference import Inference, dims_of, like, tensor_info
+from .registry import Oracle, Param, RelaxOp, register
+
+_PARAMS = (Param("x"), Param("axis", "opt_ints", None), Param("keepdims", "bool", False))
+
+
+def reduced(a: Inference, dtype: str | None = None) -> StructInfo:
+    """The struct info of `x` reduced over `axis`."""
+    info, axis, keepdims = a.tensor("x"), a.attr("axis"), a.attr("keepdims")
+    dtype = dtype or info.dtype
+    axis = (axis,) if isinstance(axis, int) else axis
+    if info.ndim == -1:
+        return tensor_info(None, dtype, 0 if axis is None and not keepdims else -1, info.vdevice)
+    gone = tuple(range(info.ndim)) if axis is None else a.axes(axis, info.ndim)
+    ndim = info.ndim if keepdims else info.ndim - len(gone)
+    dims = dims_of(info)
+    if dims is None:
+        all_ones = keepdims and len(gone) == info.ndim
+        kept = [d.dim(1)] * info.ndim if all_ones else [] if ndim == 0 else None
+        return tensor_info(kept, dtype, ndim, info.vdevice)
+    if keepdims:
+        kept = [d.dim(1) if number in gone else dim for number, dim in enumerate(dims)]
+    else:
+        kept = [dim for number, dim in enumerate(dims) if number not in gone]
+    return tensor_info(kept, dtype, ndim, info.vdevice)
+
+
+def _axis(a: Any) -> Any:
+    return None if a.axis is None else tuple(a.axis)
+
+
+def _oracle(name: str) -> Oracle:
+    return lambda np, a: np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims)).astype(a.result_dtype)
+
+
+def _reduction(name: str, meaning: Callable[[te.Tensor, Any, bool], te.Tensor], oracle: str, doc: str) -> None:
+    register(
+        RelaxOp(
+            f"relax.{name}",
+            _PARAMS,
+            reduced,
+            f"Return {doc} of the elements along `axis`; without it, of all.",
+            _oracle(oracle),
+            lambda a: meaning(a.x, a.axis, a.keepdims),
+        )
+    )
+
+
+def mean(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
+    """The mean over `axis`."""
+    return topi.divide(topi.reduce(x, axis, keepdims, te.sum), te.cast(topi.count(x, axis), x.dtype))
+
+
+def _variance(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
+    deviation = topi.subtract(x, mean(x, axis, True))
+    return mean(topi.multiply(deviation, deviation), axis, keepdims)
+
+
+def _plain(reducer: Callable[..., Any]) -> Callable[[te.Tensor, Any, bool], te.Tensor]:
+    return lambda x, axis, keepdims: topi.reduce(x, axis, keepdims, reducer)
+
+
+_reduction("sum", _plain(te.sum), "sum", "the sum")
+_reduction("prod", _plain(te.prod), "prod", "the product")
+_reduction("max", _plain(te.max), "max", "the greatest")
+_reduction("min", _plain(te.min), "min", "the least")
+_reduction("mean", mean, "mean", "the mean")
+_reduction("variance", _variance, "var", "the variance")
+_reduction(
+    "std",
+    lambda x, axis, keepdims: topi.elementwise(_variance(x, axis, keepdims), te.sqrt),
+    "std",
+    "the standard deviation",
+)
+
+
+def _infer_scan(a: Inference) -> StructInfo:
+    info, axis, dtype = a.tensor("data"), a.attr("axis"), a.attr("dtype")
+    result = like(info, info.dtype if dtype == "void" else dtype)
+    if axis is None:
+        dims = dims_of(info)
+        return tensor_info(dims and [d.product(dims)], result.dtype, 1, info.vdevice)
+    if info.ndim != -1:
+        a.axis(axis, info.ndim)
+    return result
+
+
+def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
+    """Each result reduces the elements up to its own: quadratic, and without an order that must be kept."""
+
+    def meaning(a: Any) -> te.Tensor:
+        data = topi.reshape(a.data, [d.product(a.data.shape)]) if a.axis is None else a.data
+        axis = 0 if a.axis is None else a.axis % data.ndim
+        dtype: str = a.result.dtype
+        k = te.reduce_axis((te.const(0, "int64"), data.shape[axis]), "k")
+
+        def value(*ax: te.Expr) -> Any:
+            included = k < ax[axis] if a.exclusive else k <= ax[axis]
+            item = te.cast(data(*ax[:axis], k, *ax[axis + 1 :]), dtype)
+            return reducer(te.if_then_else(included, item, te.const(int(reducer is te.prod), dtype)), axis=k)
+
+        return te.compute(data.shape, value, "T_scan")
+
+    return meaning
+
+
+def _numpy_scan(name: str, identity: int) -> Oracle:
+    def oracle(np: Any, a: Any) -> Any:
+        data = a.data.reshape(-1) if a.axis is None else a.data
+        axis = a.axis or 0
+        result = getattr(np, name)(data.astype(a.result_dtype), axis, dtype=a.result_dtype)
+        if not a.exclusive:
+            return result
+        shifted = np.roll(result, 1, axis)
+        shifted[(*[slice(None)] * (axis % data.ndim), 0)] = identity
+        return shifted
+
+    return oracle
+
+
+for _name, _reducer, _identity in (("cumsum", te.sum, 0), ("cumprod", te.prod, 1)):
+    register(
+        RelaxOp(
+            f"relax.{_name}",
+            (
+                Param("data"),
+                Param("axis", "opt_int", None),
+                Param("dtype", "dtype", None),
+                Param("exclusive", "bool", False),
+            ),
+            _infer_scan,
+            f"Return the running {'sum' if _identity == 0 else 'product'} along `axis`; without it, of all elements in "
+            "one dimension.",
+            _numpy_scan(_name, _identity),
+            _scan(_reducer),
+        )
+    )

@@ -1,0 +1,199 @@
+"""From tensor expressions to a PrimFunc: one block for each computation (TVM: `src/te/operation/create_primfunc.cc`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import make, tir
+from ..access import detect_regions
+from ..visit import rewrite, substitute, walk
+from .tensor import ComputeOp, Operation, Tensor
+
+_TRUE = tir.IntImm("bool", 1)
+
+
+def create_prim_func(args: Sequence[Tensor | tir.Var]) -> tir.PrimFunc:
+    """Return the PrimFunc of `args`: inputs, scalars, and the tensors computed from them (TVM: `te.create_prim_func`).
+
+    It is called `main` and says `tir.noalias`; what is computed but not among `args` is allocated in its root block.
+    Raises ValueError where something is computed from a placeholder that is not among `args`.
+    """
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    state = _State({_key(tensor) for tensor in tensors}, {}, [], {})
+    stages = [stage for op in _in_order(tensors) for stage in _stage(op, tensors, state)]
+    params: list[tir.Var] = []
+    buffer_map: dict[tir.Var, tir.Buffer] = {}
+    for arg in args:
+        param = tir.Var("handle", f"var_{arg.name}") if isinstance(arg, Tensor) else arg
+        params.append(param)
+        if isinstance(arg, Tensor):
+            buffer_map[param] = state.buffers[_key(arg)]
+    root = tir.Block((), (), (), "root", _sequence(stages), alloc_buffers=tuple(state.allocated))
+    body = tir.BlockRealize((), _TRUE, root)
+    attrs = {"global_symbol": "main", "tir.noalias": True}
+    return tir.PrimFunc(tuple(params), body, buffer_map=buffer_map, attrs=attrs)
+
+
+class _State(Struct):
+    """What is known while stages are made."""
+
+    arguments: set[tuple[Operation, int]]
+    buffers: dict[tuple[Operation, int], tir.Buffer]
+    allocated: list[tir.Buffer]
+    names: dict[str, int]
+
+    def fresh_name(self, name: str) -> str:
+        """`name`, or `name_1`, `name_2`, … where blocks have it already."""
+        count = self.names.get(name, -1) + 1
+        self.names[name] = count
+        return name if count == 0 else self.fresh_name(f"{name}_{count}")
+
+
+def _key(tensor: Tensor) -> tuple[Operation, int]:
+    return tensor.op, tensor.value_index
+
+
+def _inputs(op: Operation) -> Iterator[Operation]:
+    for body in op.body if isinstance(op, ComputeOp) else ():
+        for node in walk(body):
+            if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
+                yield node.producer.op
+
+
+def _in_order(tensors: Sequence[Tensor]) -> list[Operation]:
+    """Everything that `tensors` are computed from, each after what it reads."""
+    order: dict[Operation, None] = {}
+    stack: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(tensors)]
+    while stack:
+        op, ready = stack.pop()
+        if op in order:
+            continue
+        if ready:
+            order[op] = None
+        else:
+            stack.append((op, True))
+            stack.extend((source, False) for source in reversed(list(dict.fromkeys(_inputs(op)))))
+    return list(order)
+
+
+def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
+    pointer = tir.PointerType(tir.PrimType(tensor.dtype), "global")
+    buffer = tir.Buffer(tir.Var("handle", tensor.name, pointer), tensor.dtype, tensor.shape, tensor.name)
+    state.buffers[_key(tensor)] = buffer
+    return buffer
+
+
+def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.Stmt]:
+    """The loops around the blocks that compute `op`; nothing for an input."""
+    if not isinstance(op, ComputeOp):
+        inputs = [tensor for tensor in tensors if tensor.op is op]
+        if not inputs:
+            raise ValueError(f"placeholder '{op.name}' is not among the arguments of the function")
+        _declare(inputs[0], state)
+        return []
+    shape = tuple(axis.dom.extent for axis in op.axis if axis.dom is not None)
+    outputs = [Tensor(shape, body.dtype, op, number) for number, body in enumerate(op.body)]
+    buffers = [_declare(tensor, state) for tensor in outputs]
+    state.allocated += [b for b, t in zip(buffers, outputs, strict=True) if _key(t) not in state.arguments]
+    axes = (*op.axis, *op.reduce_axis)
+    loops = [tir.Var(_domain(axis).extent.dtype, axis.var.name) for axis in axes]
+    if isinstance(op.body[0], tir.Reduce):
+        blocks = [_block(op, op.body[0], buffers, op.name, axes, loops, state)]
+    else:
+        parts = zip(op.body, buffers, strict=True)
+        blocks = [_block(op, body, [buffer], buffer.name, axes, loops, state) for body, buffer in parts]
+    stage = _sequence(blocks)
+    for axis, loop in zip(reversed(axes), reversed(loops), strict=True):
+        domain = _domain(axis)
+        stage = tir.For(loop, domain.min, domain.extent, tir.ForKind.SERIAL, stage)
+    return [stage]
+
+
+def _domain(axis: tir.IterVar) -> tir.Range:
+    assert axis.dom is not None
+    return axis.dom
+
+
+def _block(
+    op: ComputeOp,
+    body: tir.PrimExpr,
+    buffers: list[tir.Buffer],
+    name: str,
+    axes: Sequence[tir.IterVar],
+    loops: Sequence[tir.Var],
+    state: _State,
+) -> tir.Stmt:
+    """One block that stores `body`; a scalar computation gets an iterator of its own."""
+    iter_vars = [replace(axis, var=tir.Var(loop.dtype, f"v_{loop.name}")) for axis, loop in zip(axes, loops, strict=True)]
+    renamed = {axis.var: item.var for axis, item in zip(axes, iter_vars, strict=True)}
+    indices = tuple(item.var for item in iter_vars[: len(op.axis)])
+    values: tuple[tir.PrimExpr, ...] = tuple(loops)
+    if not iter_vars:
+        one = tir.Range(make.const(0, "int32"), make.const(1, "int32"))
+        iter_vars.append(tir.IterVar(one, tir.Var("int32", "vi"), tir.IterVarType.DATA_PAR))
+        values = (make.const(0, "int32"),)
+    init = None
+    if isinstance(body, tir.Reduce):
+        identity = body.combiner.identity_element
+        init = _sequence([tir.BufferStore(b, value, indices) for b, value in zip(buffers, identity, strict=True)])
+        stmt = _update(body, buffers, indices, renamed, state)
+    else:
+        stmt = tir.BufferStore(buffers[0], _lower(body, renamed, state), indices)
+    annotations = {key: _annotation(value, state) for key, value in op.attrs.items()}
+    block = tir.Block(tuple(iter_vars), (), (), state.fresh_name(name), stmt, init=init, annotations=annotations)
+    reads, writes = detect_regions(block)
+    return tir.BlockRealize(values, _TRUE, replace(block, reads=reads, writes=writes))
+
+
+def _annotation(value: object, state: _State) -> object:
+    return state.buffers[_key(value)] if isinstance(value, Tensor) else value
+
+
+def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -> tir.PrimExpr:
+    """Return `expr` with the variables of its block, reading buffers."""
+
+    def lower(node: object) -> tir.PrimExpr | None:
+        if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
+            return tir.BufferLoad(node.dtype, state.buffers[_key(node.producer)], node.indices)
+        return renamed.get(node) if isinstance(node, tir.Var) else None
+
+    return rewrite(expr, lower)
+
+
+def _update(
+    reduce: tir.Reduce,
+    buffers: list[tir.Buffer],
+    indices: tuple[tir.Var, ...],
+    renamed: dict[tir.Var, tir.Var],
+    state: _State,
+) -> tir.Stmt:
+    """Combine what is stored with the next values; of several, all are computed before any is stored."""
+    combiner = reduce.combiner
+    stored = [tir.BufferLoad(buffer.dtype, buffer, indices) for buffer in buffers]
+    condition = None if _is_true(reduce.condition) else _lower(reduce.condition, renamed, state)
+    given: list[tir.PrimExpr] = []
+    for source, identity in zip(reduce.source, combiner.identity_element, strict=True):
+        value = _lower(source, renamed, state)
+        given.append(value if condition is None else make.if_then_else(condition, value, identity))
+    operands = dict(zip((*combiner.lhs, *combiner.rhs), (*stored, *given), strict=True))
+    combined = [substitute(result, operands) for result in combiner.result]
+    if len(buffers) == 1:
+        return tir.BufferStore(buffers[0], combined[0], indices)
+    variables = [tir.Var(buffer.dtype, f"v_{buffer.name}") for buffer in buffers]
+    body = _sequence([tir.BufferStore(b, var, indices) for b, var in zip(buffers, variables, strict=True)])
+    for var, value in zip(reversed(variables), reversed(combined), strict=True):
+        body = tir.LetStmt(var, value, body)
+    return body
+
+
+def _is_true(condition: tir.PrimExpr) -> bool:
+    return isinstance(condition, tir.IntImm) and condition.value == 1
+
+
+def _sequence(stmts: Sequence[tir.Stmt]) -> tir.Stmt:
+    if not stmts:
+        return tir.Evaluate(make.const(0, "int32"))
+    return stmts[0] if len(stmts) == 1 else tir.SeqStmt(tuple(stmts))
