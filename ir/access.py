@@ -1,0 +1,221 @@
+"""What a block reads and writes, found in its body (TVM: `tir.analysis.GetBlockAccessRegion`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from . import make, tir
+from .base import Node, Op
+from .deep import deep
+from .int_set import Interval, cover, eval_set, evaluate, from_range, intersect, point, union
+from .linear import linear
+from .visit import children, substitute, walk
+
+Regions = tuple[tir.BufferRegion, ...]
+
+
+def full_region(buffer: tir.Buffer) -> tir.BufferRegion:
+    """Return the region of all elements of `buffer`."""
+    return tir.BufferRegion(buffer, tuple([tir.Range(make.const(0), extent) for extent in buffer.shape]))
+
+
+@deep
+def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Regions, Regions, Regions]:
+    """Return the regions that `block` reads, those that it writes, and those of buffers that it uses by pointer.
+
+    Only the buffers `visible` around the block count, in the order of their first access; loops inside the block are
+    relaxed to the intervals they span; blocks inside it count by their own `reads` and `writes`. A buffer that is
+    written is not also read where the block has an `init`, as its reads are those of the reduction.
+    """
+    detector = _Detector({buffer.data: buffer for buffer in visible})
+    detector.visit_block(block)
+    writes = detector.writes.regions()
+    written = {region.buffer for region in writes} if block.init is not None else set[tir.Buffer]()
+    reads = tuple([region for region in detector.reads.regions() if region.buffer not in written])
+    return reads, writes, detector.opaque.regions()
+
+
+class _Accesses:
+    """The union of the accesses to each buffer, in the order of the first ones."""
+
+    def __init__(self) -> None:
+        self.found: dict[tir.Buffer, list[Interval]] = {}
+
+    def add(self, buffer: tir.Buffer, region: list[Interval]) -> None:
+        known = self.found.get(buffer)
+        if known is not None and len(known) == len(region):
+            region = [union(a, b) for a, b in zip(known, region, strict=True)]
+        self.found[buffer] = region
+
+    def regions(self) -> Regions:
+        return tuple([tir.BufferRegion(buffer, _covered(buffer, region)) for buffer, region in self.found.items()])
+
+
+def _covered(buffer: tir.Buffer, region: Sequence[Interval]) -> tuple[tir.Range, ...]:
+    return tuple([cover(axis, extent) for axis, extent in zip(region, buffer.shape, strict=False)])
+
+
+class _Detector:
+    def __init__(self, visible: dict[tir.Var, tir.Buffer]) -> None:
+        self.visible = visible
+        self.matches: dict[tir.Var, tir.MatchBufferRegion] = {}
+        self.domains: dict[tir.Var, Interval] = {}
+        self.lets: dict[tir.Var, tir.PrimExpr] = {}
+        self.reads, self.writes, self.opaque = _Accesses(), _Accesses(), _Accesses()
+
+    def visit_block(self, block: tir.Block) -> None:
+        for match in block.match_buffers:
+            if match.source.buffer.data in self.visible:
+                self.matches[match.buffer.data] = match
+                self.visible[match.buffer.data] = match.buffer
+        for axis in block.iter_vars:
+            if axis.dom is not None:
+                self._visit_all((axis.dom.min, axis.dom.extent))
+        for region in (*block.reads, *block.writes, *[match.source for match in block.match_buffers]):
+            for axis in region.region:
+                self._visit_all((axis.min, axis.extent))
+        if block.init is not None:
+            self.visit(block.init)
+        self.visit(block.body)
+
+    def _visit_all(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def visit(self, node: Node) -> None:
+        match node:
+            case tir.Var():
+                if node in self.visible:
+                    buffer = self.visible[node]
+                    self._add(self.opaque, buffer, [from_range(r.min, r.extent) for r in full_region(buffer).region])
+            case tir.BufferLoad():
+                self._add(self.reads, node.buffer, self._intervals(node.indices))
+                self._visit_all(node.indices)
+            case tir.BufferStore():
+                self._add(self.writes, node.buffer, self._intervals(node.indices))
+                self._visit_all((node.value, *node.indices))
+            case tir.For():
+                self._visit_for(node)
+            case tir.LetStmt():
+                self.lets[node.var] = node.value
+                self._visit_all((node.value, node.body))
+                del self.lets[node.var]
+            case tir.IfThenElse():
+                self._visit_choice(node.condition, node.then_case, node.else_case)
+            case tir.Call(op=Op(name="tir.if_then_else")):
+                condition, then_case, else_case = node.args
+                assert isinstance(condition, tir.PrimExpr)
+                self._visit_choice(condition, then_case, else_case)
+            case tir.Call(op=Op(name="tir.tvm_access_ptr")) if len(node.args) == 5:
+                self._visit_access_pointer(node)
+            case tir.BlockRealize():
+                self._visit_realize(node)
+            case tir.Let():
+                self._visit_all((node.value, node.body))
+            case tir.DeclBuffer() | tir.AllocateConst() | tir.BufferRealize():
+                self.visit(node.body)
+            case tir.Allocate():
+                self._visit_all((*node.extents, node.body, node.condition))
+            case tir.AttrStmt():
+                self._visit_all((node.value, node.body))
+            case _:
+                self._visit_all([child for child in children(node) if isinstance(child, tir.PrimExpr | tir.Stmt)])
+
+    def _visit_for(self, node: tir.For) -> None:
+        self.domains[node.loop_var] = from_range(node.min, node.extent)
+        self._visit_all((node.min, node.extent, node.body))
+        del self.domains[node.loop_var]
+
+    def _visit_choice(self, condition: tir.PrimExpr, then_case: Node, else_case: Node | None) -> None:
+        self.visit(condition)
+        for branch, holds in ((then_case, True), (else_case, False)):
+            if branch is not None:
+                outside = dict(self.domains)
+                self.domains.update(_restricted(condition, holds, self.domains))
+                self.visit(branch)
+                self.domains = outside
+
+    def _visit_access_pointer(self, node: tir.Call) -> None:
+        data, mask = node.args[1], node.args[4]
+        if not (isinstance(data, tir.Var) and isinstance(mask, tir.IntImm)):
+            self._visit_all(node.args)
+        elif data in self.visible:
+            accesses = {1: self.reads, 2: self.writes, 3: self.opaque}.get(mask.value & 3)
+            buffer = self.visible[data]
+            if accesses is not None:
+                self._add(accesses, buffer, [from_range(r.min, r.extent) for r in full_region(buffer).region])
+
+    def _visit_realize(self, node: tir.BlockRealize) -> None:
+        """A block inside counts by what it declares; nothing else in it is looked at."""
+        values = dict(zip([axis.var for axis in node.block.iter_vars], node.iter_values, strict=False))
+        for accesses, regions in ((self.reads, node.block.reads), (self.writes, node.block.writes)):
+            for region in regions:
+                axes = [from_range(substitute(r.min, values), substitute(r.extent, values)) for r in region.region]
+                self._add(accesses, region.buffer, [eval_set(axis, self.domains) for axis in axes])
+
+    def _intervals(self, indices: Sequence[tir.PrimExpr]) -> list[Interval]:
+        result: list[Interval] = []
+        for index in indices:
+            inlined = substitute(index, self.lets)
+            while inlined is not index:
+                index, inlined = inlined, substitute(inlined, self.lets)
+            whole = point(index) if index.dtype in ("int32", "int64") else evaluate(index, {})
+            result.append(eval_set(whole, self.domains))
+        return result
+
+    def _add(self, accesses: _Accesses, buffer: tir.Buffer, region: list[Interval]) -> None:
+        if buffer.data not in self.visible:
+            return
+        match = self.matches.get(buffer.data)
+        if match is not None:
+            buffer, region = match.source.buffer, self._through(match, region)
+        accesses.add(buffer, region)
+
+    def _through(self, match: tir.MatchBufferRegion, region: list[Interval]) -> list[Interval]:
+        """Return the region of the source of `match` that a region of its buffer is."""
+        covered = _covered(match.buffer, region)
+        source = match.source.region
+        leading = len(source) - len(covered)
+        ranges = [*source[:leading]]
+        for outer, inner in zip(source[leading:], covered, strict=True):
+            ranges.append(tir.Range(make.add(outer.min, inner.min), inner.extent))
+        return [eval_set(from_range(axis.min, axis.extent), self.domains) for axis in ranges]
+
+
+def _restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, Interval]) -> dict[tir.Var, Interval]:
+    """Return the domains of the loop variables that `condition`, or its negation, bounds.
+
+    As TVM, which gives a condition up where it mentions anything else than relaxed loop variables.
+    """
+    if any(isinstance(node, tir.Var) and node not in domains for node in walk(condition)):
+        return {}
+    result: dict[tir.Var, Interval] = {}
+    for comparison in _comparisons(condition, holds):
+        form = linear(comparison)
+        if len(form.terms) != 1:
+            continue
+        (term,) = form.terms.values()
+        if isinstance(term.expr, tir.Var) and abs(term.factor) == 1:
+            end = make.const(-form.constant * term.factor, term.expr.dtype)
+            bound = Interval(None, end) if term.factor == 1 else Interval(end, None)
+            result[term.expr] = intersect(result.get(term.expr, domains[term.expr]), bound)
+    return result
+
+
+def _comparisons(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
+    """Return expressions that are not positive where all that is and-ed in `condition` holds (or it does not)."""
+    match condition:
+        case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)) | tir.Not(a=inner):
+            return _comparisons(inner, holds != isinstance(condition, tir.Not))
+        case tir.And(a=a, b=b) if holds:
+            return _comparisons(a, holds) + _comparisons(b, holds)
+        case tir.Or(a=a, b=b) if not holds:
+            return _comparisons(a, holds) + _comparisons(b, holds)
+        case tir.LT(a=a, b=b) | tir.GT(a=b, b=a):
+            return [make.add(make.sub(a, b), 1) if holds else make.sub(b, a)]
+        case tir.LE(a=a, b=b) | tir.GE(a=b, b=a):
+            return [make.sub(a, b) if holds else make.add(make.sub(b, a), 1)]
+        case tir.EQ(a=a, b=b) if holds:
+            return [make.sub(a, b), make.sub(b, a)]
+        case _:
+            return []

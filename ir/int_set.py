@@ -1,0 +1,227 @@
+"""Intervals of integers with symbolic ends, and what an expression may be when some variables range over intervals.
+
+The rules are TVM's (`src/arith/int_set.cc`), so that regions found here read as those found there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from . import make, tir
+from .dtype import is_bool, is_int
+from .linear import difference, simplify
+from .visit import walk
+
+End: TypeAlias = tir.PrimExpr | None
+
+
+class Interval(Struct, frozen=True):
+    """The integers from `min` to `max`, both included; None stands for no bound."""
+
+    min: End
+    max: End
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is known to hold one value."""
+        if self.min is None or self.max is None:
+            return False
+        return self.min is self.max or difference(self.min, self.max) == 0
+
+
+EVERYTHING = Interval(None, None)
+Domains: TypeAlias = Mapping[tir.Var, Interval]
+
+
+def point(value: tir.PrimExpr) -> Interval:
+    """Return the interval that holds `value` only."""
+    return Interval(value, value)
+
+
+def from_range(start: tir.PrimExpr, extent: tir.PrimExpr) -> Interval:
+    """Return the interval of `extent` integers from `start`."""
+    if isinstance(extent, tir.IntImm) and extent.value == 1:
+        return point(start)
+    return Interval(start, make.sub(make.add(extent, start), 1))
+
+
+def union(a: Interval, b: Interval) -> Interval:
+    """Return the least interval around both."""
+    return Interval(_lesser(a.min, b.min), _greater(a.max, b.max))
+
+
+def intersect(a: Interval, b: Interval) -> Interval:
+    """Return what both have in common."""
+    least = a.min if b.min is None else b.min if a.min is None else _greater(a.min, b.min)
+    most = a.max if b.max is None else b.max if a.max is None else _lesser(a.max, b.max)
+    return Interval(least, most)
+
+
+def _lesser(a: End, b: End) -> End:
+    if a is None or b is None:
+        return None
+    distance = difference(a, b)
+    if distance is None:
+        return make.minimum(simplify(a), simplify(b))
+    return simplify(a if distance <= 0 else b)
+
+
+def _greater(a: End, b: End) -> End:
+    if a is None or b is None:
+        return None
+    distance = difference(a, b)
+    if distance is None:
+        return make.maximum(simplify(a), simplify(b))
+    return simplify(a if distance >= 0 else b)
+
+
+def cover(value: Interval, extent: tir.PrimExpr) -> tir.Range:
+    """Return the range that `value` spans, or `[0, extent)` where it has no bounds (TVM: `IntSet.CoverRange`)."""
+    if value.min is not None and value.is_point:
+        return tir.Range(value.min, make.const(1, value.min.dtype))
+    if value.min is None or value.max is None:
+        return tir.Range(make.const(0), extent)
+    return tir.Range(simplify(value.min), simplify(make.sub(make.add(value.max, 1), value.min)))
+
+
+def eval_set(value: Interval, domains: Domains) -> Interval:
+    """Return the interval that `value` spans when variables range over their `domains`."""
+    least = None if value.min is None else evaluate(value.min, domains).min
+    most = None if value.max is None else evaluate(value.max, domains).max
+    return Interval(least, most)
+
+
+def evaluate(expr: tir.PrimExpr, domains: Domains, depth: int = 0) -> Interval:
+    """Return the values that `expr` takes when variables range over their `domains`."""
+    match expr:
+        case tir.IntImm():
+            return point(expr)
+        case tir.Var():
+            return _evaluate_var(expr, domains, depth)
+        case tir.BinaryOp():
+            a, b = evaluate(expr.a, domains, depth), evaluate(expr.b, domains, depth)
+            if a.min is a.max is expr.a and b.min is b.max is expr.b:
+                return point(expr)
+            return _combine(type(expr), a, b, expr.dtype)
+        case tir.Select():
+            return union(evaluate(expr.false_value, domains, depth), evaluate(expr.true_value, domains, depth))
+        case tir.Cast():
+            inner = evaluate(expr.value, domains, depth)
+            least, most = [None if end is None else make.cast(end, expr.dtype) for end in (inner.min, inner.max)]
+            return Interval(least, least if inner.min is inner.max else most)
+        case tir.Ramp():
+            return _evaluate_ramp(expr, domains, depth)
+        case tir.Broadcast():
+            return evaluate(expr.value, domains, depth)
+        case tir.BufferLoad() if (is_int(expr.dtype) or is_bool(expr.dtype)) and not _uses(expr.indices, domains):
+            return point(expr)
+        case _:
+            return EVERYTHING
+
+
+def _evaluate_var(var: tir.Var, domains: Domains, depth: int) -> Interval:
+    domain = domains.get(var)
+    if domain is None or domain.min is domain.max is var:
+        return point(var)
+    if depth >= len(domains):
+        return domain
+    least = None if domain.min is None else evaluate(domain.min, domains, depth + 1).min
+    most = None if domain.max is None else evaluate(domain.max, domains, depth + 1).max
+    return Interval(least, most)
+
+
+def _evaluate_ramp(expr: tir.Ramp, domains: Domains, depth: int) -> Interval:
+    base = evaluate(expr.base, domains, depth)
+    if not isinstance(expr.stride, tir.IntImm):
+        return EVERYTHING
+    dtype, zero = expr.base.dtype, make.const(0, expr.base.dtype)
+    last = None
+    if isinstance(expr.lanes, tir.IntImm):
+        last = make.const(expr.stride.value * (expr.lanes.value - 1), dtype)
+    steps = Interval(zero, last) if expr.stride.value > 0 else Interval(last, zero)
+    return _combine(tir.Add, base, steps, dtype)
+
+
+def _uses(indices: Sequence[tir.PrimExpr], domains: Domains) -> bool:
+    return any(isinstance(node, tir.Var) and node in domains for index in indices for node in walk(index))
+
+
+_Operator: TypeAlias = "Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]"
+_OPERATORS: dict[type[tir.BinaryOp], _Operator] = {
+    tir.Add: make.add, tir.Sub: make.sub, tir.Mul: make.mul, tir.Div: make.div, tir.Mod: make.truncmod,
+    tir.FloorDiv: make.floordiv, tir.FloorMod: make.floormod, tir.Min: make.minimum, tir.Max: make.maximum,
+    tir.EQ: make.equal, tir.NE: make.not_equal, tir.LT: make.less, tir.LE: make.less_equal, tir.GT: make.greater,
+    tir.GE: make.greater_equal, tir.And: make.logical_and, tir.Or: make.logical_or,
+}  # fmt: skip
+
+
+def _combine(kind: type[tir.BinaryOp], a: Interval, b: Interval, dtype: str) -> Interval:
+    operator = _OPERATORS[kind]
+    if a.min is not None and a.min is a.max and b.min is not None and b.min is b.max:
+        return point(operator(a.min, b.min))
+    if kind is tir.Add:
+        return Interval(_both(operator, a.min, b.min), _both(operator, a.max, b.max))
+    if kind is tir.Sub:
+        return Interval(_both(operator, a.min, b.max), _both(operator, a.max, b.min))
+    if kind is tir.Min or kind is tir.Max:
+        return _combine_choice(kind, operator, a, b)
+    if is_bool(dtype):
+        return Interval(make.const(0, dtype), make.const(1, dtype))
+    if kind is tir.Mul and a.min is a.max:
+        a, b = b, a
+    if b.min is None or b.min is not b.max:
+        return EVERYTHING
+    if kind in (tir.Mul, tir.Div, tir.FloorDiv):
+        return _combine_scaling(kind, operator, a, b.min)
+    return _combine_remainder(kind, a, b.min)
+
+
+def _both(operator: _Operator, a: End, b: End) -> End:
+    return None if a is None or b is None else operator(a, b)
+
+
+def _combine_choice(kind: type[tir.BinaryOp], operator: _Operator, a: Interval, b: Interval) -> Interval:
+    """The bound on the side of the choice needs one of both, the other needs both."""
+
+    def one(x: End, y: End) -> End:
+        return y if x is None else x if y is None else operator(x, y)
+
+    if kind is tir.Min:
+        return Interval(_both(operator, a.min, b.min), one(a.max, b.max))
+    return Interval(one(a.min, b.min), _both(operator, a.max, b.max))
+
+
+def _combine_scaling(kind: type[tir.BinaryOp], operator: _Operator, a: Interval, by: tir.PrimExpr) -> Interval:
+    if isinstance(by, tir.IntImm):
+        if by.value == 0:
+            return point(by) if kind is tir.Mul else EVERYTHING
+        if by.value == 1:
+            return a
+    least, most = [None if end is None else operator(end, by) for end in (a.min, a.max)]
+    if (isinstance(by, tir.IntImm) and by.value > 0) or isinstance(by, tir.SizeVar):
+        return Interval(least, most)
+    if isinstance(by, tir.IntImm):
+        return Interval(most, least)
+    if least is None or most is None:
+        return EVERYTHING
+    is_positive = make.greater_equal(by, make.const(0, by.dtype))
+    return Interval(make.select(is_positive, least, most), make.select(is_positive, most, least))
+
+
+def _combine_remainder(kind: type[tir.BinaryOp], a: Interval, by: tir.PrimExpr) -> Interval:
+    if not isinstance(by, tir.IntImm):
+        bound = make.sub(by if isinstance(by, tir.SizeVar) else make.abs(by), 1)
+        least = make.const(0, by.dtype) if isinstance(by, tir.SizeVar) else make.neg(bound)
+        return Interval(least, bound)
+    if by.value == 0:
+        return EVERYTHING
+    if kind is tir.FloorMod and by.value > 0 and a.min is not None and a.max is not None:
+        first, last = make.floordiv(a.min, by), make.floordiv(a.max, by)
+        if difference(first, last) == 0:
+            whole = make.mul(by, first)
+            return Interval(make.sub(a.min, whole), make.sub(a.max, whole))
+    bound = make.const(abs(by.value) - 1, by.dtype)
+    return Interval(make.const(0, by.dtype) if by.value > 0 else make.neg(bound), bound)
