@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import GlobalVar, Span, StructInfo, Trivia
+from ...ir.base import GlobalVar, Metadata, Span, StructInfo, Trivia
 from ...ir.diagnostics import Note
 from .. import syntax
 from . import relax_values as values
@@ -53,7 +53,7 @@ def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr)
 def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
     """Bind `value` to a variable called as the target says, and let the name stand for it."""
     said = target.annotation
-    if isinstance(value, relax.Constant) and said is not None and not hasattr(value.data, "shape"):
+    if isinstance(value, relax.Constant) and isinstance(value.data, Metadata) and said is not None:
         value = replace(value, struct_info=said)
     if isinstance(value, relax.Var | relax.Tuple):
         value = builder.operand(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from ...ir import relax, tir
 from ...ir.base import GlobalVar, StructInfo
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.binding import bind as bind_operator
-from ...ir.ops.registry import RelaxOp, find, relax_ops
+from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
 from .. import syntax
 from . import expressions
 from . import relax_values as values
@@ -67,12 +68,14 @@ def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:
 
 def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) -> relax.Expr:
     context, span = builder.context, builder.context.span(node)
-    names = [param.name for param in operator.params]
-    args = [_argument(builder, name, arg) for name, arg in zip(_padded(names, node.args), node.args, strict=False)]
+    params = {param.name: param for param in operator.params}
+    pairs = zip_longest(operator.params, node.args[: len(params)])
+    args = [_argument(builder, param, arg) for param, arg in pairs if arg is not None]
+    args += [values.operand(builder, arg) for arg in node.args[len(params) :]]
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
-        name = keyword.name if keyword.name in names else _NEWER_NAMES.get(keyword.name, keyword.name)
-        keywords[name] = _argument(builder, name, keyword.value)
+        name = keyword.name if keyword.name in params else _NEWER_NAMES.get(keyword.name, keyword.name)
+        keywords[name] = _argument(builder, params.get(name), keyword.value)
     try:
         expr = bind_operator(operator, args, keywords, span)
     except TvmsError as error:
@@ -80,13 +83,9 @@ def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) 
     return _normal(builder, expr)
 
 
-def _padded(names: list[str], args: tuple[syntax.Expr, ...]) -> list[str]:
-    """Return a parameter's name for each argument; a variadic parameter takes those that are left."""
-    return [*names, *[""] * max(0, len(args) - len(names))]
-
-
-def _argument(builder: BlockBuilder, name: str, node: syntax.Expr) -> Any:
+def _argument(builder: BlockBuilder, param: Param | None, node: syntax.Expr) -> Any:
     """Return an argument of an operator, with what is only named in the text looked up."""
+    name = param.name if param else ""
     if name == "dst_vdevice":
         return vdevice(builder, node)
     if name == "device_mesh":
@@ -94,8 +93,8 @@ def _argument(builder: BlockBuilder, name: str, node: syntax.Expr) -> Any:
     if name == "placement":
         return placement(builder, node)
     value = values.operand(builder, node)
-    if name == "args" and isinstance(value, relax.Expr) and not isinstance(value.struct_info, relax.TupleStructInfo):
-        return (value,)
+    if name == "args" and param and param.kind == "tuple" and isinstance(value, relax.Expr):
+        return value if isinstance(value.struct_info, relax.TupleStructInfo) else (value,)
     return _index_map(builder, value, node) if isinstance(value, Closure) else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...ir import relax, tir
-from ...ir.base import StructInfo
+from ...ir.base import Metadata
 from .. import syntax
 from . import relax_values as values
 from .convert import describe
@@ -32,9 +32,9 @@ def constant(builder: BlockBuilder, node: syntax.Expr, dtype: str, whole: syntax
 
     from ...ir.numpy_dtype import numpy_dtype
 
-    value = _plain(values.evaluate(builder, node))
+    value = values.evaluate(builder, node)
     try:
-        array = numpy.array(value, dtype=numpy_dtype(dtype) if dtype else None)
+        array = numpy.array(_plain(value), dtype=numpy_dtype(dtype) if dtype else None)
         if array.dtype.kind not in "biuf" and not dtype:
             raise ValueError
     except (ValueError, TypeError, OverflowError):
@@ -69,8 +69,8 @@ def build_named_constant(builder: BlockBuilder, given: Arguments, call: syntax.C
     name: Any = values.evaluate(builder, given["name"])
     if not isinstance(name, str):
         raise builder.context.error("E0321", f"{describe(name)} is not the name of a constant", given["name"])
-    unknown: StructInfo = relax.TensorStructInfo()
-    return relax.Constant(None, name, struct_info=unknown, span=builder.context.span(call))
+    unknown = relax.TensorStructInfo()
+    return relax.Constant(Metadata(name, 0), name, struct_info=unknown, span=builder.context.span(call))
 
 
 def _plain(value: Any) -> Any:

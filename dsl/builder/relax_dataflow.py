@@ -57,7 +57,7 @@ def output_names(builder: BlockBuilder, body: tuple[syntax.Stmt, ...]) -> list[s
 def defined_names(statement: syntax.Stmt) -> tuple[str, ...]:
     """Return the names that a statement defines for those after it."""
     match statement:
-        case syntax.Assign() | syntax.AnnAssign() | syntax.AugAssign():
+        case syntax.Assign() | syntax.AnnAssign():
             return target_names(statement.target)
         case syntax.Definition():
             return (statement.name,)

@@ -52,7 +52,8 @@ def declare_function(context: Context, definition: syntax.Definition) -> relax.F
     reported = len(context.diagnostics)
     try:
         with context.scope.frame():
-            return _signature(BlockBuilder(context, set()), definition).struct_info
+            info = _signature(BlockBuilder(context, set()), definition).struct_info
+            return info if len(context.diagnostics) == reported else None
     except Failed:
         return None
     finally:
@@ -119,8 +120,13 @@ def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signatur
     context = builder.context
     for name, var in _symbolic_variables(builder, definition):
         context.scope.define(name, var)
-    params = [_parameter(builder, param) for param in definition.params or ()]
-    ret = None if definition.returns is None else struct_info(builder, definition.returns)
+    ret = None
+    with context.recover():
+        ret = None if definition.returns is None else struct_info(builder, definition.returns)
+    params: list[relax.Var] = []
+    for param in definition.params or ():
+        with context.recover([param.name]):
+            params.append(_parameter(builder, param))
     return Signature(
         tuple(params), ret, _flag(context, definition, "pure", True), _flag(context, definition, "private", False)
     )
@@ -141,7 +147,8 @@ def _symbolic_variables(builder: BlockBuilder, definition: syntax.Definition) ->
     declared: dict[str, tir.Var] = {}
     for statement in definition.body:
         if isinstance(statement, syntax.Assign):
-            declared.update(_declared(builder, statement))
+            for name, var in _declared(builder, statement):
+                declared.setdefault(name, var)
     for param in definition.params or ():
         for name in symbolic_names(param.annotation) if param.annotation else ():
             yield name, declared.setdefault(name, tir.Var("int64", name, span=builder.context.span(param)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...ir import relax
@@ -138,6 +138,9 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
     name = syntax.Name(then_var.name_hint, start=statement.condition.start, end=statement.condition.end)
     value = relax.If(condition, then_body, else_body, span=span)
     bind(builder, Target(then_var.name_hint, name, leaves, None, statement.trivia), value)
+    result = then_var.name_hint
+    for body in (statement.body, statement.orelse):
+        _hide(builder, body, lambda _: f"only '{result}', which both branches bind last, leaves them")
 
 
 def _branch(
@@ -168,6 +171,14 @@ def _dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
         leaving.update((node.id, context.scope.get(node.id)) for node in outputs)
     for name, value in leaving.items():
         context.scope.define(name, value)
+    _hide(builder, statement.body, lambda name: f"let it out of the dataflow block that binds it: R.output({name})")
+
+
+def _hide(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], help: Callable[[str], str]) -> None:
+    """Let names that only `body` binds say so where they are used after it."""
+    for name in {name for statement in body for name in defined_names(statement)}:
+        if name not in builder.context.scope:
+            builder.context.scope.define(name, values.Hidden(help(name)))
 
 
 def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import relax
@@ -34,6 +35,8 @@ _DTYPE_FIELDS = {"type_code": "tensor_dtype_code", "bits": "tensor_dtype_bits", 
 def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
     """Return the value of `node`; tuples and lists both become tuples, their graph-level elements in normal form."""
     match node:
+        case syntax.Name():
+            return _name(builder, node)
         case syntax.Parenthesised():
             return evaluate(builder, node.value)
         case syntax.Tuple() | syntax.List():
@@ -57,6 +60,19 @@ def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
             return expressions.evaluate(builder.context, node)
 
 
+class Hidden(Struct, frozen=True):
+    """What a name stands for outside of the block that binds it; `help` says how to let it out."""
+
+    help: str
+
+
+def _name(builder: BlockBuilder, node: syntax.Name) -> Any:
+    value = builder.context.lookup(node)
+    if isinstance(value, Hidden):
+        raise builder.context.error("E0101", f"name '{node.id}' is not defined here", node, value.help)
+    return value
+
+
 def operand(builder: BlockBuilder, node: syntax.Expr) -> Any:
     """Return the value of `node` as part of a larger one: graph-level values in normal form, others as they are."""
     value = evaluate(builder, node)
@@ -68,6 +84,8 @@ def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
 
     Plain numbers become int64 and float64 scalars. E0303 where `value` is no graph-level value.
     """
+    if is_tuple(value) and isinstance(node, syntax.Tuple | syntax.List) and len(value) == len(node.elements):
+        value = tuple(to_expr(builder, item, place) for item, place in zip(value, node.elements, strict=True))
     expr = as_expr(value)
     if expr is None:
         raise builder.context.error("E0303", f"{describe(value)} is not a graph-level value", node)
