@@ -1,0 +1,219 @@
+"""Graph-level functions as flat lists of steps over a frame.
+
+A frame is a list: one slot for every variable of the function, and for every symbolic size. A step reads slots, calls a
+kernel or a Python function, and writes a slot; the tree is walked once, here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...ir import relax
+from ...ir.base import GlobalVar, Node, Op
+from ...ir.diagnostics import error
+from ...ir.numpy_dtype import numpy_dtype
+from ..runtime.functions import find_function
+from ..runtime.prim_entry import bind_names
+from ..runtime.sizes import Frame, Slots, compile_size
+from ..runtime.specs import Place
+from .specs import Shape, Spec, declare_sizes, make_spec
+
+Value: TypeAlias = Callable[[Frame], Any]
+Step: TypeAlias = Callable[[Frame], None]
+Entries: TypeAlias = Mapping[str, Callable[..., Any]]
+
+
+class GraphEntry:
+    """A compiled graph-level function. Calls check their arguments, then run the steps."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[tuple[Spec, Place, int]],
+        slots: Slots,
+        steps: Sequence[Step],
+        result: Value,
+    ) -> None:
+        self.name, self.parameters = name, tuple(parameters)
+        self._slots, self._steps, self._result = slots, tuple(steps), result
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call with arrays, shapes, numbers and tuples, by position or by name; returns the value of the function.
+
+        Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, and what goes wrong while it runs.
+        """
+        return self.run([None] * len(self._slots), args, named)
+
+    def run(self, frame: Frame, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        """Call in a frame that may hold what is bound outside the function."""
+        if named or len(args) != len(self.parameters):
+            args = bind_names(self.name, [place.argument for _, place, _ in self.parameters], args, named)
+        for (spec, place, slot), value in zip(self.parameters, args, strict=True):
+            frame[slot] = spec.check(value, place, frame)
+        for spec, place, slot in self.parameters:
+            spec.check_deferred(frame[slot], place, frame)
+        for step in self._steps:
+            step(frame)
+        return self._result(frame)
+
+
+def compile_function(name: str, function: relax.Function, entries: Entries) -> GraphEntry:
+    """Compile `function`; `entries` are the functions of the module, looked up when they are called.
+
+    Raises TvmsError: E0607 where an operator has no meaning here, E0605 where nothing determines a size.
+    """
+    return GraphCompiler(entries, {}).function(name, function)
+
+
+class GraphCompiler:
+    """Compiles one function, and those nested in it, which share its frame layout."""
+
+    def __init__(self, entries: Entries, slots: Slots) -> None:
+        self.entries, self.slots = entries, slots
+        self._rules: dict[type[Node], Callable[[Any], Value]] = {
+            relax.Var: self._variable, relax.DataflowVar: self._variable, relax.Constant: self._constant,
+            relax.Tuple: self._tuple, relax.TupleGetItem: self._item, relax.ShapeExpr: self._shape,
+            relax.PrimValue: self._number, relax.StringImm: self._literal, relax.DataTypeImm: self._literal,
+            relax.ExternFunc: self._external, relax.If: self._if, relax.SeqExpr: self._sequence,
+            relax.Function: self._closure, relax.Call: self._call, GlobalVar: self._global,
+        }  # fmt: skip
+
+    def function(self, name: str, function: relax.Function) -> GraphEntry:
+        """Compile a function whose frame has this layout."""
+        for param in function.params:
+            declare_sizes(param.struct_info, self.slots)
+        parameters = [
+            (make_spec(param.struct_info, self.slots), Place(param.name_hint, name, param.span), self.slot(param))
+            for param in function.params
+        ]
+        steps, result = self.steps(function.body)
+        return GraphEntry(name, parameters, self.slots, steps, result)
+
+    def slot(self, variable: Any) -> int:
+        """Return the slot of a variable, a new one on first use."""
+        return self.slots.setdefault(variable, len(self.slots))
+
+    def value(self, expr: relax.Expr) -> Value:
+        """Return the function from a frame to the value of `expr`."""
+        return self._rules[type(expr)](expr)
+
+    def steps(self, body: relax.SeqExpr) -> tuple[list[Step], Value]:
+        """Return the steps of a body, and its value after them."""
+        steps = [self._binding(binding) for block in body.blocks for binding in block.bindings]
+        return steps, self.value(body.body)
+
+    def _binding(self, binding: relax.Binding) -> Step:
+        assert isinstance(binding, relax.VarBinding | relax.MatchCast)
+        if isinstance(binding.value, relax.Function):
+            slot, value = self.slot(binding.var), self.value(binding.value)  # it may call itself
+        else:
+            value, slot = self.value(binding.value), self.slot(binding.var)
+        if isinstance(binding, relax.VarBinding):
+
+            def assign(frame: Frame) -> None:
+                frame[slot] = value(frame)
+
+            return assign
+        declare_sizes(binding.struct_info, self.slots)
+        spec = make_spec(binding.struct_info, self.slots)
+        place = Place(f"match_cast of '{binding.var.name_hint}'", "", binding.span)
+
+        def match(frame: Frame) -> None:
+            frame[slot] = spec.check(value(frame), place, frame)
+            spec.check_deferred(frame[slot], place, frame)
+
+        return match
+
+    # --- Values
+
+    def _variable(self, expr: relax.Var) -> Value:
+        if expr not in self.slots:
+            raise error("E0709", f"'{expr.name_hint}' has no value here", expr.span)
+        slot = self.slots[expr]
+        return lambda frame: frame[slot]
+
+    def _constant(self, expr: relax.Constant) -> Value:
+        if isinstance(expr.data, Node):
+            raise error("E0606", "the value of this constant is not in the program", expr.span)
+        data: np.ndarray = np.asarray(expr.data, order="C").view()
+        data.flags.writeable = False
+        return lambda frame: data
+
+    def _tuple(self, expr: relax.Tuple) -> Value:
+        fields = tuple(map(self.value, expr.fields))
+        return lambda frame: tuple([field(frame) for field in fields])
+
+    def _item(self, expr: relax.TupleGetItem) -> Value:
+        value, index = self.value(expr.tuple_value), expr.index
+        return lambda frame: value(frame)[index]
+
+    def _shape(self, expr: relax.ShapeExpr) -> Value:
+        sizes = tuple(compile_size(size, self.slots) for size in expr.values)
+        return lambda frame: Shape([size(frame) for size in sizes])
+
+    def _number(self, expr: relax.PrimValue) -> Value:
+        kind = numpy_dtype(expr.value.dtype).type
+        if hasattr(expr.value, "value") and not isinstance(expr.value, relax.Expr):
+            number = kind(getattr(expr.value, "value"))  # noqa: B009
+            return lambda frame: number
+        size = compile_size(expr.value, self.slots)
+        return lambda frame: kind(size(frame))
+
+    def _literal(self, expr: relax.StringImm | relax.DataTypeImm) -> Value:
+        text = expr.value
+        return lambda frame: text
+
+    def _external(self, expr: relax.ExternFunc) -> Value:
+        """Looked up when it is called, so that it may be registered after the compilation."""
+        name, span = expr.global_symbol, expr.span
+        return lambda frame: find_function(name, span)
+
+    def _global(self, expr: GlobalVar) -> Value:
+        name, span, entries = expr.name_hint, expr.span, self.entries
+
+        def find(frame: Frame) -> Any:
+            if name not in entries:
+                raise error("E0102", f"the module has no function '{name}'", span)
+            return entries[name]
+
+        return find
+
+    # --- Control
+
+    def _if(self, expr: relax.If) -> Value:
+        condition, yes, no = map(self.value, (expr.cond, expr.true_branch, expr.false_branch))
+        return lambda frame: yes(frame) if bool(condition(frame)) else no(frame)
+
+    def _sequence(self, expr: relax.SeqExpr) -> Value:
+        steps, result = self.steps(expr)
+
+        def run(frame: Frame) -> Any:
+            for step in steps:
+                step(frame)
+            return result(frame)
+
+        return run
+
+    def _closure(self, expr: relax.Function) -> Value:
+        """A function inside a function sees what is bound around it; every call has a frame of its own."""
+        entry = self.function(expr.attrs.get("global_symbol", "the function"), expr)
+
+        def close(outer: Frame) -> Any:
+            return lambda *args: entry.run(list(outer), args, {})
+
+        return close
+
+    def _call(self, expr: relax.Call) -> Value:
+        from .operators import OPERATORS
+
+        if isinstance(expr.op, Op):
+            operator = OPERATORS.get(expr.op.name)
+            if operator is None:
+                name = f"R.{expr.op.name.removeprefix('relax.')}"
+                raise error("E0607", f"the operator '{name}' has no loop-level meaning to compile", expr.span)
+            return operator(self, expr)
+        function, args = self.value(expr.op), tuple(map(self.value, expr.args))
+        return lambda frame: function(frame)(*[arg(frame) for arg in args])

@@ -1,0 +1,42 @@
+"""LLVM IR as text, assembly or an object file: parsed, verified and optimised by LLVM.
+
+What LLVM refuses here is a mistake of ours, never of the user: an `InternalError`, with LLVM's own words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .api import binding
+
+if TYPE_CHECKING:
+    from ..target import Target
+
+
+class InternalError(Exception):
+    """The compiler made something that LLVM refuses: a bug to report, with the program that shows it."""
+
+
+def optimise(text: str, target: Target) -> Any:
+    """Return the LLVM module of `text`, verified and optimised for the target's machine."""
+    machine = target.machine
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as problem:
+        raise InternalError(f"LLVM refuses what was emitted: {problem}") from problem
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def to_object(module: Any, target: Target) -> bytes:
+    """Return the object file of an optimised module."""
+    return target.machine.emit_object(module)
+
+
+def to_assembly(module: Any, target: Target) -> str:
+    """Return the assembly of an optimised module."""
+    return target.machine.emit_assembly(module)

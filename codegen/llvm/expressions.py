@@ -1,0 +1,297 @@
+"""Loop-level expressions as LLVM values.
+
+`ExpressionEmitter` walks an expression; what an operator, a conversion or an intrinsic becomes stands in the tables of
+`operators`, `casts` and the target's intrinsics. Buffers are flat here: one index each (`codegen.lower.flatten`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir import tir
+from ...ir.base import GlobalVar, Span
+from ...ir.diagnostics import error
+from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
+from ...ir.numpy_dtype import numpy_dtype
+from .api import Builder, Value, ir
+from .casts import emit_cast
+from .operators import BINARY, DIVISIONS, kind_of, number
+from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
+
+if TYPE_CHECKING:
+    from .module import ModuleEmitter
+
+
+def is_cheap(expr: tir.PrimExpr) -> bool:
+    """Whether `expr` may be evaluated where the program would not: it neither reads memory, traps nor calls."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tir.BufferLoad | tir.Call | tir.Let | DIVISIONS):
+            return False
+        if isinstance(node, tir.BinaryOp):
+            stack += (node.a, node.b)
+        elif isinstance(node, tir.Select):
+            stack += (node.condition, node.true_value, node.false_value)
+        elif isinstance(node, tir.Not):
+            stack.append(node.a)
+        elif isinstance(node, tir.Cast):
+            stack.append(node.value)
+    return True
+
+
+class ExpressionEmitter:
+    """Emits the expressions of one function at `builder`; `values` holds what each variable is."""
+
+    builder: Builder
+
+    def __init__(self, module: ModuleEmitter) -> None:
+        self.module = module
+        self.values: dict[tir.Var, Value] = {}
+        self._emitters: dict[type[tir.PrimExpr], Callable[[Any], Value]] = {
+            tir.Var: self._variable, tir.SizeVar: self._variable, tir.IntImm: self._int, tir.FloatImm: self._float,
+            tir.Cast: self._cast, tir.And: self._and, tir.Or: self._or, tir.Not: self._not, tir.Select: self._select,
+            tir.BufferLoad: self._load, tir.Ramp: self._ramp, tir.Broadcast: self._broadcast, tir.Let: self._let,
+            tir.Shuffle: self._shuffle, tir.Call: self._call, **dict.fromkeys(BINARY, self._binary),
+        }  # fmt: skip
+
+    def emit(self, expr: tir.PrimExpr) -> Value:
+        """Return the value of `expr`; TvmsError E0602 to E0606 where the target cannot compute it."""
+        emitter = self._emitters.get(type(expr))
+        if emitter is None:
+            raise error("E0606", f"'{type(expr).__name__}' cannot be compiled", expr.span)
+        return emitter(expr)
+
+    def fail_if(self, condition: Value, code: str, message: str, span: Span | None) -> None:
+        """Leave the function with the status of this fault where `condition`, one bit, holds."""
+        raise error("E0606", f"this cannot be compiled where no function can be left: {message}", span)
+
+    def return_value(self, call: tir.Call) -> Value:
+        """Leave the function with the value that `T.ret` gives."""
+        raise error("E0606", "only a statement can return", call.span)
+
+    # --- Variables, constants, operators
+
+    def _variable(self, expr: tir.Var) -> Value:
+        if expr not in self.values:
+            raise error("E0605", f"'{expr.name}' has no value here: no argument determines it", expr.span)
+        return self.values[expr]
+
+    def _int(self, expr: tir.IntImm) -> Value:
+        llvm_type = register_type(expr.dtype, expr.span)
+        if llvm_type == POINTER:
+            return ir.Constant(POINTER, None)
+        signed = expr.value - (1 << llvm_type.width) if expr.value >= 1 << (llvm_type.width - 1) else expr.value
+        return number(llvm_type, bool(expr.value) if is_bool(expr.dtype) else signed)
+
+    def _float(self, expr: tir.FloatImm) -> Value:
+        llvm_type = register_type(expr.dtype, expr.span)
+        with np.errstate(over="ignore"):
+            value = np.array(expr.value).astype(numpy_dtype(expr.dtype))
+        if isinstance(llvm_type, ir.IntType):
+            return number(llvm_type, int(value.view(f"u{value.itemsize}")))
+        return number(llvm_type, float(value))
+
+    def _binary(self, expr: tir.BinaryOp) -> Value:
+        a, b = self.emit(expr.a), self.emit(expr.b)
+        if isinstance(expr, DIVISIONS) and kind_of(expr.a.dtype) != "float":
+            return self._divide(expr, a, b)
+        return BINARY[type(expr)][kind_of(expr.a.dtype)](self.builder, a, b)
+
+    def _divide(self, expr: tir.BinaryOp, a: Value, b: Value) -> Value:
+        """Divide integers; by zero is a fault. No machine has a vector division, so vectors go lane by lane."""
+        divide = BINARY[type(expr)][kind_of(expr.dtype)]
+        if isinstance(b, ir.Constant) and b.constant not in (0, None):
+            return divide(self.builder, a, b)
+        is_zero = self.builder.icmp_unsigned("==", b, number(b.type, 0))
+        self.fail_if(self.any_lane(is_zero), "E0708", "division by zero", expr.span)
+        return divide(self.builder, a, b)
+
+    def any_lane(self, condition: Value) -> Value:
+        """Return whether any lane of `condition` holds."""
+        lanes = getattr(condition.type, "count", None)
+        if lanes is None:
+            return condition
+        bits = self.builder.bitcast(condition, ir.IntType(lanes))
+        return self.builder.icmp_unsigned("!=", bits, number(bits.type, 0))
+
+    def _cast(self, expr: tir.Cast) -> Value:
+        value = self.emit(expr.value)
+        return emit_cast(self.builder, value, expr.value.dtype, expr.dtype, expr.span)
+
+    def _not(self, expr: tir.Not) -> Value:
+        return self.builder.not_(self.emit(expr.a))
+
+    def _and(self, expr: tir.And) -> Value:
+        if lanes_of(expr.dtype) > 1 or is_cheap(expr.b):
+            return self.builder.and_(self.emit(expr.a), self.emit(expr.b))
+        return self.branch(self.emit(expr.a), lambda: self.emit(expr.b), lambda: number(ir.IntType(1), 0))
+
+    def _or(self, expr: tir.Or) -> Value:
+        if lanes_of(expr.dtype) > 1 or is_cheap(expr.b):
+            return self.builder.or_(self.emit(expr.a), self.emit(expr.b))
+        return self.branch(self.emit(expr.a), lambda: number(ir.IntType(1), 1), lambda: self.emit(expr.b))
+
+    def _select(self, expr: tir.Select) -> Value:
+        return self.builder.select(self.emit(expr.condition), self.emit(expr.true_value), self.emit(expr.false_value))
+
+    def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:
+        """Return the value of the one side that `condition` chooses; the other is not evaluated."""
+        with self.builder.if_else(condition) as (yes, no):
+            with yes:
+                chosen = then()
+                chosen_block = self.builder.block
+            with no:
+                other = otherwise()
+                other_block = self.builder.block
+        phi = self.builder.phi(chosen.type)
+        phi.add_incoming(chosen, chosen_block)
+        phi.add_incoming(other, other_block)
+        return phi
+
+    def _let(self, expr: tir.Let) -> Value:
+        self.values[expr.var] = self.emit(expr.value)
+        return self.emit(expr.body)
+
+    # --- Vectors
+
+    def _ramp(self, expr: tir.Ramp) -> Value:
+        lanes = lanes_of(expr.dtype)
+        if lanes_of(expr.base.dtype) > 1:
+            raise error("E0606", "a ramp of vectors cannot be compiled", expr.span)
+        base, stride = self.splat(self.emit(expr.base), lanes), self.splat(self.emit(expr.stride), lanes)
+        element = base.type.element
+        steps = ir.Constant(base.type, [ir.Constant(element, lane) for lane in range(lanes)])
+        return self.builder.add(base, self.builder.mul(stride, steps))
+
+    def _broadcast(self, expr: tir.Broadcast) -> Value:
+        value, inner = self.emit(expr.value), lanes_of(expr.value.dtype)
+        if inner == 1:
+            return self.splat(value, lanes_of(expr.dtype))
+        return self.shuffle(value, value, [lane % inner for lane in range(lanes_of(expr.dtype))])
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """Return the vector of `lanes` times the scalar `value`."""
+        if isinstance(value, ir.Constant):
+            return number(ir.VectorType(value.type, lanes), value.constant)
+        vector = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+        first = self.builder.insert_element(vector, value, number(I32, 0))
+        return self.shuffle(first, vector, [0] * lanes)
+
+    def shuffle(self, a: Value, b: Value, lanes: list[int]) -> Value:
+        """Return the lanes of `a` followed by `b` that are named."""
+        mask = ir.Constant(ir.VectorType(I32, len(lanes)), [ir.Constant(I32, lane) for lane in lanes])
+        return self.builder.shuffle_vector(a, b, mask)
+
+    def lanes(self, value: Value) -> list[Value]:
+        """Return the lanes of `value` as scalars; itself where it is one."""
+        count = getattr(value.type, "count", None)
+        if count is None:
+            return [value]
+        return [self.builder.extract_element(value, number(I32, lane)) for lane in range(count)]
+
+    def vector(self, lanes: list[Value]) -> Value:
+        """Return the vector of `lanes`; the one of them where there is only one."""
+        if len(lanes) == 1:
+            return lanes[0]
+        vector = ir.Constant(ir.VectorType(lanes[0].type, len(lanes)), ir.Undefined)
+        for lane, value in enumerate(lanes):
+            vector = self.builder.insert_element(vector, value, number(I32, lane))
+        return vector
+
+    def _shuffle(self, expr: tir.Shuffle) -> Value:
+        elements = [lane for vector in expr.vectors for lane in self.lanes(self.emit(vector))]
+        if not all(isinstance(index, tir.IntImm) for index in expr.indices):
+            raise error("E0606", "a shuffle by indices that are not constant cannot be compiled", expr.span)
+        return self.vector([elements[index.value] for index in expr.indices if isinstance(index, tir.IntImm)])
+
+    # --- Memory
+
+    def address(self, data: tir.Var, dtype: str, index: Value, span: Span | None = None) -> Value:
+        """Return where element `index` (i64) of `dtype` lies from `data` on."""
+        base, element = self._variable(data), memory_type(dtype, span)
+        return self.builder.gep(base, [index], source_etype=element)
+
+    def element_address(self, access: tir.BufferLoad | tir.BufferStore, index: Value) -> Value:
+        """Return the address of the element, or the first lane of the vector, at a scalar `index` of any width."""
+        dtype = with_lanes(access.buffer.dtype, 1)
+        lanes = lanes_of(access.buffer.dtype)
+        if lanes > 1:
+            index = self.builder.mul(index, number(I64, lanes))
+        return self.address(access.buffer.data, dtype, index, access.span)
+
+    def lane_addresses(self, access: tir.BufferLoad | tir.BufferStore) -> list[Value]:
+        """Return the addresses of the lanes that an access with a vector index concerns."""
+        if lanes_of(access.buffer.dtype) > 1:
+            raise error("E0606", "a vector of vectors cannot be compiled", access.span)
+        return [self.element_address(access, lane) for lane in self.lanes(self.wide_index(access))]
+
+    def wide_index(self, access: tir.BufferLoad | tir.BufferStore) -> Value:
+        """Return the one index of a flat access, as i64 in every lane."""
+        (index,) = access.indices
+        return emit_cast(self.builder, self.emit(index), index.dtype, with_lanes("int64", lanes_of(index.dtype)))
+
+    def contiguous_address(self, access: tir.BufferLoad | tir.BufferStore) -> Value | None:
+        """Return where the elements of an access start where they lie side by side, else None."""
+        (index,) = access.indices
+        if access.predicate is not None:
+            return None
+        if lanes_of(index.dtype) == 1:
+            return self.element_address(access, self.wide_index(access))
+        is_row = isinstance(index, tir.Ramp) and isinstance(index.stride, tir.IntImm) and index.stride.value == 1
+        if not is_row or lanes_of(access.buffer.dtype) > 1:
+            return None
+        base = emit_cast(self.builder, self.emit(index.base), index.base.dtype, "int64")
+        return self.element_address(access, base)
+
+    def alignment(self, buffer: tir.Buffer) -> int:
+        """Return the bytes that every element of `buffer` is aligned to."""
+        return element_bytes(with_lanes(buffer.dtype, 1))
+
+    def read(self, address: Value, dtype: str, align: int) -> Value:
+        """Load a value of `dtype`; bools are a byte in memory."""
+        value = self.builder.load(address, align=align, typ=memory_type(dtype))
+        return self.builder.trunc(value, register_type(dtype)) if is_bool(dtype) else value
+
+    def _load(self, expr: tir.BufferLoad) -> Value:
+        address, align = self.contiguous_address(expr), self.alignment(expr.buffer)
+        if address is not None:
+            return self.read(address, expr.dtype, align)
+        addresses, scalar = self.lane_addresses(expr), with_lanes(expr.dtype, 1)
+        if expr.predicate is None:
+            return self.vector([self.read(address, scalar, align) for address in addresses])
+        off = number(register_type(scalar), 0)
+
+        def read_lane(address: Value) -> Callable[[], Value]:
+            return lambda: self.read(address, scalar, align)
+
+        masks = self.lanes(self.emit(expr.predicate))
+        pairs = zip(masks, addresses, strict=True)
+        return self.vector([self.branch(mask, read_lane(address), lambda: off) for mask, address in pairs])
+
+    # --- Calls
+
+    def _call(self, expr: tir.Call) -> Value:
+        if isinstance(expr.op, GlobalVar):
+            return self.module.call_function(self, expr, expr.op.name_hint)
+        emitter = self.module.target.intrinsics.get(expr.op.name)
+        if emitter is None:
+            reason = f"the intrinsic '{expr.op.name}' does not exist on target '{self.module.target.name}'"
+            raise error("E0602", reason, expr.span)
+        return emitter(self, expr)
+
+    def operands(self, call: tir.Call) -> list[Value]:
+        """Return the values of the arguments of `call`, scalars repeated among vectors."""
+        values = [self.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr)]
+        lanes = lanes_of(call.dtype)
+        if lanes == 1:
+            return values
+        return [value if hasattr(value.type, "count") else self.splat(value, lanes) for value in values]
+
+
+def scalar_of(dtype: str) -> str:
+    """Return the dtype of one lane of `dtype`."""
+    return parse_dtype(dtype).name

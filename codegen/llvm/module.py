@@ -1,0 +1,131 @@
+"""A module of kernels as LLVM IR.
+
+Every kernel is a function `tvms_<name>` that returns a 32-bit status: 0, or the number of the entry in `faults`, from
+1 on, that says what went wrong. Its parameters are those of the lowered function (`codegen.lower.signature`): pointers
+for buffers, numbers for scalars and symbolic sizes; and a pointer to the result, where it returns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.base import Span
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ..names import local_name, mangle
+from .api import LLVMType, Value, ir
+from .operators import number
+from .statements import ALIGNMENT, StatementEmitter
+from .types import I32, POINTER, memory_type, register_type
+
+if TYPE_CHECKING:
+    from ..target import Target
+
+
+class EmittedModule(Struct, frozen=True):
+    """LLVM IR as text, and what each non-zero status of its kernels means."""
+
+    text: str
+    faults: tuple[Diagnostic, ...]
+
+
+def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target) -> EmittedModule:
+    """Emit lowered functions, by name; TvmsError with all that the target cannot do, of all of them."""
+    emitter = ModuleEmitter(kernels, target)
+    problems: list[Diagnostic] = []
+    for name, function in kernels.items():
+        try:
+            emitter.emit_kernel(name, function)
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)
+    return EmittedModule(str(emitter.module), tuple(emitter.faults))
+
+
+def result_type(function: tir.PrimFunc) -> LLVMType | None:
+    """Return the type that a lowered function returns, as it lies in memory; None where it returns nothing."""
+    returned = function.ret_type
+    if not isinstance(returned, tir.PrimType) or returned.dtype == "void":
+        return None
+    return memory_type(returned.dtype, function.span)
+
+
+class ModuleEmitter:
+    """Holds what the kernels of a module share: declarations, constants, faults."""
+
+    def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target) -> None:
+        self.kernels, self.target = kernels, target
+        self.module: Any = ir.Module("tvms")
+        self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
+        self.faults: list[Diagnostic] = []
+        self._functions: dict[str, Value] = {}
+
+    def declare(self, name: str) -> Value:
+        """Return the LLVM function of kernel `name`, declared on first use."""
+        if name not in self._functions:
+            function = self.kernels[name]
+            params = [register_type(param.dtype, param.span) for param in function.params]
+            if result_type(function) is not None:
+                params.append(POINTER)
+            self._functions[name] = ir.Function(self.module, ir.FunctionType(I32, params), mangle(name))
+        return self._functions[name]
+
+    def emit_kernel(self, name: str, function: tir.PrimFunc) -> None:
+        """Emit the body of kernel `name`."""
+        llvm_function = self.declare(name)
+        llvm_function.attributes.add("nounwind")
+        results = llvm_function.args[-1] if result_type(function) is not None else None
+        emitter = StatementEmitter(self, llvm_function, results)
+        is_alone = bool(function.attrs.get("tir.noalias"))
+        for param, value in zip(function.params, llvm_function.args, strict=False):
+            value.name = local_name(param.name)
+            emitter.values[param] = value
+            if is_alone and value.type == POINTER:
+                value.add_attribute("noalias")
+        emitter.run(function.body)
+        if not emitter.builder.block.is_terminated:
+            emitter.leave(number(I32, 0))
+
+    def fault(self, code: str, message: str, span: Span | None) -> int:
+        """Return the status that stands for this fault."""
+        self.faults.append(Diagnostic(code, message, span))
+        return len(self.faults)
+
+    def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
+        """Return the declaration of a function of the C library."""
+        found = self.module.globals.get(symbol)
+        return found or ir.Function(self.module, ir.FunctionType(result, params), symbol)
+
+    def constant_data(self, data: np.ndarray) -> Value:
+        """Return the address of the contents of `data`, which lie in the module."""
+        contents = np.ascontiguousarray(data).tobytes()
+        array = ir.Constant(ir.ArrayType(ir.IntType(8), len(contents)), bytearray(contents))
+        variable = ir.GlobalVariable(self.module, array.type, self.module.get_unique_name("constant"))
+        variable.linkage, variable.global_constant, variable.align = "internal", True, ALIGNMENT
+        variable.initializer = array
+        return variable
+
+    def call_function(self, emitter: StatementEmitter, call: tir.Call, name: str) -> Value:
+        """Call another kernel; a fault in it is a fault of the caller."""
+        callee = self.kernels.get(name)
+        if callee is None:
+            raise error("E0102", f"the module has no loop-level function '{name}'", call.span)
+        args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+        wanted, given = [param.dtype for param in callee.params], [arg.dtype for arg in args]
+        if wanted != given:
+            reason = f"'{name}' takes ({', '.join(wanted)}), but is called with ({', '.join(given)})"
+            raise error("E0606", reason, call.span, "only a function of static shapes can be called from a loop")
+        values = [emitter.emit(arg) for arg in args]
+        returned = result_type(callee)
+        if returned is None:
+            emitter.fail_with(emitter.builder.call(self.declare(name), values))
+            return number(I32, 0)
+        with emitter.builder.goto_entry_block():
+            place = emitter.builder.alloca(returned)
+        emitter.fail_with(emitter.builder.call(self.declare(name), [*values, place]))
+        return emitter.read(place, call.dtype, 1)

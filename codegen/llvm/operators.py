@@ -1,0 +1,147 @@
+"""The operators of the loop level as LLVM instructions: one row an operator, one column a kind of number.
+
+Signed integers wrap around. `Div` and `Mod` round towards zero, `FloorDiv` and `FloorMod` towards minus infinity.
+`Min` is `a if a < b else b` and `Max` is `a if a > b else b`: `b` where either is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from ...ir import tir
+from ...ir.dtype import parse_dtype
+from .api import Builder, LLVMType, Value, ir
+
+Kind = Literal["signed", "unsigned", "float"]
+Emit = Callable[[Builder, Value, Value], Value]
+
+
+def kind_of(dtype: str) -> Kind:
+    """Return which column of the tables `dtype` reads; bool and handles are unsigned."""
+    code = parse_dtype(dtype).code
+    return "signed" if code == "int" else "float" if code in ("float", "bfloat") else "unsigned"
+
+
+def number(value_type: LLVMType, value: float) -> Value:
+    """Return a constant of `value_type`, the same in every lane."""
+    lanes = getattr(value_type, "count", None)
+    return ir.Constant(value_type, value if lanes is None else [ir.Constant(value_type.element, value)] * lanes)
+
+
+def intrinsic(builder: Builder, name: str, *operands: Value, result: LLVMType | None = None) -> Value:
+    """Call `llvm.<name>`, which is overloaded on its result, where that is given, and on its first operand."""
+    types = [operand.type for operand in operands]
+    overloads = [types[0]] if result is None else [result, types[0]]
+    symbol = ".".join(["llvm", name, *(type_suffix(overload) for overload in overloads)])
+    function = builder.module.globals.get(symbol)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(result or types[0], types), symbol)
+    return builder.call(function, operands)
+
+
+def type_suffix(value_type: LLVMType) -> str:
+    """Return how the name of an overloaded intrinsic spells `value_type`: "f32", "v4i64"."""
+    lanes = getattr(value_type, "count", None)
+    return value_type.intrinsic_name if lanes is None else f"v{lanes}{value_type.element.intrinsic_name}"
+
+
+# --- Division: the only operators that a machine can trap on ---------------------------------------------------
+
+
+def _signed_divide(builder: Builder, a: Value, b: Value) -> Value:
+    """Divide; the one quotient that does not fit, least / -1, wraps around instead of trapping."""
+    if isinstance(b, ir.Constant):
+        return builder.sdiv(a, b)
+    is_minus_one = builder.icmp_signed("==", b, number(b.type, -1))
+    quotient = builder.sdiv(a, builder.select(is_minus_one, number(b.type, 1), b))
+    return builder.select(is_minus_one, builder.neg(a), quotient)
+
+
+def _signed_remainder(builder: Builder, a: Value, b: Value) -> Value:
+    """Return the remainder; of a division by -1 it is 0, as by 1, which does not trap."""
+    if isinstance(b, ir.Constant):
+        return builder.srem(a, b)
+    is_minus_one = builder.icmp_signed("==", b, number(b.type, -1))
+    return builder.srem(a, builder.select(is_minus_one, number(b.type, 1), b))
+
+
+def _is_rounded_up(builder: Builder, remainder: Value, b: Value) -> Value:
+    """Whether rounding towards zero rounded up: there is a remainder, and its sign is not that of `b`."""
+    zero = number(b.type, 0)
+    is_inexact = builder.icmp_signed("!=", remainder, zero)
+    return builder.and_(is_inexact, builder.icmp_signed("<", builder.xor(remainder, b), zero))
+
+
+def _floor_divide(builder: Builder, a: Value, b: Value) -> Value:
+    quotient = _signed_divide(builder, a, b)
+    is_rounded_up = _is_rounded_up(builder, _signed_remainder(builder, a, b), b)
+    return builder.select(is_rounded_up, builder.sub(quotient, number(b.type, 1)), quotient)
+
+
+def _floor_remainder(builder: Builder, a: Value, b: Value) -> Value:
+    remainder = _signed_remainder(builder, a, b)
+    return builder.select(_is_rounded_up(builder, remainder, b), builder.add(remainder, b), remainder)
+
+
+def _float_floor_divide(builder: Builder, a: Value, b: Value) -> Value:
+    return intrinsic(builder, "floor", builder.fdiv(a, b))
+
+
+def _float_floor_remainder(builder: Builder, a: Value, b: Value) -> Value:
+    return builder.fsub(a, builder.fmul(_float_floor_divide(builder, a, b), b))
+
+
+# --- The tables -----------------------------------------------------------------------------------------------
+
+
+def _instruction(name: str) -> Emit:
+    return lambda builder, a, b: getattr(builder, name)(a, b)
+
+
+def _compare(method: str, sign: str) -> Emit:
+    return lambda builder, a, b: getattr(builder, method)(sign, a, b)
+
+
+def _comparisons(sign: str) -> dict[Kind, Emit]:
+    ordered = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    return {
+        "signed": _compare("icmp_signed", sign),
+        "unsigned": _compare("icmp_unsigned", sign),
+        "float": _compare(ordered, sign),
+    }
+
+
+def _choice(sign: str) -> dict[Kind, Emit]:
+    def choose(kind: Kind) -> Emit:
+        compare = _comparisons(sign)[kind]
+        return lambda builder, a, b: builder.select(compare(builder, a, b), a, b)
+
+    return {kind: choose(kind) for kind in ("signed", "unsigned", "float")}
+
+
+def _row(signed: Emit | str, unsigned: Emit | str, floating: Emit | str) -> dict[Kind, Emit]:
+    columns: dict[Kind, Emit | str] = {"signed": signed, "unsigned": unsigned, "float": floating}
+    return {kind: _instruction(emit) if isinstance(emit, str) else emit for kind, emit in columns.items()}
+
+
+BINARY: dict[type[tir.PrimExpr], dict[Kind, Emit]] = {
+    tir.Add: _row("add", "add", "fadd"),
+    tir.Sub: _row("sub", "sub", "fsub"),
+    tir.Mul: _row("mul", "mul", "fmul"),
+    tir.Div: _row(_signed_divide, "udiv", "fdiv"),
+    tir.Mod: _row(_signed_remainder, "urem", "frem"),
+    tir.FloorDiv: _row(_floor_divide, "udiv", _float_floor_divide),
+    tir.FloorMod: _row(_floor_remainder, "urem", _float_floor_remainder),
+    tir.Min: _choice("<"),
+    tir.Max: _choice(">"),
+    tir.EQ: _comparisons("=="),
+    tir.NE: _comparisons("!="),
+    tir.LT: _comparisons("<"),
+    tir.LE: _comparisons("<="),
+    tir.GT: _comparisons(">"),
+    tir.GE: _comparisons(">="),
+}
+"""What each binary operator is for operands of each kind."""
+
+DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)

@@ -1,0 +1,224 @@
+"""Loop-level statements as LLVM control flow: the body of one kernel.
+
+A kernel returns a status: 0, or the number of the fault that stopped it (`module.ModuleEmitter.faults`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...ir import tir
+from ...ir.base import Span
+from ...ir.diagnostics import error
+from ...ir.dtype import is_bool, lanes_of
+from ..names import local_name
+from .api import Value, ir
+from .casts import emit_cast
+from .expressions import ExpressionEmitter, scalar_of
+from .operators import kind_of, number
+from .types import I32, I64, POINTER, element_bytes, memory_type
+
+if TYPE_CHECKING:
+    from .module import ModuleEmitter
+
+ALIGNMENT = 64
+"""Bytes that memory allocated by kernels is aligned to: a cache line, and the widest vector."""
+STACK_BYTES = 4096
+"""Up to this size a buffer lies on the stack, where LLVM can keep it in registers."""
+
+
+class StatementEmitter(ExpressionEmitter):
+    """Emits the statements of one function at `builder`."""
+
+    def __init__(self, module: ModuleEmitter, function: Value, results: Value | None) -> None:
+        super().__init__(module)
+        self.function = function
+        self.result_pointer = results
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self._heap: list[Value] = []
+        self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
+            tir.SeqStmt: self._sequence, tir.For: self._for, tir.While: self._while, tir.IfThenElse: self._if,
+            tir.BufferStore: self._store, tir.LetStmt: self._let_stmt, tir.AttrStmt: self._attribute,
+            tir.AssertStmt: self._assert, tir.Allocate: self._allocate, tir.AllocateConst: self._allocate_const,
+            tir.DeclBuffer: self._declare, tir.Evaluate: self._evaluate,
+        }  # fmt: skip
+
+    def run(self, stmt: tir.Stmt) -> None:
+        """Emit `stmt`; nothing where the code before it always leaves the function."""
+        if self.builder.block.is_terminated:
+            return
+        emitter = self._statements.get(type(stmt))
+        if emitter is None:
+            raise error("E0606", f"'{type(stmt).__name__}' cannot be compiled", stmt.span)
+        emitter(stmt)
+
+    def leave(self, status: Value) -> None:
+        """Return `status` from the function, having freed what lives."""
+        for memory in reversed(self._heap):
+            self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [memory])
+        self.builder.ret(status)
+
+    def fail_if(self, condition: Value, code: str, message: str, span: Span | None) -> None:
+        """Leave the function with the status of this fault where `condition`, one bit, holds."""
+        if isinstance(condition, ir.Constant) and not condition.constant:
+            return
+        with self.builder.if_then(condition, likely=False):
+            self.leave(number(I32, self.module.fault(code, message, span)))
+
+    def fail_with(self, status: Value) -> None:
+        """Leave the function with `status` where it is not zero: a kernel that was called has failed."""
+        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, number(I32, 0)), likely=False):
+            self.leave(status)
+
+    # --- Control
+
+    def _sequence(self, stmt: tir.SeqStmt) -> None:
+        for part in stmt.seq:
+            self.run(part)
+
+    def _for(self, stmt: tir.For) -> None:
+        """A counted loop; the end is computed once, and the bounds never wrap around."""
+        builder, name = self.builder, local_name(stmt.loop_var.name)
+        start = emit_cast(builder, self.emit(stmt.min), stmt.min.dtype, stmt.loop_var.dtype)
+        extent = emit_cast(builder, self.emit(stmt.extent), stmt.extent.dtype, stmt.loop_var.dtype)
+        end = builder.add(start, extent, flags=["nsw"])
+        before = builder.block
+        header, body, after = (builder.append_basic_block(f"{name}.{part}") for part in ("loop", "body", "end"))
+        builder.branch(header)
+        builder.position_at_end(header)
+        index = builder.phi(start.type, name=name)
+        index.add_incoming(start, before)
+        compare = builder.icmp_signed if kind_of(stmt.loop_var.dtype) == "signed" else builder.icmp_unsigned
+        builder.cbranch(compare("<", index, end), body, after)
+        builder.position_at_end(body)
+        self.values[stmt.loop_var] = index
+        self.run(stmt.body)
+        if not builder.block.is_terminated:
+            index.add_incoming(builder.add(index, number(index.type, 1), flags=["nsw"]), builder.block)
+            builder.branch(header)
+        builder.position_at_end(after)
+
+    def _while(self, stmt: tir.While) -> None:
+        builder = self.builder
+        header, body, after = (builder.append_basic_block(f"while.{part}") for part in ("loop", "body", "end"))
+        builder.branch(header)
+        builder.position_at_end(header)
+        builder.cbranch(self.emit(stmt.condition), body, after)
+        builder.position_at_end(body)
+        self.run(stmt.body)
+        if not builder.block.is_terminated:
+            builder.branch(header)
+        builder.position_at_end(after)
+
+    def _if(self, stmt: tir.IfThenElse) -> None:
+        condition = self.emit(stmt.condition)
+        if stmt.else_case is None:
+            with self.builder.if_then(condition):
+                self.run(stmt.then_case)
+            return
+        with self.builder.if_else(condition) as (then, otherwise):
+            with then:
+                self.run(stmt.then_case)
+            with otherwise:
+                self.run(stmt.else_case)
+
+    def _assert(self, stmt: tir.AssertStmt) -> None:
+        said = stmt.message.value if isinstance(stmt.message, tir.StringImm) else "assertion failed"
+        self.fail_if(self.builder.not_(self.emit(stmt.condition)), "E0711", said, stmt.span)
+        self.run(stmt.body)
+
+    def _attribute(self, stmt: tir.AttrStmt) -> None:
+        self.run(stmt.body)
+
+    def _let_stmt(self, stmt: tir.LetStmt) -> None:
+        self.values[stmt.var] = self.emit(stmt.value)
+        self.run(stmt.body)
+
+    def _evaluate(self, stmt: tir.Evaluate) -> None:
+        if not isinstance(stmt.value, tir.IntImm | tir.StringImm):
+            self.emit(stmt.value)
+
+    # --- Memory
+
+    def _declare(self, stmt: tir.DeclBuffer) -> None:
+        self.run(stmt.body)
+
+    def _allocate(self, stmt: tir.Allocate) -> None:
+        count = 1
+        for extent in stmt.extents:
+            count = count * extent.value if isinstance(extent, tir.IntImm) and count is not None else None
+        size = None if count is None else count * element_bytes(stmt.dtype)
+        if size is not None and size <= STACK_BYTES:
+            with self.builder.goto_entry_block():
+                memory = self.builder.alloca(ir.ArrayType(ir.IntType(8), max(size, 1)))
+            memory.align = ALIGNMENT
+            self.values[stmt.buffer_var] = memory
+            return self.run(stmt.body)
+        self._on_heap(stmt, self._byte_count(stmt) if size is None else number(I64, size))
+        return None
+
+    def _byte_count(self, stmt: tir.Allocate) -> Value:
+        size = number(I64, element_bytes(stmt.dtype))
+        for extent in stmt.extents:
+            size = self.builder.mul(size, emit_cast(self.builder, self.emit(extent), extent.dtype, "int64"))
+        return size
+
+    def _on_heap(self, stmt: tir.Allocate, size: Value) -> None:
+        """Allocate with room to align; freed where `stmt` ends, and wherever the function is left inside it."""
+        builder = self.builder
+        malloc = self.module.c_function("malloc", POINTER, [I64])
+        memory = builder.call(malloc, [builder.add(size, number(I64, ALIGNMENT))])
+        self.fail_if(
+            builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None)),
+            "E0717", f"there is no memory left for buffer '{stmt.buffer_var.name}'", stmt.span,
+        )  # fmt: skip
+        raised = builder.add(builder.ptrtoint(memory, I64), number(I64, ALIGNMENT - 1))
+        aligned = builder.and_(raised, number(I64, -ALIGNMENT))
+        self.values[stmt.buffer_var] = builder.gep(
+            memory, [builder.sub(aligned, builder.ptrtoint(memory, I64))], source_etype=ir.IntType(8)
+        )
+        self._heap.append(memory)
+        self.run(stmt.body)
+        self._heap.pop()
+        if not builder.block.is_terminated:
+            builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [memory])
+
+    def _allocate_const(self, stmt: tir.AllocateConst) -> None:
+        if stmt.data is None:
+            raise error("E0606", f"the contents of constant '{stmt.buffer_var.name}' are not in the program", stmt.span)
+        self.values[stmt.buffer_var] = self.module.constant_data(stmt.data)
+        self.run(stmt.body)
+
+    def _store(self, stmt: tir.BufferStore) -> None:
+        value = self.emit(stmt.value)
+        if lanes_of(stmt.value.dtype) == 1 and lanes_of(stmt.indices[0].dtype) > 1:
+            value = self.splat(value, lanes_of(stmt.indices[0].dtype))
+        if is_bool(stmt.buffer.dtype):
+            dtype = stmt.value.dtype
+            value = self.builder.zext(value, memory_type(dtype, stmt.span))
+        address, align = self.contiguous_address(stmt), self.alignment(stmt.buffer)
+        if address is not None:
+            self.builder.store(value, address, align=align)
+            return
+        lanes = zip(self.lanes(value), self.lane_addresses(stmt), self._masks(stmt, value), strict=True)
+        for lane, place, mask in lanes:
+            with self.builder.if_then(mask):
+                self.builder.store(lane, place, align=align)
+
+    def _masks(self, stmt: tir.BufferStore, value: Value) -> list[Value]:
+        if stmt.predicate is not None:
+            return self.lanes(self.emit(stmt.predicate))
+        return [number(ir.IntType(1), 1)] * len(self.lanes(value))
+
+    def return_value(self, call: tir.Call) -> Value:
+        """Store what the function returns where its caller wants it, and leave."""
+        (operand,) = call.args
+        if not isinstance(operand, tir.PrimExpr) or self.result_pointer is None:
+            raise error("E0606", "this function cannot return a value", call.span)
+        value = self.emit(operand)
+        if is_bool(scalar_of(operand.dtype)):
+            value = self.builder.zext(value, memory_type(operand.dtype))
+        self.builder.store(value, self.result_pointer, align=element_bytes(operand.dtype))
+        self.leave(number(I32, 0))
+        return number(I32, 0)

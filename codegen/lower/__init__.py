@@ -1,0 +1,37 @@
+"""From loop-level functions to kernels: one step a file, each a function from IR to IR that can be printed."""
+
+from __future__ import annotations
+
+from ...ir import tir
+from ...ir.deep import deep
+from .blocks import lower_blocks
+from .flatten import flatten_buffers
+from .hoist import hoist_first_steps
+from .signature import flatten_signature
+from .small_floats import compute_small_floats
+from .threads import serialise_threads
+from .unroll import unroll_loops
+from .vectorize import vectorize_loops
+
+STEPS = (
+    lower_blocks,
+    serialise_threads,
+    hoist_first_steps,
+    flatten_buffers,
+    unroll_loops,
+    vectorize_loops,
+    compute_small_floats,
+    flatten_signature,
+)
+"""The steps, in their order."""
+
+
+@deep
+def lower(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` as a kernel: loops, flat memory, pointers and numbers for parameters."""
+    for step in STEPS:
+        func = step(func)
+    return func
+
+
+__all__ = ["STEPS", "lower"]

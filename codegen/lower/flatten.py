@@ -1,0 +1,46 @@
+"""Buffers to flat memory: one index each, in int64, counted in elements from the buffer's pointer on.
+
+(TVM: `FlattenBuffer`; axis separators do not matter where all memory is flat.)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from .blocks import flat_index
+from .rewriter import Rewriter
+from .vectors import multiply, widen
+
+
+def flatten_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with every access of a buffer flat."""
+    return replace(func, body=_Flattener().rewrite(func.body))
+
+
+class _Flattener(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.BufferLoad: self._load, tir.BufferStore: self._store, tir.DeclBuffer: self._declare})
+
+    def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
+        """Return the flat buffer of the same memory."""
+        if buffer not in self.buffers:
+            size = reduce(multiply, map(widen, buffer.shape), tir.IntImm("int64", 1))
+            flat = replace(buffer, shape=(size,), strides=(), elem_offset=None, axis_separators=())
+            self.buffers[buffer] = flat
+        return self.buffers[buffer]
+
+    def _declare(self, stmt: tir.DeclBuffer) -> tir.Stmt:
+        return self.rewrite(stmt.body)
+
+    def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:
+        index = flat_index(load.buffer, self.rewrite(load.indices))
+        predicate = None if load.predicate is None else self.rewrite(load.predicate)
+        return replace(load, buffer=self.buffer(load.buffer), indices=(index,), predicate=predicate)
+
+    def _store(self, store: tir.BufferStore) -> tir.Stmt:
+        index, value = flat_index(store.buffer, self.rewrite(store.indices)), self.rewrite(store.value)
+        predicate = None if store.predicate is None else self.rewrite(store.predicate)
+        return replace(store, buffer=self.buffer(store.buffer), value=value, indices=(index,), predicate=predicate)

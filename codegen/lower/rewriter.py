@@ -1,0 +1,80 @@
+"""What the lowering steps share: rewriting a tree bottom-up, with rules for some kinds of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Node
+from ...ir.visit import walk
+
+Rule = Callable[[Any], Any]
+
+NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
+"""The empty statement."""
+
+
+def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
+    """Return the statement that runs `parts` in order: flat, without empty statements."""
+    flat: list[tir.Stmt] = []
+    for part in parts:
+        flat.extend(part.seq if isinstance(part, tir.SeqStmt) else (part,))
+    kept = tuple(part for part in flat if not (isinstance(part, tir.Evaluate) and isinstance(part.value, tir.IntImm)))
+    return kept[0] if len(kept) == 1 else tir.SeqStmt(kept) if kept else NOTHING
+
+
+class Rewriter:
+    """Rewrites statements and expressions; `rules` maps kinds of nodes to methods, other nodes keep their shape.
+
+    Variables are replaced as `values` says, and buffers follow their variables, each to one new buffer.
+    """
+
+    def __init__(self, rules: dict[type[Node], Rule]) -> None:
+        self.values: dict[tir.Var, tir.PrimExpr] = {}
+        self.buffers: dict[tir.Buffer, tir.Buffer] = {}
+        self._rules: dict[type[Node], Rule] = {
+            tir.Var: self._variable, tir.SizeVar: self._variable, tir.Buffer: self.buffer, tir.SeqStmt: self._sequence,
+            **rules,
+        }  # fmt: skip
+
+    def rewrite(self, node: Any) -> Any:
+        """Return what `node`, a node or a tuple of nodes, becomes; itself where nothing changes."""
+        if isinstance(node, tuple):
+            return self._tuple(node)  # pyright: ignore[reportUnknownArgumentType]
+        rule = self._rules.get(type(node))
+        return rule(node) if rule is not None else self.rebuild(node)
+
+    def rebuild(self, node: Any) -> Any:
+        """Return `node` with its parts rewritten."""
+        changes: dict[str, Any] = {}
+        for field in type(node).__struct_fields__:
+            part = getattr(node, field)
+            if isinstance(part, Node | tuple) and field not in ("span", "trivia"):
+                rewritten = self.rewrite(part)
+                if rewritten is not part:
+                    changes[field] = rewritten
+        return replace(node, **changes) if changes else node
+
+    def _tuple(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        rewritten = tuple([self.rewrite(part) if isinstance(part, Node | tuple) else part for part in parts])
+        return parts if all(a is b for a, b in zip(parts, rewritten, strict=True)) else rewritten
+
+    def _variable(self, var: tir.Var) -> tir.PrimExpr:
+        return self.values.get(var, var)
+
+    def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
+        """Return what `buffer` becomes: the same one wherever it is used."""
+        if buffer not in self.buffers:
+            self.buffers[buffer] = self.rebuild(buffer)
+        return self.buffers[buffer]
+
+    def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
+        return sequence([self.rewrite(part) for part in stmt.seq])
+
+
+def uses(parts: Iterable[Node], variables: set[tir.Var]) -> bool:
+    """Whether any of `variables` occurs in `parts`, the buffers that they access included."""
+    return any(node in variables for part in parts for node in walk(part))

@@ -1,0 +1,63 @@
+"""The parameters of a kernel: what machine code is given.
+
+Each buffer parameter becomes its data pointer; the symbolic sizes, strides and offsets that buffers declare follow as
+parameters of their own. A function that returns a value says so in `ret_type`.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Op
+from ...ir.visit import walk
+
+
+def declared_variables(buffer: tir.Buffer) -> list[tir.Var]:
+    """Return the variables that stand alone in the declaration of `buffer`: those that an argument determines."""
+    offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
+    return [expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var)]
+
+
+def size_variables(func: tir.PrimFunc) -> list[tir.Var]:
+    """Return the variables that the buffer parameters of `func` determine, in order, without its own parameters."""
+    found: dict[tir.Var, None] = {}
+    for param in func.params:
+        if param in func.buffer_map:
+            found.update(dict.fromkeys(declared_variables(func.buffer_map[param])))
+    return [var for var in found if var not in func.params]
+
+
+def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with pointers and numbers for parameters, and an empty buffer map."""
+    params = [func.buffer_map[param].data if param in func.buffer_map else param for param in func.params]
+    returned = _returned_dtype(func.body)
+    return replace(
+        func,
+        params=(*params, *size_variables(func)),
+        buffer_map={},
+        ret_type=None if returned is None else tir.PrimType(returned),
+    )
+
+
+def _returned_dtype(body: tir.Stmt) -> str | None:
+    for node in walk(body):
+        if isinstance(node, tir.Call) and node.op == Op("tir.ret") and isinstance(node.args[0], tir.PrimExpr):
+            return node.args[0].dtype
+    return None
+
+
+def written_variables(body: tir.Stmt) -> set[tir.Var]:
+    """Return the data variables whose memory `body` may write: stored to, or their address given away."""
+    found: set[tir.Var] = set()
+    for node in walk(body):
+        if isinstance(node, tir.BufferStore):
+            found.add(node.buffer.data)
+        elif isinstance(node, tir.Call):
+            found.update(arg for arg in node.args if isinstance(arg, tir.Var) and arg.dtype == "handle")
+            found.update(arg.buffer.data for arg in node.args if isinstance(arg, tir.BufferLoad) and _is_address(node))
+    return found
+
+
+def _is_address(call: tir.Call) -> bool:
+    return call.op == Op("tir.address_of")

@@ -1,0 +1,39 @@
+"""Unrolled loops, written out: the body once for every value of the loop variable."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from .rewriter import Rewriter, sequence
+
+LIMIT = 64
+"""A loop of more iterations stays a loop; LLVM may still unroll it."""
+
+
+def unroll_loops(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with its unrolled loops of constant, small extent written out."""
+    return replace(func, body=_Unroller().rewrite(func.body))
+
+
+class _Unroller(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for})
+        self._copies = 1
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        start, extent = stmt.min, stmt.extent
+        if stmt.kind is not tir.ForKind.UNROLLED:
+            return self.rebuild(stmt)
+        if (
+            not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm))
+            or self._copies * extent.value > LIMIT
+        ):
+            return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
+        copies: list[tir.Stmt] = []
+        self._copies *= max(extent.value, 1)
+        for value in range(start.value, start.value + extent.value):
+            self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
+            copies.append(self.rewrite(stmt.body))
+        self._copies //= max(extent.value, 1)
+        return sequence(copies)

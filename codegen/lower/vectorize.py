@@ -1,0 +1,171 @@
+"""Vectorised loops as vector statements, where that means the same; else as plain loops, which LLVM may vectorise.
+
+A loop becomes vectors where every statement in it is a store, each of its values an elementwise computation, and no
+iteration touches what another one writes. (TVM: `VectorizeLoop`, which takes the last for granted.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Op
+from ...ir.dtype import lanes_of, with_lanes
+from ...ir.equal import structural_equal
+from ...ir.visit import walk
+from .rewriter import Rewriter, sequence, uses
+from .vectors import add, multiply
+
+MAX_LANES = 64
+_ELEMENTWISE = {
+    "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh",
+    "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "sigmoid", "pow", "fabs", "floor",
+    "ceil", "trunc", "round", "nearbyint", "fma", "copysign", "atan2", "hypot", "fmod", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right", "popcount", "clz", "isnan",
+    "isinf", "isfinite",
+}  # fmt: skip
+"""The intrinsics whose lanes do not know of each other, without their prefix."""
+
+
+class _Declined(Exception):
+    """This loop cannot become vectors."""
+
+
+def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` without vectorised loops."""
+    return replace(func, body=_LoopFinder().rewrite(func.body))
+
+
+class _LoopFinder(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for})
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        if stmt.kind is not tir.ForKind.VECTORIZED:
+            return self.rebuild(stmt)
+        serial = replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
+        try:
+            return _Vectorizer(serial).run()
+        except _Declined:
+            return serial
+
+
+class _Vectorizer(Rewriter):
+    """Rewrites the body of one loop; values that depend on its variable become vectors of `lanes`."""
+
+    def __init__(self, loop: tir.For) -> None:
+        rules: dict[type[Any], Callable[[Any], Any]] = {
+            tir.Add: self._sum, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
+            tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
+            **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node), tir.SeqStmt: self._statements,
+            **dict.fromkeys((tir.Sub, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
+            **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or), self._binary),
+        }  # fmt: skip
+        super().__init__(rules)
+        extent = loop.extent
+        if not isinstance(extent, tir.IntImm) or not 1 < extent.value <= MAX_LANES:
+            raise _Declined
+        self._loop, self._lanes = loop, extent.value
+        self._count = tir.IntImm("int32", extent.value)
+        dtype = with_lanes(loop.loop_var.dtype, self._lanes)
+        one = tir.IntImm(loop.loop_var.dtype, 1)
+        self.values[loop.loop_var] = tir.Ramp(dtype, loop.min, one, self._count)
+
+    def run(self) -> tir.Stmt:
+        """Return the statements that do what the loop does."""
+        _check_independent(self._loop)
+        return self.rewrite(self._loop.body)
+
+    def rebuild(self, node: Any) -> Any:
+        """Nodes without a rule stay scalar."""
+        rewritten = super().rebuild(node)
+        if isinstance(node, tir.Stmt) or (isinstance(node, tir.PrimExpr) and rewritten is not node):
+            raise _Declined
+        return rewritten
+
+    def _variable(self, var: tir.Var) -> tir.PrimExpr:
+        return self.values.get(var, var)
+
+    def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
+        """Flat buffers do not depend on the loop variable."""
+        return buffer
+
+    def _statements(self, stmt: tir.SeqStmt) -> tir.Stmt:
+        return sequence([self.rewrite(part) for part in stmt.seq])
+
+    def _widen(self, value: tir.PrimExpr, lanes: int) -> tir.PrimExpr:
+        if lanes == 1 or lanes_of(value.dtype) == lanes:
+            return value
+        return tir.Broadcast(with_lanes(value.dtype, lanes), value, self._count)
+
+    def _operands(self, *operands: tir.PrimExpr) -> list[tir.PrimExpr]:
+        rewritten = [self.rewrite(operand) for operand in operands]
+        lanes = max(lanes_of(operand.dtype) for operand in rewritten)
+        return [self._widen(operand, lanes) for operand in rewritten]
+
+    def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
+        a, b = self._operands(node.a, node.b)
+        return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
+
+    def _sum(self, node: tir.Add) -> tir.PrimExpr:
+        is_index = node.dtype in ("int32", "int64")
+        return add(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+
+    def _product(self, node: tir.Mul) -> tir.PrimExpr:
+        is_index = node.dtype in ("int32", "int64")
+        return multiply(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+
+    def _select(self, node: tir.Select) -> tir.PrimExpr:
+        condition, yes, no = self._operands(node.condition, node.true_value, node.false_value)
+        return tir.Select(yes.dtype, condition, yes, no, span=node.span)
+
+    def _cast(self, node: tir.Cast) -> tir.PrimExpr:
+        value = self.rewrite(node.value)
+        if isinstance(value, tir.Ramp) and node.dtype == "int64" and value.base.dtype == "int32":
+            base, stride = tir.Cast("int64", value.base), tir.Cast("int64", value.stride)
+            return tir.Ramp(with_lanes("int64", self._lanes), base, _constant(stride), value.lanes)
+        return replace(node, dtype=with_lanes(node.dtype, lanes_of(value.dtype)), value=value)
+
+    def _not(self, node: tir.Not) -> tir.PrimExpr:
+        value = self.rewrite(node.a)
+        return replace(node, dtype=value.dtype, a=value)
+
+    def _call(self, node: tir.Call) -> tir.PrimExpr:
+        if not uses(node.args, {self._loop.loop_var}):
+            return node
+        if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
+            raise _Declined
+        args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
+        return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
+
+    def _load(self, node: tir.BufferLoad) -> tir.PrimExpr:
+        (index,) = self.rewrite(node.indices)
+        if node.predicate is not None or lanes_of(node.dtype) > 1:
+            raise _Declined
+        return replace(node, dtype=with_lanes(node.dtype, lanes_of(index.dtype)), indices=(index,))
+
+    def _store(self, node: tir.BufferStore) -> tir.Stmt:
+        (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
+        if node.predicate is not None or lanes_of(index.dtype) == 1 or lanes_of(node.buffer.dtype) > 1:
+            raise _Declined
+        return replace(node, indices=(index,), value=self._widen(value, lanes_of(index.dtype)))
+
+
+def _constant(stride: tir.Cast) -> tir.PrimExpr:
+    return tir.IntImm("int64", stride.value.value) if isinstance(stride.value, tir.IntImm) else stride
+
+
+def _check_independent(loop: tir.For) -> None:
+    """Decline where an iteration may touch what another one writes.
+
+    Sound but coarse: memory that is written in the loop is accessed at one and the same index expression everywhere.
+    """
+    accesses = [node for node in walk(loop.body) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
+    written = {access.buffer.data: access.indices[0] for access in accesses if isinstance(access, tir.BufferStore)}
+    for access in accesses:
+        index = written.get(access.buffer.data)
+        if index is not None and not structural_equal(index, access.indices[0], map_free_vars=False):
+            raise _Declined

@@ -1,0 +1,48 @@
+"""Arithmetic on indices that may be vectors, which keeps a row of consecutive elements recognisable as a `Ramp`."""
+
+from __future__ import annotations
+
+from ...ir import make, tir
+from ...ir.dtype import lanes_of, with_lanes
+
+
+def widen(index: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `index` in int64, computed in its own dtype: sums and products of what is widened cannot overflow."""
+    if isinstance(index, tir.Ramp):
+        return tir.Ramp(with_lanes("int64", lanes_of(index.dtype)), widen(index.base), widen(index.stride), index.lanes)
+    if isinstance(index, tir.Broadcast):
+        return tir.Broadcast(with_lanes("int64", lanes_of(index.dtype)), widen(index.value), index.lanes)
+    if isinstance(index, tir.IntImm):
+        return tir.IntImm("int64", index.value)
+    dtype = with_lanes("int64", lanes_of(index.dtype))
+    return index if index.dtype == dtype else tir.Cast(dtype, index)
+
+
+def add(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `a + b`, of one dtype but for lanes."""
+    if isinstance(a, tir.Broadcast) and not isinstance(b, tir.Broadcast):
+        a, b = b, a
+    if isinstance(b, tir.Broadcast) and lanes_of(a.dtype) > 1:
+        b = b.value
+    if isinstance(b, tir.Ramp) and lanes_of(a.dtype) == 1:
+        a, b = b, a
+    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+        return tir.Ramp(a.dtype, add(a.base, b), a.stride, a.lanes)
+    if isinstance(a, tir.Ramp) and isinstance(b, tir.Ramp):
+        return tir.Ramp(a.dtype, add(a.base, b.base), add(a.stride, b.stride), a.lanes)
+    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+        return tir.Broadcast(a.dtype, add(a.value, b), a.lanes)
+    return make.add(a, b)
+
+
+def multiply(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `a * b`, of one dtype but for lanes."""
+    if isinstance(b, tir.Ramp | tir.Broadcast):
+        a, b = b, a
+    if isinstance(b, tir.Broadcast):
+        b = b.value
+    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+        return tir.Ramp(a.dtype, multiply(a.base, b), multiply(a.stride, b), a.lanes)
+    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+        return tir.Broadcast(a.dtype, multiply(a.value, b), a.lanes)
+    return make.mul(a, b)

@@ -1,0 +1,20 @@
+"""Names in machine code: what a user wrote never reaches LLVM or the linker as it is."""
+
+from __future__ import annotations
+
+import re
+
+PREFIX = "tvms_"
+
+
+def mangle(name: str) -> str:
+    """Return the symbol of function `name`: letters, digits and `_` stay, any other character becomes `$hex$`.
+
+    Different names have different symbols, and none is a symbol of the C library.
+    """
+    return PREFIX + re.sub(r"[^A-Za-z0-9_]", lambda match: f"${ord(match[0]):x}$", name)
+
+
+def local_name(name: str) -> str:
+    """Return a name for a value inside a function, for people who read the output; it need not be unique."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)

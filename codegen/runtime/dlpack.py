@@ -1,0 +1,72 @@
+"""Arrays of other libraries as NumPy arrays, without copies (DLPack).
+
+NumPy reads what it has a dtype for. bfloat16 and the 8-bit floats it refuses: those are read from the exchanged
+structure itself (https://dmlc.github.io/dlpack/latest/c_api.html).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...ir.numpy_dtype import numpy_dtype
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+_ON_HOST = frozenset((1, 3, 11))
+"""kDLCPU, kDLCUDAHost, kDLROCMHost."""
+_CODES = {
+    (4, 16): "bfloat16", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",
+}  # fmt: skip
+"""The dtypes that NumPy does not know, by DLPack's type code and bits."""
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+_get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def is_on_host(value: Any) -> bool:
+    """Whether the processor can read the memory of `value`, which speaks DLPack."""
+    device, _ = value.__dlpack_device__()
+    return int(device) in _ON_HOST
+
+
+def from_dlpack(value: Any) -> Array:
+    """Return a NumPy array on the memory of `value`; BufferError where it cannot be had without a copy."""
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError):
+        return _read(value)
+
+
+def _read(owner: Any) -> Array:
+    capsule = owner.__dlpack__()
+    tensor = _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+    name = _CODES.get((tensor.code, tensor.bits))
+    if name is None or tensor.lanes != 1:
+        raise BufferError(f"a dtype of code {tensor.code} and {tensor.bits} bits is not known")
+    dtype = numpy_dtype(name)
+    shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    row_major = np.empty(shape, dtype).strides
+    strides = (
+        tuple(tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)) if tensor.strides else row_major
+    )
+    if any(step < 0 for step in strides):
+        raise BufferError("negative strides")
+    last = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + dtype.itemsize
+    memory: Any = (ctypes.c_uint8 * (0 if 0 in shape else last)).from_address((tensor.data or 0) + tensor.byte_offset)
+    memory.owner = owner  # lives as long as the array
+    return np.ndarray(shape, dtype, memory, strides=strides)

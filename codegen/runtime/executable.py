@@ -1,0 +1,140 @@
+"""Compiled modules: `compile` makes an `Executable`, which holds a callable for every function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, overload
+
+from ...ir import relax, tir
+from ...ir.base import BaseFunc, IRModule
+from ...ir.deep import deep
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ..llvm.backend import optimise, to_assembly, to_object
+from ..llvm.module import EmittedModule, emit_module
+from ..lower import lower
+from ..target import Target, get_target
+from .jit import link
+from .prim_entry import PrimEntry
+
+Entry = Callable[..., Any]
+
+
+class Executable:
+    """A compiled module.
+
+    `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
+    each stage of the compilation took.
+    """
+
+    def __init__(self, module: IRModule, entries: dict[str, Entry], stats: dict[str, float]) -> None:
+        self.module, self.stats = module, stats
+        self._entries = entries
+
+    @property
+    def entry_names(self) -> tuple[str, ...]:
+        """The names of all functions that can be called."""
+        return tuple(self._entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        """Return the function `name`; TvmsError E0102 where there is none."""
+        if name not in self._entries:
+            help = f"functions are: {', '.join(self._entries)}"
+            raise error("E0102", f"the module has no function '{name}'", None, help)
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+
+@deep
+def compile(program: IRModule | BaseFunc, target: str | Target = "llvm") -> Executable:
+    """Compile a module, or a single function, for `target`.
+
+    Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
+    """
+    chosen, stats = get_target(target), dict[str, float]()
+    start = time.perf_counter()
+    module = _legalize(_as_module(program))
+    kernels = _lower_all(module)
+    stats["lower"] = time.perf_counter() - start
+    emitted = emit_module(kernels, chosen)
+    stats["emit"] = time.perf_counter() - start - stats["lower"]
+    image = to_object(optimise(emitted.text, chosen), chosen)
+    library = link(image, kernels, chosen)
+    stats["llvm"] = time.perf_counter() - start - stats["lower"] - stats["emit"]
+    entries: dict[str, Entry] = {}
+    for name, kernel in kernels.items():
+        source = module.functions[name]
+        assert isinstance(source, tir.PrimFunc)
+        entries[name] = PrimEntry(name, source, kernel, library, emitted.faults)
+    _compile_graphs(module, entries)
+    stats["total"] = time.perf_counter() - start
+    ordered = {name: entries[name] for name in module.functions if name in entries}
+    return Executable(module, ordered, stats)
+
+
+@overload
+def emit(program: IRModule | BaseFunc, kind: Literal["llvm", "asm"], target: str | Target = "llvm") -> str: ...
+@overload
+def emit(program: IRModule | BaseFunc, kind: Literal["obj"], target: str | Target = "llvm") -> bytes: ...
+@deep
+def emit(program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm") -> str | bytes:
+    """Return the loop-level functions of a program as optimised LLVM IR, assembly or an object file."""
+    chosen = get_target(target)
+    module = optimise(_emit(program, chosen).text, chosen)
+    if kind == "obj":
+        return to_object(module, chosen)
+    return to_assembly(module, chosen) if kind == "asm" else str(module)
+
+
+def _emit(program: IRModule | BaseFunc, target: Target) -> EmittedModule:
+    return emit_module(_lower_all(_legalize(_as_module(program))), target)
+
+
+def _as_module(program: IRModule | BaseFunc) -> IRModule:
+    if isinstance(program, IRModule):
+        return program
+    return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
+
+
+def _legalize(module: IRModule) -> IRModule:
+    """Let graph-level operators become calls of loop-level functions."""
+    if not any(isinstance(function, relax.Function) for function in module.functions.values()):
+        return module
+    from ...ir.passes.legalize_ops import legalize_ops
+
+    return legalize_ops(module)
+
+
+def _lower_all(module: IRModule) -> dict[str, tir.PrimFunc]:
+    kernels: dict[str, tir.PrimFunc] = {}
+    problems: list[Diagnostic] = []
+    for name, function in module.functions.items():
+        if not isinstance(function, tir.PrimFunc):
+            continue
+        try:
+            kernels[name] = lower(function)
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)
+    return kernels
+
+
+def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
+    """Add the graph-level functions to `entries`; they may call each other, and what is there."""
+    from ..graph.compiler import compile_function
+
+    problems: list[Diagnostic] = []
+    for name, function in module.functions.items():
+        try:
+            if isinstance(function, relax.Function):
+                entries[name] = compile_function(name, function, entries)
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)

@@ -1,0 +1,43 @@
+"""Python functions that programs may call by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from ...ir.base import Span
+from ...ir.diagnostics import error
+
+PackedFunction = Callable[..., Any]
+_Registered = TypeVar("_Registered", bound=PackedFunction)
+_functions: dict[str, PackedFunction] = {}
+
+
+@overload
+def register_func(name: str, function: _Registered, *, override: bool = ...) -> _Registered: ...
+@overload
+def register_func(name: str, *, override: bool = ...) -> Callable[[_Registered], _Registered]: ...
+def register_func(name: str, function: Any = None, *, override: bool = False) -> Any:
+    """Let programs call `function` by `name` (TVM: `register_global_func`); a decorator where it is not given.
+
+    Tensors reach it as NumPy arrays, sizes and scalars as numbers; for `R.call_dps_packed` the results to be written
+    come last. ValueError where the name is taken and `override` is not set.
+    """
+    if function is None:
+
+        def register(given: PackedFunction) -> PackedFunction:
+            return register_func(name, given, override=override)
+
+        return register
+    if name in _functions and not override:
+        raise ValueError(f"a function '{name}' is registered already; pass override=True to replace it")
+    _functions[name] = function
+    return function
+
+
+def find_function(name: str, span: Span | None = None) -> PackedFunction:
+    """Return the function that is registered as `name`; TvmsError E0715 where there is none."""
+    if name not in _functions:
+        help = f'register it: tvms.register_func("{name}", function)'
+        raise error("E0715", f"the external function '{name}' is not registered", span, help)
+    return _functions[name]

@@ -1,0 +1,48 @@
+"""Object code made callable in this process."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ...ir.dtype import parse_dtype
+from ..llvm.api import binding
+from ..names import mangle
+from ..target import Target
+
+_CTYPES: dict[str, Any] = {
+    "handle": ctypes.c_void_p, "bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double,
+    **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def c_type(dtype: str) -> Any | None:
+    """Return the ctypes type that passes a scalar of `dtype`; None where there is none."""
+    return _CTYPES.get(parse_dtype(dtype).name) if parse_dtype(dtype).lanes == 1 else None
+
+
+class Library(Struct, frozen=True):
+    """Linked kernels: the address of each, as long as this lives."""
+
+    addresses: dict[str, int]
+    keep_alive: Any
+
+
+def link(image: bytes, names: Iterable[str], target: Target) -> Library:
+    """Link an object file in memory; what it needs of the C library comes from this process."""
+    names = list(names)
+    jit = binding.create_lljit_compiler(target.machine)
+    builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name in names:
+        builder.export_symbol(mangle(name))
+    tracker = builder.link(jit, "kernels")
+    return Library({name: tracker[mangle(name)] for name in names}, (jit, tracker))
+
+
+def make_callable(library: Library, name: str, arguments: Sequence[Any]) -> Any:
+    """Return the C function of a kernel, which gives its status; `arguments` are ctypes types."""
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(library.addresses[name])

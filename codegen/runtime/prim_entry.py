@@ -1,0 +1,144 @@
+"""Loop-level functions as callables: destination-passing, arrays are written in place."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import tir
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.dtype import is_bool
+from ...ir.numpy_dtype import numpy_dtype
+from ..lower.signature import size_variables, written_variables
+from .jit import Library, c_type, make_callable
+from .sizes import Slots
+from .specs import Place, ScalarSpec, TensorSpec
+
+
+class PrimEntry:
+    """A compiled loop-level function. Calls check their arguments, then run machine code; the GIL is free meanwhile."""
+
+    def __init__(
+        self, name: str, source: tir.PrimFunc, kernel: tir.PrimFunc, library: Library, faults: Sequence[Diagnostic]
+    ) -> None:
+        self.name = name
+        self._faults, self._library = faults, library
+        self._slots: Slots = {}
+        sizes = size_variables(source)
+        written = written_variables(kernel.body)
+        scalars = [param for param in source.params if param not in source.buffer_map]
+        self._slots.update({param: slot for slot, param in enumerate([*sizes, *scalars])})
+        self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
+        self._checks = tuple((*self.parameters[i], i) for i in self._order())
+        self._size_slots = range(len(sizes))
+        self._result = kernel.ret_type.dtype if isinstance(kernel.ret_type, tir.PrimType) else None
+        self._function = make_callable(library, name, self._c_types(kernel))
+        self._alone = [i for i, (spec, _) in enumerate(self.parameters) if _is_written(spec)]
+        self._alone = self._alone if source.attrs.get("tir.noalias") else []
+
+    def _parameter(
+        self, param: tir.Var, source: tir.PrimFunc, written: set[tir.Var]
+    ) -> tuple[TensorSpec | ScalarSpec | None, Place]:
+        buffer = source.buffer_map.get(param)
+        if buffer is None:
+            place = Place(param.name, self.name, param.span)
+            return (None if param.dtype == "handle" else ScalarSpec(param.dtype, self._slots[param])), place
+        self._bind_offset(buffer)
+        is_written = buffer.data in written
+        spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
+        return spec, Place(buffer.name, self.name, buffer.span or param.span)
+
+    def _bind_offset(self, buffer: tir.Buffer) -> None:
+        """Arrays start at their first element, so that the offset a buffer declares is always 0."""
+        offset = buffer.elem_offset
+        if isinstance(offset, tir.IntImm) and offset.value != 0:
+            raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
+
+    def _order(self) -> list[int]:
+        """Scalars first: they may be sizes of the buffers."""
+        return sorted(range(len(self.parameters)), key=lambda i: isinstance(self.parameters[i][0], TensorSpec))
+
+    def _c_types(self, kernel: tir.PrimFunc) -> list[Any]:
+        types: list[Any] = []
+        for param in kernel.params:
+            passed = c_type(param.dtype)
+            if passed is None:
+                raise error("E0604", f"a scalar argument of dtype '{param.dtype}' cannot be passed", param.span)
+            types.append(passed)
+        return [*types, ctypes.c_void_p] if self._result is not None else types
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call with arrays and numbers, by position or by name; returns what the function returns, else None.
+
+        Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, E0719 where one that is written
+        overlaps another although the function is `tir.noalias`, and what goes wrong while it runs.
+        """
+        if named or len(args) != len(self.parameters):
+            args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
+        frame: list[Any] = [None] * len(self._slots)
+        values: list[Any] = list(args)
+        for spec, place, index in self._checks:
+            values[index] = spec.check(args[index], place, frame) if spec is not None else _raw(args[index], place)
+        for spec, place, index in self._checks:
+            if isinstance(spec, TensorSpec):
+                spec.check_deferred(values[index], place, frame)
+        return self._launch(values, frame)
+
+    def _launch(self, values: list[Any], frame: list[Any]) -> Any:
+        passed = [value.__array_interface__["data"][0] if type(value) is np.ndarray else value for value in values]
+        for index in self._alone:
+            self._check_alone(index, passed, values)
+        passed += [0 if frame[slot] is None else frame[slot] for slot in self._size_slots]
+        if self._result is None:
+            self._check_status(self._function(*passed))
+            return None
+        result = np.empty((), numpy_dtype(self._result))
+        self._check_status(self._function(*passed, result.ctypes.data))
+        return bool(result) if is_bool(self._result) else result[()]
+
+    def _check_status(self, status: int) -> None:
+        if status:
+            raise TvmsError(self._faults[status - 1])
+
+    def _check_alone(self, index: int, addresses: list[Any], values: list[Any]) -> None:
+        start, end = addresses[index], addresses[index] + values[index].nbytes
+        for other, value in enumerate(values):
+            if other == index or type(value) is not np.ndarray:
+                continue
+            if addresses[other] < end and start < addresses[other] + value.nbytes:
+                other_name = self.parameters[other][1].argument
+                message = f"it is written, but overlaps argument '{other_name}' in memory"
+                help = "pass arrays that do not overlap, or drop tir.noalias from the function"
+                raise self.parameters[index][1].fault("E0719", message, help)
+
+
+def _is_written(spec: object) -> bool:
+    return isinstance(spec, TensorSpec) and spec.is_written
+
+
+def _raw(value: Any, place: Place) -> int:
+    """An untyped pointer: the memory of an array."""
+    if not isinstance(value, np.ndarray):
+        raise place.fault("E0702", f"expected an array, got {type(value).__name__}")
+    return value.ctypes.data
+
+
+def bind_names(function: str, names: Sequence[str], args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments in the order of `names`; E0701 where one is missing, too many, unknown or given twice."""
+    values = dict(zip(names, args, strict=False))
+    takes = f"'{function}' takes {len(names)} argument{'' if len(names) == 1 else 's'} ({', '.join(names)})"
+    if len(args) > len(names):
+        raise error("E0701", f"{takes}, but {len(args)} were given")
+    for name, value in named.items():
+        if name not in names:
+            raise error("E0701", f"'{function}' has no argument '{name}'", None, f"it takes: {', '.join(names)}")
+        if name in values:
+            raise error("E0701", f"argument '{name}' of '{function}' is given twice")
+        values[name] = value
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise error("E0701", f"{takes}, but {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    return tuple(values[name] for name in names)

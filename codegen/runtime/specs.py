@@ -1,0 +1,187 @@
+"""What a function expects of an argument, checked before any machine code runs.
+
+A spec is made once, from the declaration of a parameter, and checks a value at every call: its kind, dtype, rank, and
+each dimension. A symbolic dimension is bound by the first argument that has it and must agree in all others; a
+dimension that is an expression is compared once everything is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import tir
+from ...ir.base import Span
+from ...ir.diagnostics import TvmsError, error
+from ...ir.dtype import int_range, is_bool, is_float, is_int, lanes_of
+from ...ir.numpy_dtype import numpy_dtype
+from .dlpack import Array, from_dlpack, is_on_host
+from .sizes import Frame, Size, Slots, compile_size, size_text, size_variables_in
+
+
+class Place:
+    """Which argument of which function a message is about."""
+
+    def __init__(self, argument: str, function: str, span: Span | None = None) -> None:
+        self.argument, self.function, self.span = argument, function, span
+
+    def fault(self, code: str, message: str, help: str | None = None) -> TvmsError:
+        """Return the error that says `message` of this argument."""
+        where = f"argument '{self.argument}' of '{self.function}'" if self.function else self.argument
+        return error(code, f"{where}: {message}", self.span, help)
+
+
+class ShapeSpec:
+    """The dimensions that are declared: numbers, variables, and expressions over them."""
+
+    def __init__(self, shape: Sequence[tir.PrimExpr], slots: Slots) -> None:
+        self.declared = tuple(shape)
+        self._slots = slots
+        self._static = tuple(size.value for size in shape if isinstance(size, tir.IntImm))
+        self._fixed = [(axis, size.value) for axis, size in enumerate(shape) if isinstance(size, tir.IntImm)]
+        self._variable = [(axis, _slot(size, slots)) for axis, size in enumerate(shape) if isinstance(size, tir.Var)]
+        self._deferred: list[tuple[int, Size]] = [
+            (axis, compile_size(size, slots))
+            for axis, size in enumerate(shape)
+            if not isinstance(size, tir.IntImm | tir.Var)
+        ]
+        self.is_static = len(self._fixed) == len(self.declared)
+        self.has_deferred = bool(self._deferred)
+
+    def bind(self, actual: tuple[int, ...], frame: Frame) -> bool:
+        """Whether `actual` has the rank and the fixed dimensions, and agrees with what is bound; binds what is not."""
+        if self.is_static:
+            return actual == self._static
+        if len(actual) != len(self.declared):
+            return False
+        for axis, slot in self._variable:
+            if frame[slot] is None:
+                frame[slot] = actual[axis]
+            elif frame[slot] != actual[axis]:
+                return False
+        return all(actual[axis] == size for axis, size in self._fixed)
+
+    def agrees(self, actual: tuple[int, ...], frame: Frame) -> bool:
+        """Whether the dimensions that are expressions are as declared."""
+        return all(actual[axis] == size(frame) for axis, size in self._deferred)
+
+    def fault(self, place: Place, actual: tuple[int, ...], frame: Frame) -> TvmsError:
+        """Return the error that says what was expected and what came."""
+        inner = ", ".join(map(size_text, self.declared))
+        expected = f"({inner},)" if len(self.declared) == 1 else f"({inner})"
+        if len(actual) != len(self.declared):
+            dimensions = "dimension" if len(self.declared) == 1 else "dimensions"
+            help = f"pass an array of {len(self.declared)} {dimensions}"
+            return place.fault("E0704", f"expected shape {expected}, got {actual}", help)
+        bound = [(var.name, frame[self._slots[var]]) for var in size_variables_in(self.declared)]
+        known = ", ".join(f"{name} = {value}" for name, value in bound if value is not None)
+        given = f" with {known}" if known else ""
+        return place.fault("E0705", f"expected shape {expected}{given}, got {actual}", self._help(actual, frame))
+
+    def _help(self, actual: tuple[int, ...], frame: Frame) -> str:
+        expected = [*self._fixed, *((axis, frame[slot]) for axis, slot in self._variable)]
+        wrong = [(axis, size) for axis, size in expected if size is not None and actual[axis] != size]
+        wrong = wrong or [(axis, size(frame)) for axis, size in self._deferred if actual[axis] != size(frame)]
+        axis, size = min(wrong)
+        return f"dimension {axis} must be {size}, not {actual[axis]}"
+
+
+def _slot(variable: tir.Var, slots: Slots) -> int:
+    return slots.setdefault(variable, len(slots))
+
+
+class TensorSpec:
+    """A tensor of `dtype` ("void" is any) and of a shape, or of a rank (-1 is any) where `shape` is None."""
+
+    def __init__(
+        self, dtype: str, shape: Sequence[tir.PrimExpr] | None, slots: Slots, ndim: int = -1,
+        strides: Sequence[tir.PrimExpr] = (), is_written: bool = False,
+    ) -> None:  # fmt: skip
+        self.dtype, self.ndim, self.is_written = dtype, ndim, is_written
+        self.is_row_major = not strides
+        self._lanes = lanes_of(dtype) if dtype != "void" else 1
+        self._numpy_dtype = None if dtype == "void" else numpy_dtype(dtype)
+        lanes = (tir.IntImm("int64", self._lanes),) if self._lanes > 1 else ()
+        self.shape = None if shape is None else ShapeSpec((*shape, *lanes), slots)
+        self._strides = ShapeSpec(strides, slots) if strides else None
+
+    def check(self, value: Any, place: Place, frame: Frame) -> Array:
+        """Return `value` as an array that is what was declared, or raise what is wrong with it; binds dimensions."""
+        array = value if type(value) is np.ndarray else _as_array(value, place)
+        if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
+            help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
+            raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
+        if self.shape is not None:
+            if not self.shape.bind(array.shape, frame):
+                raise self.shape.fault(place, array.shape, frame)
+        elif self.ndim >= 0 and array.ndim != self.ndim:
+            raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
+        flags = array.flags
+        if self._strides is None:
+            if not flags.c_contiguous:
+                help = "pass numpy.ascontiguousarray of it"
+                raise place.fault("E0706", "expected an array laid out row by row, without gaps", help)
+        elif not self._strides.bind(self._steps(array, place), frame):
+            raise place.fault("E0706", f"expected other strides than {self._steps(array, place)} elements")
+        if not flags.aligned:
+            raise place.fault("E0706", "its elements are not aligned in memory", "pass a copy of it")
+        if self.is_written and not flags.writeable:
+            raise place.fault("E0702", "it is written, but is read-only", "pass a writeable array")
+        return array
+
+    def check_deferred(self, array: Array, place: Place, frame: Frame) -> None:
+        """Check the dimensions that are expressions, once every variable is bound."""
+        if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(array.shape, frame):
+            raise self.shape.fault(place, array.shape, frame)
+
+    def _steps(self, array: Array, place: Place) -> tuple[int, ...]:
+        size = array.itemsize * self._lanes
+        steps = array.strides[:-1] if self._lanes > 1 else array.strides
+        if any(step < 0 or step % size for step in steps):
+            raise place.fault("E0706", f"has strides of {steps} bytes", "pass numpy.ascontiguousarray of it")
+        return tuple(step // size for step in steps)
+
+
+def _as_array(value: Any, place: Place) -> Array:
+    """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not hasattr(value, "__dlpack__"):
+        help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
+        raise place.fault("E0702", f"expected an array, got {type(value).__name__}", help)
+    if not is_on_host(value):
+        raise place.fault("E0718", "it lies on another device", "move it to the processor first, as with x.cpu()")
+    try:
+        return from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as problem:
+        raise place.fault("E0702", f"its memory cannot be shared: {problem}") from None
+
+
+class ScalarSpec:
+    """A number of `dtype`, which is bound to a slot of the frame where it is a size."""
+
+    def __init__(self, dtype: str, slot: int | None = None) -> None:
+        self._dtype, self._slot = dtype, slot
+        self._convert: Callable[[Any], Any] = float if is_float(dtype) else bool if is_bool(dtype) else int
+
+    def check(self, value: Any, place: Place, frame: Frame) -> Any:
+        """Return `value` as a Python number; E0702 and E0703 where it is none of the dtype."""
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        is_whole = isinstance(value, int | np.integer | np.bool_)
+        if not is_whole and not isinstance(value, float | np.floating | numpy_dtype(self._dtype).type):
+            raise place.fault("E0702", f"expected a number, got {type(value).__name__}")
+        if not is_float(self._dtype) and not is_whole:
+            raise place.fault("E0703", f"expected {self._dtype}, got {value}")
+        number = self._convert(value)
+        if is_int(self._dtype):
+            low, high = int_range(self._dtype)
+            if not low <= number <= high:
+                raise place.fault("E0703", f"{number} does not fit in {self._dtype}")
+        if self._slot is not None:
+            if frame[self._slot] is not None and frame[self._slot] != number:
+                raise place.fault("E0705", f"expected {frame[self._slot]}, got {number}")
+            frame[self._slot] = number
+        return number

@@ -1,0 +1,51 @@
+"""What programs are compiled for: a target is a row that says which intrinsics there are and what the machine is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from ..ir.diagnostics import error
+from .llvm.api import binding
+from .llvm.intrinsics import CPU, Table
+
+
+class Target(Struct, frozen=True, eq=False):
+    """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles."""
+
+    name: str
+    intrinsics: Table
+    triple: str = ""
+    cpu: str = ""
+    features: str = ""
+
+    @property
+    def machine(self) -> Any:
+        """The LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
+        return _machine(self.triple, self.cpu, self.features)
+
+
+@cache
+def _machine(triple: str, cpu: str, features: str) -> Any:
+    """Contraction of `a * b + c` into one rounding stays off: nothing in the code asks for it."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    target = binding.Target.from_triple(triple) if triple else binding.Target.from_default_triple()
+    if not cpu:
+        cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+
+
+TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
+"""Every target, by name."""
+
+
+def get_target(target: str | Target) -> Target:
+    """Return the target of that name; TvmsError E0601 where there is none."""
+    if isinstance(target, Target):
+        return target
+    if target not in TARGETS:
+        raise error("E0601", f"there is no target '{target}'", None, f"targets are: {', '.join(sorted(TARGETS))}")
+    return TARGETS[target]
