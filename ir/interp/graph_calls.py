@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import relax, tir
 from ..base import Op
+from ..infer import infer_struct_info
 from ..numpy_dtype import numpy_dtype
 from ..ops.registry import RelaxOp, find
 from .expressions import compile_expr
@@ -53,10 +54,12 @@ def _oracle(call: relax.Call, name: str) -> Meaning:
     op = find(name)
     if op is None or op.numpy is None:
         raise fault("E0712", f"the operator 'R.{name.removeprefix('relax.')}' cannot be interpreted", call)
-    compute = op.numpy
+    compute, info = op.numpy, infer_struct_info(call)
+    dtype = info.dtype if isinstance(info, relax.TensorStructInfo | relax.PrimStructInfo) else "void"
 
     def evaluate(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
         named = SimpleNamespace(**_arguments(op, args), **_attributes(call, frame))
+        named.result_dtype = numpy_dtype(dtype) if dtype != "void" else _first_dtype(args)
         try:
             with np.errstate(all="ignore"):
                 return _as_tensor(compute(np, named), args)
@@ -64,6 +67,11 @@ def _oracle(call: relax.Call, name: str) -> Meaning:
             raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
 
     return evaluate
+
+
+def _first_dtype(args: list[Value]) -> Value:
+    """Return the dtype of the first tensor: that of the result where it is not known before the call."""
+    return next((cast("Array", arg).dtype for arg in args if isinstance(arg, np.ndarray)), None)
 
 
 def _arguments(op: RelaxOp, args: list[Value]) -> dict[str, Value]:
@@ -208,10 +216,16 @@ def _alloc_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     return new_array(frame, tuple(args[0]), args[1])
 
 
-@_operator("memory.alloc_storage", "vm.alloc_storage")
+@_operator("memory.alloc_storage")
 def _alloc_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """Some bytes: their count is the product of the shape."""
+    """Memory, its size given in bytes."""
     return new_array(frame, tuple(args[0]), "uint8").reshape(-1)
+
+
+@_operator("vm.alloc_storage")
+def _alloc_vm_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """`(shape, device, dtype, scope)`: memory for a tensor."""
+    return new_array(frame, tuple(args[0]), args[2]).reshape(-1).view(np.uint8)
 
 
 @_operator("memory.alloc_tensor", "vm.alloc_tensor")
@@ -232,9 +246,9 @@ def _tensor_at(storage: Array, offset: int, shape: tuple[int, ...], dtype: str, 
 
 @_operator("memory.view")
 def _memory_view(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """`(tensor, shape, dtype, relative_byte_offset)`; what is not given stays."""
+    """`(tensor, shape, dtype, relative_byte_offset)`; what is an empty tuple stays as it is."""
     array: Array = args[0]
-    shape, dtype, offset = (value if value != () else None for value in (*args[1:], *[None] * (4 - len(args))))
+    shape, dtype, offset = (None if type(value) is tuple else value for value in args[1:])
     storage = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     sizes = array.shape if shape is None else tuple(shape)
     return _tensor_at(storage, int(offset or 0), sizes, dtype or array.dtype.name, call)
