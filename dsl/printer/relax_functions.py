@@ -8,7 +8,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ...ir import relax
-from ...ir.base import Attrs, StructInfo, Trivia
+from ...ir.base import Attrs, GlobalVar, StructInfo, Trivia
 from ...ir.diagnostics import TvmsError
 from ...ir.equal import structural_equal
 from ...ir.infer import infer_struct_info
@@ -17,10 +17,6 @@ from .printer import Printer, prints_lines
 from .relax_expressions import INFERRED_FROM_SINFO_ARGS
 
 # --- Bindings -------------------------------------------------------------------------------------------------
-
-
-def _is_nothing(info: object) -> bool:
-    return isinstance(info, relax.TupleStructInfo) and not info.fields
 
 
 def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> str:
@@ -42,6 +38,9 @@ def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
     """Whether the struct info of a bound value, by itself, is `info`."""
     if not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem | relax.Var | relax.Constant):
         return False
+    if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar):
+        # What the function returns may be known now, and not yet where the text is read from its beginning.
+        return False
     if not isinstance(value, relax.Var):
         value = replace(value, struct_info=None)
     try:
@@ -57,6 +56,16 @@ def _right_side(printer: Printer, value: relax.Expr) -> str:
     return printer.expr(value)
 
 
+def _is_statement(var: relax.Var, value: relax.Expr) -> bool:
+    """Whether a binding reads as its value alone, which is nothing."""
+    info = var.struct_info
+    if not isinstance(info, relax.TupleStructInfo) or info.fields:
+        return False
+    if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar):
+        return isinstance(value.struct_info, relax.TupleStructInfo) and not value.struct_info.fields
+    return isinstance(value, relax.Call) and _is_inferred(info, value)
+
+
 @prints_lines(relax.VarBinding)
 def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
     var, value = node.var, node.value
@@ -67,7 +76,7 @@ def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
     elif isinstance(value, relax.Function):
         printer.function_name = printer.define(var, var.name_hint or "v")
         _nested_function(printer, value, node.trivia)
-    elif _is_nothing(value.struct_info) and _is_nothing(var.struct_info):
+    elif _is_statement(var, value):
         printer.add(printer.expr(value), node.trivia)
         printer.define(var, var.name_hint or "v")
     else:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.base import Op, Trivia
+from ...ir.dtype import lanes_of
 from ...ir.equal import structural_equal
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
 from .expressions import type_of
@@ -15,6 +16,8 @@ from .literals import string
 from .printer import Printer, prints_lines
 from .variables import frame_to_declare_in, places_of, variables_in
 
+_NAMED_LANES = (1, 4, 8, 16, 32, 64)
+"""The lanes of the vector dtypes that have a name in TVM's `T`."""
 _RET = Op("tir.ret")
 _LOOPS = {
     tir.ForKind.SERIAL: "serial",
@@ -103,7 +106,11 @@ def _let(printer: Printer, node: tir.LetStmt) -> None:
         printer.add(f"with {printer.tir('LetStmt')}({value}, var={known}):", node.trivia, frame)
         return
     is_tuple = isinstance(kind, tir.TupleType) and not kind.fields
-    shown = "" if is_tuple else f": {printer.dialect.let.format(annotation)}"
+    shown = (
+        ""
+        if is_tuple or lanes_of(node.var.dtype) not in _NAMED_LANES
+        else f": {printer.dialect.let.format(annotation)}"
+    )
     second = "" if is_tuple or isinstance(kind, tir.PrimType) else f", {annotation}"
     head = f"{printer.tir('LetStmt')}({value}{second})"
     _add_scope(
@@ -162,15 +169,13 @@ def _grid(loop: tir.For) -> list[tir.For]:
 @prints_lines(tir.For)
 def _for(printer: Printer, node: tir.For) -> None:
     loops = _grid(node)
+    if len(loops) > 1:
+        head = f"{printer.tir('grid')}({printer.joined([loop.extent for loop in loops])})"
+    else:
+        head, loops = _loop_head(printer, node), [node]
     with printer.frame(node) as frame:
-        if len(loops) > 1:
-            names = [printer.define(loop.loop_var, loop.loop_var.name or "v") for loop in loops]
-            head = f"{printer.tir('grid')}({printer.joined([loop.extent for loop in loops])})"
-            body(printer, loops[-1].body)
-        else:
-            names = [printer.define(node.loop_var, node.loop_var.name or "v")]
-            head = _loop_head(printer, node)
-            body(printer, node.body)
+        names = [printer.define(loop.loop_var, loop.loop_var.name or "v") for loop in loops]
+        body(printer, loops[-1].body)
     printer.add(f"for {', '.join(names)} in {head}:", node.trivia, frame)
 
 
@@ -267,12 +272,14 @@ def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> t
     """Return the head of a thread launch, and the variable that its `with` defines, if it does."""
     defines: tir.Var | None = None
     name = printer.name_of(axis.var)
-    if name is None and any(place is node for place in places_of(printer, axis.var)):
+    takes_dtype = axis.var.dtype == node.value.dtype
+    if name is None and takes_dtype and any(place is node for place in places_of(printer, axis.var)):
         name, defines = string(axis.thread_tag), axis.var
     elif name is None:
         frame = frame_to_declare_in(printer, axis.var)
         name = printer.define(axis.var, axis.var.name or "v", frame)
-        frame.line(f"{name} = {printer.tir('env_thread')}({string(axis.thread_tag)})")
+        dtype = "" if axis.var.dtype == "int32" else f", {string(axis.var.dtype)}"
+        frame.line(f"{name} = {printer.tir('env_thread')}({string(axis.thread_tag)}{dtype})")
     return f"{printer.tir('launch_thread')}({name}, {printer.expr(node.value)})", defines
 
 
