@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import tvms
 from tvms.ir import tir
+from tvms.ir.base import Op
 from tvms.ir.interp import call_prim_func, run
+from tvms.ir.numpy_dtype import numpy_dtype
 
 
 def call(text: str, *args: Any, **options: Any) -> Any:
@@ -164,7 +166,7 @@ T.prim_func main(A: T.Buffer((16,), "{dtype}"), B: T.Buffer((16,), "{dtype}")):
         B[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(15 - i * 4, -1, 4)]
     B[T.Ramp(0, 2, 4)] = T.Broadcast(A[3], 4)
 """
-    a = random.integers(0, 2, 16).astype(tvms.ir.numpy_dtype.numpy_dtype(dtype))
+    a = random.integers(0, 2, 16).astype(numpy_dtype(dtype))
     b = np.zeros_like(a)
     call(text, a, b)
     expected = a[::-1].copy()
@@ -209,7 +211,7 @@ def test_a_program_may_nest_ten_thousand_deep() -> None:
     value: tir.PrimExpr = tir.IntImm("int32", 0)
     for _ in range(10_000):
         value = tir.Add("int32", tir.IntImm("int32", 1), value)
-    body: tir.Stmt = tir.Evaluate(tir.Call("int32", tvms.ir.base.Op("tir.ret"), (value,)))
+    body: tir.Stmt = tir.Evaluate(tir.Call("int32", Op("tir.ret"), (value,)))
     for _ in range(10_000):
         one = tir.IntImm("int32", 1)
         body = tir.For(tir.Var("int32", "i"), tir.IntImm("int32", 0), one, tir.ForKind.SERIAL, body)

@@ -121,7 +121,10 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
         ),
         (["T.evaluate(5 // n)"], "E0708: division by zero at `5 // n`"),
         (["T.evaluate(T.truncmod(5, n))"], "E0708: division by zero at `T.truncmod(5, n)`"),
-        (['assert n > 0, "n must be positive"'], "E0711: assertion failed: n must be positive"),
+        (
+            ['assert n > 0, "n must be positive"'],
+            """E0711: assertion failed: n must be positive at `assert n > 0, "n must be positive"`""",
+        ),
         (
             ['T.evaluate(T.call_extern("int32", "nothing", n))'],
             "E0715: the external function 'nothing' is not registered (pass it as functions={'nothing': …})"
@@ -134,7 +137,7 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
                 "        vi = T.axis.spatial(3, i)",
                 "        A[vi, 0] = T.float32(0)",
             ],
-            "E0713: block 'b' runs with vi = 3, outside its domain [0, 3)",
+            """E0713: block 'b' runs with vi = 3, outside its domain [0, 3) at `with T.block("b"):`""",
         ),
         (
             ['tx = T.launch_thread("threadIdx.x", 4)', "if tx < 1:", '    T.tvm_storage_sync("shared")'],
@@ -146,6 +149,20 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
 )
 def test_programs_that_go_wrong(lines: list[str], expected: str) -> None:
     assert message(program(*lines), floats(4, 3), 0) == expected
+
+
+def test_the_message_as_it_is_shown() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        run(tvms.parse(program("A[0, 0] = A[n - 1, 0]"), "wrong.tvms"), "main", [floats(4, 3), 0])
+    assert (
+        str(caught.value)
+        == """\
+error[E0707]: A[-1, 0] is outside the buffer: its dimension 0 has 4 elements
+  --> wrong.tvms:2:15
+   |
+ 2 |     A[0, 0] = A[n - 1, 0]
+   |               ^^^^^^^^^^^"""
+    )
 
 
 def test_reading_what_was_never_written() -> None:
