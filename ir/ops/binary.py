@@ -68,6 +68,7 @@ def _binary(
             f"Return {doc}, element by element.",
             _same_dtype(oracle),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
+            scalars=("x2", "x1"),
         )
     )
 
@@ -81,6 +82,7 @@ def _compare(name: str, value: Callable[[te.Expr, te.Expr], Any], doc: str) -> N
             f"Return for each pair of elements whether {doc}.",
             lambda np, a: getattr(np, name)(a.x1, a.x2),
             lambda a: topi.broadcast(value, a.x1, a.x2, f"T_{name}"),
+            scalars=("x2", "x1"),
         )
     )
 

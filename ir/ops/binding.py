@@ -29,7 +29,7 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
     Values may be graph values, expressions of the loop level, and Python numbers, strings, None, tuples and lists.
     The result is a call of `op`, except for an operator that only stands for others.
 
-    Raises TvmsError: E0302 where the arguments do not fit the signature, E0321 where one has a value it cannot take.
+    Raises TvmsError: E0105 where the arguments do not fit the signature, E0321 where one has a value it cannot take.
     """
     values = match_arguments(op, args, keywords or {}, span)
     if op.expand is not None:
@@ -60,7 +60,7 @@ def match_arguments(
     """Give each parameter of `op` its value: converted to what its kind says, defaults filled in."""
 
     def refuse(reason: str) -> TvmsError:
-        return error("E0302", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
+        return error("E0105", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
 
     given = dict(keywords)
     positional = list(args)

@@ -14,7 +14,7 @@ from .registry import Kind, Param, RelaxOp, register
 
 def _infer_with_output(a: Inference) -> StructInfo:
     if not a.call.sinfo_args:
-        raise a.fail("E0302", "lacks its argument 'out_sinfo'", "say what it returns: out_sinfo=R.Tensor(…)")
+        raise a.fail("E0105", "lacks its argument 'out_sinfo'", "say what it returns: out_sinfo=R.Tensor(…)")
     return given_struct_info(a)
 
 

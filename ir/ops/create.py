@@ -86,6 +86,7 @@ register(
         lambda np, a: np.full(a.shape, a.fill_value, a.result_dtype),
         _filled(lambda a: scalar(a.fill_value)),
         complete=_complete_fill,
+        scalars=("fill_value",),
     )
 )
 register(
@@ -97,6 +98,7 @@ register(
         lambda np, a: np.full(a.x.shape, a.fill_value, a.result_dtype),
         _filled(lambda a: scalar(a.fill_value)),
         complete=_complete_fill,
+        scalars=("fill_value",),
         prim_func="full",
     )
 )

@@ -106,7 +106,7 @@ def _infer_strided_slice(a: Inference) -> StructInfo:
     known = [part for part in parts if part is not None]
     for name, part in zip(names, parts, strict=True):
         if part is not None and len(part) != len(known[0]):
-            raise a.fail("E0302", f"gets {len(known[0])} {names[0]}, but {len(part)} values of '{name}'", "give one for each axis")
+            raise a.fail("E0105", f"gets {len(known[0])} {names[0]}, but {len(part)} values of '{name}'", "give one for each axis")
     if dims is None or len(known) < len(parts):
         return tensor_info(None, info.dtype, info.ndim, info.vdevice)
     strides = [d.value_of(stride) for stride in known[3]] if a.has("strides") else [1] * len(known[0])

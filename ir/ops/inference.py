@@ -38,7 +38,7 @@ class Inference:
             if param.kind != "exprs" and number < len(call.args):
                 self._arguments[param.name] = call.args[number]
             elif param.kind != "exprs" and not param.kind.startswith("opt_"):
-                raise self.fail("E0302", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
+                raise self.fail("E0105", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
 
     def fail(self, code: str, reason: str, help: str | None = None, at: Expr | None = None) -> TvmsError:
         """Return the error "R.<op> <reason>", at argument `at` where it has a place in the text."""
@@ -46,9 +46,9 @@ class Inference:
         return error(code, f"R.{self.op.script_name} {reason}", place, help)
 
     def attr(self, name: str) -> Any:
-        """The attribute `name`; E0302 where the call lacks it."""
+        """The attribute `name`; E0105 where the call lacks it."""
         if name not in self.call.attrs:
-            raise self.fail("E0302", f"lacks its attribute '{name}'", f"it is called as {self.op.signature}")
+            raise self.fail("E0105", f"lacks its attribute '{name}'", f"it is called as {self.op.signature}")
         return self.call.attrs[name]
 
     def has(self, name: str) -> bool:

@@ -140,7 +140,7 @@ def _infer_einsum(a: Inference) -> StructInfo:
         return tensor_info(None, dtype, -1, common_vdevice(*infos))
     operands, result = _labels(a.attr("subscripts"), [info.ndim for info in infos])
     if len(operands) != len(infos):
-        raise a.fail("E0302", f"has {len(operands)} operands in its subscripts, but {len(infos)} are given")
+        raise a.fail("E0105", f"has {len(operands)} operands in its subscripts, but {len(infos)} are given")
     sizes: dict[str, Any] = {}
     for number, (labels, info, shape) in enumerate(zip(operands, infos, shapes, strict=True)):
         if len(labels) != info.ndim:

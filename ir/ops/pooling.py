@@ -261,7 +261,7 @@ for _spatial in (1, 2, 3):
 def _infer_pad(a: Inference) -> StructInfo:
     info, width = a.tensor("data"), a.attr("pad_width")
     if info.ndim != -1 and len(width) != 2 * info.ndim:
-        raise a.fail("E0302", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after")
+        raise a.fail("E0105", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after")
     dims = dims_of(info)
     if dims is None:
         return tensor_info(None, info.dtype, len(width) // 2, info.vdevice)

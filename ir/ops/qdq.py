@@ -92,5 +92,6 @@ for _name, _dtype, _doc, _oracle, _meaning in (
             _oracle,
             _meaning,
             attrs_order=("out_dtype", "axis"),
+            scalars=("scale", "zero_point"),
         )
     )

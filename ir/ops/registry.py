@@ -89,6 +89,8 @@ class RelaxOp(Struct, frozen=True):
     """The operator that a call with these arguments is of, where it depends on them."""
     attrs_order: tuple[str, ...] = ()
     """The order of the attributes in a call, where it is not that of the parameters."""
+    scalars: tuple[str, ...] = ()
+    """The arguments that become a part of the PrimFunc where they are constant scalars, as long as one argument stays."""
     prim_func: str = ""
     """The name that legalisation gives the PrimFunc; else the last part of `name`."""
 

@@ -144,7 +144,7 @@ def _block(
         stmt = tir.BufferStore(buffers[0], _lower(body, renamed, state), indices)
     annotations = {key: _annotation(value, state) for key, value in op.attrs.items()}
     block = tir.Block(tuple(iter_vars), (), (), state.fresh_name(name), stmt, init=init, annotations=annotations)
-    reads, writes = detect_regions(block)
+    reads, writes, _ = detect_regions(block, state.buffers.values())
     return tir.BlockRealize(values, _TRUE, replace(block, reads=reads, writes=writes))
 
 

@@ -1,0 +1,1 @@
+"""Passes: from module to module, each in a file of its own."""
