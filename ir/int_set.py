@@ -63,19 +63,29 @@ def intersect(a: Interval, b: Interval) -> Interval:
 def _lesser(a: End, b: End) -> End:
     if a is None or b is None:
         return None
-    distance = difference(a, b)
-    if distance is None:
-        return make.minimum(simplify(a), simplify(b))
-    return simplify(a if distance <= 0 else b)
+    if is_at_most(a, b):
+        return simplify(a)
+    return simplify(b) if is_at_most(b, a) else make.minimum(simplify(a), simplify(b))
 
 
 def _greater(a: End, b: End) -> End:
     if a is None or b is None:
         return None
+    if is_at_most(b, a):
+        return simplify(a)
+    return simplify(b) if is_at_most(a, b) else make.maximum(simplify(a), simplify(b))
+
+
+def is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Whether `a <= b` is known: their difference is constant, or minima and maxima tell."""
     distance = difference(a, b)
-    if distance is None:
-        return make.maximum(simplify(a), simplify(b))
-    return simplify(a if distance >= 0 else b)
+    if distance is not None:
+        return distance <= 0
+    if isinstance(a, tir.Min | tir.Max) and isinstance(b, type(a)) and difference(a.b, b.b) == 0:
+        return is_at_most(a.a, b.a)
+    if isinstance(a, tir.Min):
+        return is_at_most(a.a, b) or is_at_most(a.b, b)
+    return isinstance(b, tir.Max) and (is_at_most(a, b.a) or is_at_most(a, b.b))
 
 
 def cover(value: Interval, extent: tir.PrimExpr) -> tir.Range:
