@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import dsl as _dsl  # registers the printer  # noqa: F401
+from . import dsl as dsl  # registers the printer
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit, register_func

@@ -23,9 +23,13 @@ def render(diagnostics: Sequence[Diagnostic], color: bool = False) -> str:
 
     Columns are counted in code points from 1. Control characters, and those that reorder text, are shown escaped.
     """
+    return "\n\n".join("\n".join(_Report(diagnostic, color).lines()) for diagnostic in in_order(diagnostics))
+
+
+def in_order(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return `diagnostics` sorted by their place, without duplicates."""
     unique = {_key(diagnostic): diagnostic for diagnostic in diagnostics}
-    ordered = sorted(unique.items(), key=lambda item: item[0])
-    return "\n\n".join("\n".join(_Report(diagnostic, color).lines()) for _, diagnostic in ordered)
+    return tuple(unique[key] for key in sorted(unique))
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:

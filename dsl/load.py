@@ -59,10 +59,10 @@ def read_source(path: str) -> Source:
     except IsADirectoryError:
         raise error("E0001", f"'{path}' is a folder", help="name a file in it") from None
     except FileNotFoundError:
-        raise error("E0001", f"there is no file '{path}'") from None
+        raise error("E0001", f"there is no file '{path}'", help="check the path; '-' reads standard input") from None
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise error("E0001", f"'{path}' cannot be read: {reason}") from None
+        raise error("E0001", f"'{path}' cannot be read: {reason}", help="check the path and its permissions") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ...ir import relax, tir
-from ...ir.base import BaseFunc, IRModule, Span
-from ...ir.diagnostics import TvmsError, error
+from ...ir.base import IRModule, Span
+from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float
 from ...ir.make import const
 from ...ir.visit import free_variables, substitute, walk
@@ -201,12 +201,7 @@ def _make_array(kind: str, shape: tuple[int, ...], dtype: str, random: np.random
             return (random.random(shape) - 0.5).astype(numpy_dtype(dtype))
         return random.integers(0, 2 if is_bool(dtype) else INTEGER_LIMIT, shape).astype(numpy_dtype(dtype))
     except (MemoryError, ValueError) as problem:
-        raise error("E0806", f"cannot make an array of shape {shape}: {problem}", None, "choose smaller --dim") from None
+        raise error(
+            "E0806", f"cannot make an array of shape {shape}: {problem}", None, "choose smaller --dim"
+        ) from None
 
-
-def is_graph_function(function: BaseFunc) -> bool:
-    """Whether results are returned, and not written into parameters."""
-    return isinstance(function, relax.Function)
-
-
-__all__ = ["Argument", "TvmsError", "arguments_of", "bind_sizes", "make_values", "read_given", "select_entry"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.verify import verify
+from ..diagnostics import in_order, summary
 from ..load import load_module
 from . import options
 
@@ -18,7 +19,9 @@ def _files(path: str) -> list[str]:
         return [path]
     files = sorted(str(file) for file in folder.rglob("*.tvms") if file.is_file())
     if not files:
-        raise error("E0803", f"the folder '{path}' holds no .tvms file", help="name a file, or a folder with .tvms files")
+        raise error(
+            "E0803", f"the folder '{path}' holds no .tvms file", help="name a file, or a folder with .tvms files"
+        )
     return files
 
 
@@ -32,11 +35,14 @@ def _check(path: str) -> tuple[Diagnostic, ...]:
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 0 if they are fine."""
     files = [file for path in arguments.paths for file in _files(path)]
-    found = [diagnostic for file in files for diagnostic in _check(file)]
+    found = in_order([diagnostic for file in files for diagnostic in _check(file)])
+    if arguments.output_format != "full":
+        from ..reports import FORMATS
+
+        print(FORMATS[arguments.output_format](found))
+        return options.exit_code(found)
     if found:
         options.report(found)
-    count = sum(diagnostic.severity == "error" for diagnostic in found)
     noun = "file" if len(files) == 1 else "files"
-    outcome = "no errors" if not count else "1 error" if count == 1 else f"{count} errors"
-    print(f"{len(files)} {noun} checked: {outcome}", file=sys.stderr if count else sys.stdout)
+    print(f"{len(files)} {noun} checked: {summary(found) or 'no errors'}", file=sys.stderr if found else sys.stdout)
     return options.exit_code(found)

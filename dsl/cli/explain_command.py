@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     code = arguments.code.upper()
     if code not in CODES:
-        near = difflib.get_close_matches(code, CODES, n=1)
+        near = difflib.get_close_matches(code, list(CODES), n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise error("E0804", f"there is no code '{arguments.code}'", help=f"{hint}'tvms explain' lists all codes")
     print(f"{code}: {CODES[code]}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from ...ir.diagnostics import Diagnostic, error
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
+OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
 EMIT_KINDS = ("llvm", "asm", "obj")
 
 
@@ -29,6 +30,12 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+    parser.add_argument(
+        "--output-format",
+        choices=OUTPUT_FORMATS,
+        default="full",
+        help="how to report: full goes to standard error, the others to standard output (default: full)",
+    )
 
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +63,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of random arguments (default: 0)")
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
-    parser.add_argument("--verify", action="store_true", help="compare with the interpreter, show the largest difference")
+    parser.add_argument(
+        "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
+    )
     parser.add_argument("--interpret", action="store_true", help="run the interpreter alone; compile nothing")
 
 
@@ -135,4 +144,6 @@ def write_output(data: str | bytes, path: str | None) -> None:
             temporary.unlink(missing_ok=True)
             raise
     except OSError as problem:
-        raise error("E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to") from None
+        raise error(
+            "E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to"
+        ) from None

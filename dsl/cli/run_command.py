@@ -6,7 +6,7 @@ import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...ir import relax
 from ...ir.base import IRModule
@@ -29,9 +29,10 @@ def _copy(value: Any) -> Any:
 
 
 def _flatten(name: str, value: Any) -> Results:
-    if isinstance(value, tuple | list):
-        return {key: item for i, part in enumerate(value) for key, item in _flatten(f"{name}[{i}]", part).items()}
-    return {name: value}
+    if not isinstance(value, tuple | list):
+        return {name: value}
+    parts = cast("tuple[Any, ...]", value)
+    return {key: item for i, part in enumerate(parts) for key, item in _flatten(f"{name}[{i}]", part).items()}
 
 
 def _returned_name(function: relax.Function) -> str:
