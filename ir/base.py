@@ -127,6 +127,12 @@ class VDevice(GlobalInfo, frozen=True, eq=False):
     memory_scope: str = "global"
 
 
+class Target(Node, frozen=True, eq=False):
+    """`T.target({"kind": "cuda"})`: what to compile for; its host is the attribute "host"."""
+
+    attrs: Attrs
+
+
 class Metadata(Node, frozen=True, eq=False):
     """`metadata["relax.expr.Constant"][0]`: an object whose contents TVM printed elsewhere, or nowhere."""
 

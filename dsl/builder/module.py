@@ -53,7 +53,7 @@ def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple
 @form("I.vdevice")
 def vdevice(site: Site, target: Any = None, vdevice_id: Integer = 0, memory_scope: Text = "global") -> VDevice:
     """`I.vdevice("llvm", 0, "global")`: a virtual device."""
-    config = {} if target is None else tir_calls.target_config(site, target, 0)
+    config = {} if target is None else tir_calls.config_of(site, target, 0)
     return VDevice(config, vdevice_id, memory_scope, span=site.span)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Node, Op, Span
+from ...ir.base import Node, Op, Span, Target
 from ...ir.ops import tir as ops
 from .context import did_you_mean
 from .convert import Argument, Attributes, Condition, DTypeName, Mismatch, PrimExpr, Text, argument, constant, describe
@@ -142,6 +142,7 @@ def llvm_lookup_intrinsic_id(site: Site, name: Text) -> str:
 @form("T.call_intrin")
 def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir.Call:
     """`T.call_intrin("int32", "tir.clz", x)`: a call of an intrinsic by its registered name."""
+    func_name = func_name.replace("tirx.", "tir.", 1)
     if ops.get(func_name) is None:
         help = did_you_mean(func_name, ops.INTRINSICS)
         raise site.error("E0103", f"there is no intrinsic '{func_name}'", help, site.argument("func_name", 1))
@@ -192,16 +193,16 @@ for _name in _CALL_PACKED:
 
 
 @form("T.target", "I.target")
-def target(site: Site, target_config_: Any, host: Any = None) -> Any:
+def target(site: Site, target_config: Any, host: Any = None) -> Target:
     """`T.target({"kind": "cuda"}, host="llvm")`: what to compile for."""
-    parts = [target_config(site, target_config_, 0)]
-    if host is not None:
-        parts.append({"host": target_config(site, host, 1)})
-    return {key: value for part in parts for key, value in part.items()}
+    config = config_of(site, target_config, 0)
+    return Target(config if host is None else {**config, "host": config_of(site, host, 1)}, span=site.span)
 
 
-def target_config(site: Site, config: Any, index: int) -> Attributes:
+def config_of(site: Site, config: Any, index: int) -> Attributes:
     """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu."""
+    if isinstance(config, Target):
+        return config.attrs
     if isinstance(config, dict):
         return config  # type: ignore[reportUnknownVariableType]
     if not isinstance(config, str) or not config.strip():

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import GlobalVar, Metadata, Op
+from ...ir.base import GlobalVar, Metadata, Op, Target
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.tir import INTRINSICS, OPERATORS, result_dtype
 from ...ir.ops.tir_table import Intrinsic
@@ -329,6 +329,11 @@ def _reduce(printer: Printer, node: tir.Reduce, level: int) -> str:
         f"init=[{printer.joined(node.init)}], axis=[{printer.joined(node.axis)}], "
         f"condition={printer.expr(node.condition)}, value_index={node.value_index})"
     )
+
+
+@prints(Target)
+def _target(printer: Printer, node: Target, level: int) -> str:
+    return f"{printer.tir('target')}({printer.attrs(node.attrs)})"
 
 
 @prints(tir.IndexMap)
