@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
 from math import prod
 from typing import TypeAlias
 
@@ -17,6 +16,8 @@ from .scalars import Value, constant, decoder
 
 Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 Position: TypeAlias = Callable[[Frame, View], int]
+
+_TRUE = tir.IntImm("bool", 1)
 
 
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
@@ -70,34 +71,36 @@ def compile_position(access: Access) -> Position:
 
     def position(frame: Frame, view: View) -> int:
         place = view.offset
-        for axis, index in enumerate(indices):
+        for index, (extent, stride) in zip(indices, view.axes, strict=True):
             value = index(frame)
-            if not 0 <= value < view.shape[axis]:
-                raise _outside(access, [index(frame) for index in indices], axis, view)
-            place += value * view.strides[axis]
-        if not 0 <= place < len(view.flat):
+            if not 0 <= value < extent:
+                raise _outside(access, [index(frame) for index in indices], view)
+            place += value * stride
+        if not 0 <= place < view.size:
             raise _beyond(access, place, view)
         return place
 
     return position
 
 
-def _compile_positions(access: Access) -> Callable[[Frame, View], list[int]]:
-    """Return the function to the positions of all scalars that an access of vectors means, in order of lanes."""
-    indices = compile_all(access.indices)
+def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | None]]:
+    """Return the function to the positions of the lanes that an access of vectors means; None where one is off."""
+    indices, predicate = compile_all(access.indices), compile_expr(access.predicate or _TRUE)
     vectors = [is_vector(index.dtype) for index in access.indices]
 
-    def positions(frame: Frame, view: View) -> list[int]:
-        values = indices(frame)
+    def positions(frame: Frame, view: View) -> list[int | None]:
+        values, mask = indices(frame), predicate(frame)
         lanes = max([len(value) for value, vector in zip(values, vectors, strict=True) if vector], default=1)
-        found: list[int] = []
+        found: list[int | None] = []
         for lane in range(lanes):
+            if mask is not True and not mask[lane]:
+                found.append(None)
+                continue
             point = [value[lane] if vector else value for value, vector in zip(values, vectors, strict=True)]
-            for axis, value in enumerate(point):
-                if not 0 <= value < view.shape[axis]:
-                    raise _outside(access, point, axis, view)
+            if not all(0 <= value < extent for value, extent in zip(point, view.shape, strict=True)):
+                raise _outside(access, point, view)
             place = view.offset + sum(value * stride for value, stride in zip(point, view.strides, strict=True))
-            if not 0 <= place * view.lanes < len(view.flat):
+            if not 0 <= place * view.lanes < view.size:
                 raise _beyond(access, place, view)
             found.extend(range(place * view.lanes, (place + 1) * view.lanes))
         return found
@@ -105,13 +108,14 @@ def _compile_positions(access: Access) -> Callable[[Frame, View], list[int]]:
     return positions
 
 
-def _outside(access: Access, indices: list[int], axis: int, view: View) -> TvmsError:
+def _outside(access: Access, indices: list[int], view: View) -> TvmsError:
+    axis = next(axis for axis, index in enumerate(indices) if not 0 <= index < view.shape[axis])
     said = f"{access.buffer.name}[{', '.join(map(str, indices))}] is outside the buffer"
     return fault("E0707", f"{said}: its dimension {axis} has {view.shape[axis]} elements", access)
 
 
 def _beyond(access: Access, place: int, view: View) -> TvmsError:
-    held = len(view.flat) // view.lanes
+    held = view.size // view.lanes
     said = f"element {place} of '{access.buffer.name}' is outside its memory, which holds {held} elements"
     return fault("E0707", said, access, "check the shape, strides and elem_offset that the buffer was declared with")
 
@@ -136,25 +140,16 @@ def _load(load: tir.BufferLoad) -> Expression:
 def _load_vector(load: tir.BufferLoad) -> Expression:
     """Lanes that the predicate turns off are zero."""
     find, positions, decode = compile_buffer(load.buffer), _compile_positions(load), decoder(load.buffer.dtype)
-    zero, predicate = constant(0, load.dtype), _compile_predicate(load)
+    zero = constant(0, load.dtype)
 
     def read(frame: Frame) -> Value:
         view = find(frame)
-        mask = predicate(frame)
         places = positions(frame, view)
-        chosen = [place for place, on in zip(places, mask, strict=True) if on] if mask else places
-        if view.written is not None and not view.written[chosen].all():
+        if view.written is not None and not view.written[[place for place in places if place is not None]].all():
             raise _unwritten(load)
-        if not mask:
-            return tuple([decode(view.flat[place]) for place in places])
-        return tuple([decode(view.flat[place]) if on else zero for place, on in zip(places, mask, strict=True)])
+        return tuple([zero if place is None else decode(view.flat[place]) for place in places])
 
     return read
-
-
-def _compile_predicate(access: Access) -> Expression:
-    """Return the function to the lanes that an access concerns; none given means all of them."""
-    return compile_expr(access.predicate) if access.predicate is not None else lambda frame: ()
 
 
 def _unwritten(load: tir.BufferLoad) -> TvmsError:
@@ -177,13 +172,11 @@ def compile_store(store: tir.BufferStore) -> Callable[[Frame], None]:
 
 def _compile_vector_store(store: tir.BufferStore) -> Callable[[Frame], None]:
     value, find, positions = compile_expr(store.value), compile_buffer(store.buffer), _compile_positions(store)
-    predicate = _compile_predicate(store)
 
     def write(frame: Frame) -> None:
         view = find(frame)
-        places, lanes, mask = positions(frame, view), value(frame), predicate(frame)
-        for place, lane, on in zip(places, lanes, mask or chain([True] * len(places)), strict=True):
-            if on:
+        for place, lane in zip(positions(frame, view), value(frame), strict=True):
+            if place is not None:
                 put(store, view, place, lane)
 
     return write

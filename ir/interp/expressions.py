@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, repeat
+from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from .. import tir
@@ -56,13 +57,7 @@ def is_vector(dtype: str) -> bool:
 
 @meaning_of(tir.Var, tir.SizeVar)
 def _variable(expr: tir.Var) -> Expression:
-    def read(frame: Frame) -> Value:
-        try:
-            return frame[expr]
-        except KeyError:
-            raise fault("E0709", f"'{expr.name}' has no value here", expr) from None
-
-    return read
+    return itemgetter(expr)
 
 
 @meaning_of(tir.IntImm, tir.FloatImm)

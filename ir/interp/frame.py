@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import relax
 from ..base import IRModule, Node
 from ..diagnostics import Note, TvmsError, error
 from .memory import Memory, Pointer, View, allocate
@@ -57,6 +58,10 @@ class Frame(dict[Any, Any]):
         self.world = world
         self.shared: dict[Any, Any] = {}
         self.thread: dict[str, tuple[Node, int, int]] = {}
+
+    def __missing__(self, key: Any) -> Any:
+        name = key.name_hint if isinstance(key, relax.Var) else key.name
+        raise fault("E0709", f"'{name}' has no value here", key)
 
     def fork(self) -> Frame:
         """Return a frame for one more thread, which starts from what is known here."""

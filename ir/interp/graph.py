@@ -7,6 +7,7 @@ whatever can be called. Symbolic dimensions stand in the frame beside the variab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from .. import relax, tir
@@ -46,12 +47,7 @@ def compile_graph(expr: relax.Expr) -> Evaluate:
 
 @meaning_of(relax.Var, relax.DataflowVar)
 def _variable(expr: relax.Var) -> Evaluate:
-    def read(frame: Frame) -> Value:
-        if expr not in frame:
-            raise fault("E0709", f"'{expr.name_hint}' has no value here", expr)
-        return frame[expr]
-
-    return read
+    return itemgetter(expr)
 
 
 @meaning_of(relax.Constant)

@@ -70,10 +70,11 @@ def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
 class View:
     """A buffer while its program runs: memory as elements of a dtype, and the place of each index.
 
-    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours in `flat`.
+    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours among the `size` of
+    `flat`. `axes` are pairs of extent and stride.
     """
 
-    __slots__ = ("dtype", "flat", "lanes", "offset", "pointer", "shape", "strides", "written")
+    __slots__ = ("axes", "dtype", "flat", "lanes", "offset", "pointer", "shape", "size", "strides", "written")
 
     def __init__(
         self, pointer: Pointer, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] = (), offset: int = 0
@@ -83,10 +84,12 @@ class View:
         self.dtype = dtype
         self.shape = shape
         self.strides = strides or compact_strides(shape)
+        self.axes = tuple(zip(shape, self.strides, strict=True))
         self.offset = offset
         self.lanes = parse_dtype(dtype).lanes
         whole = len(pointer.memory.data) - (len(pointer.memory.data) - pointer.offset) % storage.itemsize
         self.flat = pointer.memory.data[pointer.offset : whole].view(storage)
+        self.size = len(self.flat)
         written = pointer.memory.written
         if written is not None:
             written = written[pointer.offset : whole].reshape(-1, storage.itemsize)

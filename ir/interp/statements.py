@@ -237,22 +237,21 @@ def _reduce_scope(stmt: tir.AttrStmt) -> Statement:
 @meaning_of(tir.BlockRealize)
 def _realize(stmt: tir.BlockRealize) -> Statement:
     """Where the predicate holds: bind the iterators, check their domains, run the block."""
-    values = tuple(map(compile_expr, stmt.iter_values))
-    variables = tuple(axis.var for axis in stmt.block.iter_vars)
-    domains = tuple(map(_compile_domain, stmt.block.iter_vars))
+    values = map(compile_expr, stmt.iter_values)
+    variables = (axis.var for axis in stmt.block.iter_vars)
+    bindings = tuple(zip(variables, values, map(_compile_domain, stmt.block.iter_vars), strict=True))
     predicate = None if is_true(stmt.predicate) else compile_expr(stmt.predicate)
     body = compile_stmt(stmt.block)
 
     def run(frame: Frame) -> Iterable[Node]:
         if predicate is not None and not predicate(frame):
             return ()
-        bound = [value(frame) for value in values]
-        for variable, value, domain in zip(variables, bound, domains, strict=True):
+        for variable, value, domain in bindings:
+            bound = frame[variable] = value(frame)
             first, end = domain(frame)
-            if not first <= value < end:
-                said = f"block '{stmt.block.name_hint}' runs with {variable.name} = {value}"
+            if not first <= bound < end:
+                said = f"block '{stmt.block.name_hint}' runs with {variable.name} = {bound}"
                 raise fault("E0713", f"{said}, outside its domain [{first}, {end})", stmt)
-            frame[variable] = value
         return body(frame)
 
     return run
@@ -297,7 +296,10 @@ def _after_init(init: tir.Stmt, body: Statement, axes: tuple[tir.IterVar, ...]) 
     starts = [(axis.var, compile_expr(axis.dom.min)) for axis in reductions if axis.dom is not None]
 
     def run(frame: Frame) -> Iterator[Node]:
-        if all(frame[variable] == start(frame) for variable, start in starts):
+        for variable, start in starts:
+            if frame[variable] != start(frame):
+                break
+        else:
             yield from initialise(frame)
         yield from body(frame)
 

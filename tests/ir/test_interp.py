@@ -338,3 +338,13 @@ T.prim_func main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):
     call(text, a, b)
     np.testing.assert_array_equal(b[:31], a[1:32] + 1)
     np.testing.assert_array_equal(b[31:], a[31:] + 1)
+
+
+def test_lanes_that_are_off_touch_nothing() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((6,), "int32"), B: T.Buffer((8,), "int32")):
+    B.vstore([T.Ramp(0, 1, 8)], A.vload([T.Ramp(0, 1, 8)], predicate=T.get_active_lane_mask("boolx8", 0, 6)), predicate=T.get_active_lane_mask("boolx8", 0, 7))
+"""
+    a, b = np.arange(1, 7, dtype="int32"), np.full(8, -1, "int32")
+    call(text, a, b)
+    assert b.tolist() == [1, 2, 3, 4, 5, 6, 0, -1]
