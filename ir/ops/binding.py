@@ -67,8 +67,8 @@ def match_arguments(
     values: dict[str, Any] = {}
     for param in op.params:
         if param.kind == "exprs":
-            value: Any = tuple(positional)
-            positional.clear()
+            value: Any = _all_values(given.pop(param.name, positional))
+            positional = []
         elif positional:
             value = positional.pop(0)
             if param.name in given:
@@ -85,6 +85,15 @@ def match_arguments(
     if given:
         raise refuse(f"has no argument '{next(iter(given))}'")
     return values
+
+
+def _all_values(values: Any) -> tuple[Any, ...]:
+    """The values of a variadic parameter, which may also be given as one tuple, alone, or as None."""
+    items = cast("Sequence[Any]", values) if isinstance(values, tuple | list) else (values,)
+    if len(items) == 1 and (items[0] is None or isinstance(items[0], tuple | list | Tuple)):
+        inner = items[0].fields if isinstance(items[0], Tuple) else items[0]
+        return tuple(cast("Sequence[Any]", inner or ()))
+    return tuple(items)
 
 
 class _Named:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from ..base import StructInfo
 from ..relax import ShapeStructInfo, TensorStructInfo
 from . import dims as d
+from .binding import bind
 from .inference import Inference, any_object, dims_of, given_struct_info, nothing, tensor_info
-from .registry import Kind, Param, RelaxOp, register
+from .registry import Kind, Param, RelaxOp, get_op, register
 
 
 def _infer_with_output(a: Inference) -> StructInfo:
@@ -54,6 +55,17 @@ _call_tir(
     before_output=True,
 )
 _call_tir("dist.call_tir_local_view", "Call a loop-level function on the part of each tensor that is on this device.")
+register(
+    RelaxOp(
+        "relax.dist.call_tir",
+        (Param("gvar", "callee"), _ARGS, _OUT, Param("tir_vars", "opt_shape", None)),
+        None,
+        "Call a loop-level function on tensors that are spread over devices: `R.call_tir` by another name.",
+        expand=lambda a: bind(
+            get_op("relax.call_tir"), (a.gvar, a.args, a.out_sinfo), {"tir_vars": a.tir_vars}
+        ),
+    )
+)
 register(
     RelaxOp(
         "relax.call_dps_packed",
@@ -123,6 +135,7 @@ register(
         _infer_assert,
         "Stop with the message `format` unless `condition` holds.",
         pure=False,
+        args_order=("condition", "format", "format_args"),
     )
 )
 register(
@@ -132,6 +145,7 @@ register(
         nothing,
         "Print values.",
         pure=False,
+        args_order=("format", "values"),
     )
 )
 

@@ -101,11 +101,12 @@ def _numpy_pool(spatial: int, average: bool) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         letters = "NC" + _SPATIAL[spatial]
         x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
-        order = [a.out_layout.index(letter) for letter in letters]
-        result = np.empty([a.result.shape[place].value for place in order], a.data.dtype)
-        for index in np.ndindex(*result.shape[2:]):
+        parts = zip(map(d.dim, x.shape[2:]), map(d.dim, a.pool_size), a.strides, a.dilation, sides(a.padding), strict=True)
+        lengths = [d.value_of(window_length(*part, a.ceil_mode)) for part in parts]
+        result = np.empty([*x.shape[:2], *lengths], a.data.dtype)
+        for index in np.ndindex(*lengths):
             result[(slice(None), slice(None), *index)] = _window(np, a, x, index, average)
-        return np.transpose(result, inverse(order))
+        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in letters]))
 
     return oracle
 
@@ -219,8 +220,7 @@ def _numpy_adaptive(spatial: int) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         letters = "NC" + _SPATIAL[spatial]
         x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
-        order = [a.out_layout.index(letter) for letter in letters]
-        result = np.empty([a.result.shape[place].value for place in order], a.data.dtype)
+        result = np.empty([*x.shape[:2], *(a.output_size or x.shape[2:])], a.data.dtype)
         for index in np.ndindex(*result.shape[2:]):
             window = tuple(
                 slice(i * span // size, -(-(i + 1) * span // size))
@@ -228,7 +228,7 @@ def _numpy_adaptive(spatial: int) -> Oracle:
             )
             everything = (slice(None), slice(None))
             result[(*everything, *index)] = x[(*everything, *window)].mean(tuple(range(2, x.ndim)))
-        return np.transpose(result, inverse(order))
+        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in letters]))
 
     return oracle
 

@@ -89,6 +89,8 @@ class RelaxOp(Struct, frozen=True):
     """The operator that a call with these arguments is of, where it depends on them."""
     attrs_order: tuple[str, ...] = ()
     """The order of the attributes in a call, where it is not that of the parameters."""
+    args_order: tuple[str, ...] = ()
+    """The order of the arguments in a call, where it is not that of the parameters."""
     scalars: tuple[str, ...] = ()
     """The arguments that become a part of the PrimFunc where they are constant scalars, as long as one argument stays."""
     prim_func: str = ""
@@ -105,13 +107,18 @@ class RelaxOp(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[Param, ...]:
-        return tuple(param for param in self.params if param.is_argument)
+        """The arguments in the order in which a call keeps them."""
+        return self._ordered([param for param in self.params if param.is_argument], self.args_order)
 
     @property
     def attributes(self) -> tuple[Param, ...]:
         """The attributes in the order in which a call keeps and prints them."""
-        declared = {param.name: param for param in self.params if param.is_attribute}
-        return tuple(declared[name] for name in self.attrs_order) if self.attrs_order else tuple(declared.values())
+        return self._ordered([param for param in self.params if param.is_attribute], self.attrs_order)
+
+    @staticmethod
+    def _ordered(params: list[Param], order: tuple[str, ...]) -> tuple[Param, ...]:
+        declared = {param.name: param for param in params}
+        return tuple(declared[name] for name in order) if order else tuple(params)
 
     @property
     def signature(self) -> str:
