@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ...ir import relax, tir
-from ...ir.base import IRModule, Span
+from ...ir.base import IRModule, Node, Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float
+from ...ir.fold import fold
 from ...ir.make import const
-from ...ir.visit import free_variables, substitute, walk
+from ...ir.visit import free_variables, rewrite, substitute, walk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,11 +89,15 @@ def arguments_of(function: Function) -> tuple[Argument, ...]:
     return tuple(found)
 
 
+def _fold(node: Node) -> Node | None:
+    return fold(type(node), node.a, node.b, None) if isinstance(node, tir.BinaryOp) else None
+
+
 def _dimension(size: tir.PrimExpr, argument: Argument, sizes: dict[tir.Var, int]) -> int:
     unknown = [var for var in free_variables(size) if isinstance(var, tir.Var)]
     for var in unknown:
         sizes.setdefault(var, DEFAULT_DIMENSION)
-    value = substitute(size, {var: const(sizes[var], var.dtype) for var in unknown})
+    value = rewrite(substitute(size, {var: const(sizes[var], var.dtype) for var in unknown}), _fold)
     if not isinstance(value, tir.IntImm) or value.value < 0:
         raise error("E0806", f"the size {size} of parameter '{argument.name}' cannot be computed", argument.span)
     return value.value
