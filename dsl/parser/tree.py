@@ -366,7 +366,8 @@ class Tree:
         return syntax.Name(start=token.start, end=token.end, id=token.text)
 
     def number(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(start=token.start, end=token.end, value=self._value(token, number) or 0)
+        value = self._value(token, number)
+        return syntax.Constant(start=token.start, end=token.end, value=0 if value is None else value)
 
     def string(self, tokens: list[Token]) -> syntax.Constant:
         value = "".join(self._value(token, string) or "" for token in tokens)
