@@ -46,12 +46,15 @@ class Scope:
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._values = dict(names)
         self._undo: list[list[tuple[str, Any]]] = []
+        self._named: dict[int, Any] = {}
+        """What ever had a name, by its identity."""
 
     def define(self, name: str, value: Any) -> None:
         """Let `name` stand for `value` until the innermost frame ends."""
         if self._undo:
             self._undo[-1].append((name, self._values.get(name, _ABSENT)))
         self._values[name] = value
+        self._named[id(value)] = value
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return what `name` stands for."""
@@ -61,8 +64,8 @@ class Scope:
         return name in self._values
 
     def holds(self, value: object) -> bool:
-        """Whether some name stands for `value` itself."""
-        return any(each is value for each in self._values.values())
+        """Whether some name stands, or stood, for `value` itself."""
+        return id(value) in self._named
 
     def names(self) -> Iterable[str]:
         """Return all names that stand for something here."""
