@@ -202,7 +202,10 @@ class GraphCompiler:
         entry = self.function(expr.attrs.get("global_symbol", "the function"), expr)
 
         def close(outer: Frame) -> Any:
-            return lambda *args: entry.run(list(outer), args, {})
+            def call(*args: Any) -> Any:
+                return entry.run(list(outer), args, {})
+
+            return call
 
         return close
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from ...ir import relax
 from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
+from ..runtime.dlpack import Array
 from ..runtime.functions import find_function
 from ..runtime.sizes import Frame
 from .compiler import GraphCompiler, Value
@@ -19,7 +20,7 @@ Operator: TypeAlias = Callable[[GraphCompiler, relax.Call], Value]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return value if type(value) is tuple else (value,)
+    return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 # --- Calls of functions that write their results --------------------------------------------------------------
@@ -108,7 +109,11 @@ def _make_closure(compiler: GraphCompiler, call: relax.Call) -> Value:
 
     def close(frame: Frame) -> Any:
         callee, last = function(frame), [value(frame) for value in captured]
-        return lambda *first: callee(*first, *last)
+
+        def call(*first: Any) -> Any:
+            return callee(*first, *last)
+
+        return call
 
     return close
 
@@ -159,15 +164,27 @@ def _format(call: relax.Call, values: list[Any]) -> str:
     return "".join(text for pair in zip(parts, [*map(str, values), ""], strict=True) for text in pair)
 
 
-def _alloc_tensor(shape: Shape, dtype: str, *_: Any) -> np.ndarray:
+def _shape_of(tensor: Array) -> Shape:
+    return Shape(tensor.shape)
+
+
+def _to_shape(tensor: Array) -> Shape:
+    return Shape(map(int, tensor))
+
+
+def _to_tensor(shape: Shape) -> Array:
+    return np.array(shape, np.int64)
+
+
+def _alloc_tensor(shape: Shape, dtype: str, *_: Any) -> Array:
     return np.empty(shape, numpy_dtype(dtype))
 
 
-def _alloc_storage(shape: Shape, *_: Any) -> np.ndarray:
+def _alloc_storage(shape: Shape, *_: Any) -> Array:
     return np.empty(int(np.prod(shape, dtype=np.int64)), np.uint8)
 
 
-def _tensor_in_storage(storage: np.ndarray, offset: int, shape: Shape, dtype: str, *_: Any) -> np.ndarray:
+def _tensor_in_storage(storage: Array, offset: int, shape: Shape, dtype: str, *_: Any) -> Array:
     kind, start = numpy_dtype(dtype), int(offset)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     if not 0 <= start <= start + size <= len(storage):
@@ -189,9 +206,9 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_inplace_packed"), _call_packed),
     **dict.fromkeys(("relax.invoke_closure", "relax.invoke_pure_closure", "relax.vm.call_tir_dyn"), _invoke),
     "relax.make_closure": _make_closure,
-    "relax.shape_of": _of_values(lambda tensor: Shape(tensor.shape)),
-    "relax.tensor_to_shape": _of_values(lambda tensor: Shape(map(int, tensor))),
-    "relax.shape_to_tensor": _of_values(lambda shape: np.array(shape, np.int64)),
+    "relax.shape_of": _of_values(_shape_of),
+    "relax.tensor_to_shape": _of_values(_to_shape),
+    "relax.shape_to_tensor": _of_values(_to_tensor),
     "relax.null_value": _of_values(lambda: None),
     "relax.assert_op": _assert,
     "relax.print": _print,

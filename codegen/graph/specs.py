@@ -12,7 +12,7 @@ from ...ir.base import Span, StructInfo
 from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import Place, ScalarSpec, ShapeSpec, TensorSpec
+from ..runtime.specs import Place, ScalarSpec, ShapeSpec, TensorSpec, kind_of
 
 
 class Shape(tuple[int, ...]):
@@ -70,7 +70,7 @@ class SizesSpec(AnySpec):
         """Return `value` as a shape."""
         items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else None
         if items is None or not all(isinstance(item, int | np.integer) for item in items):
-            raise place.fault("E0702", f"expected a shape, a tuple of integers, got {type(value).__name__}")
+            raise place.fault("E0702", f"expected a shape, a tuple of integers, got {kind_of(value)}")
         shape = Shape(map(int, items))
         if self._sizes is not None and not self._sizes.bind(shape, frame):
             raise self._sizes.fault(place, shape, frame)
@@ -93,7 +93,7 @@ class TupleSpec:
     def check(self, value: Any, place: Place, frame: Frame) -> tuple[Any, ...]:
         """Return `value` with all fields checked."""
         if not isinstance(value, tuple | list):
-            raise place.fault("E0702", f"expected a tuple, got {type(value).__name__}")
+            raise place.fault("E0702", f"expected a tuple, got {kind_of(value)}")
         items = cast("Sequence[Any]", value)
         if len(items) != len(self._fields):
             raise place.fault("E0704", f"expected a tuple of {len(self._fields)}, got {len(items)} fields")

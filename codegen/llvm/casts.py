@@ -31,6 +31,8 @@ def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Sp
         raise error("E0604", f"conversions from '{source}' to '{target}' cannot be compiled", span)
     if to_type.code == "bool":
         return _is_not_zero(builder, value, source)
+    if (from_type.name, to_type.name) == ("float64", "float16"):
+        return builder.fptrunc(_round_to_odd(builder, value), llvm_type)
     if kind_of(source) == "float" and kind_of(target) == "float":
         return (builder.fpext if to_type.bits > from_type.bits else builder.fptrunc)(value, llvm_type)
     if kind_of(source) == "float":
@@ -58,6 +60,22 @@ def _is_not_zero(builder: Builder, value: Value, source: str) -> Value:
 def _like(value: Value, element: LLVMType) -> LLVMType:
     lanes = getattr(value.type, "count", None)
     return element if lanes is None else ir.VectorType(element, lanes)
+
+
+def _round_to_odd(builder: Builder, value: Value) -> Value:
+    """Return the float32 that a float64 becomes on its way to float16, such that both steps round as one would.
+
+    The processor has no such conversion and the C library need not. What float32 cannot hold is cut off, and the last
+    bit says that something was: a second rounding can then not mistake it for a tie.
+    """
+    word = _like(value, ir.IntType(32))
+    near = builder.fptrunc(value, _like(value, ir.FloatType()))
+    back = builder.fpext(near, value.type)
+    bits = builder.bitcast(near, word)
+    is_larger = builder.fcmp_ordered(">", intrinsic(builder, "fabs", back), intrinsic(builder, "fabs", value))
+    is_inexact = builder.fcmp_ordered("!=", back, value)
+    cut = builder.sub(bits, builder.zext(is_larger, word))
+    return builder.bitcast(builder.or_(cut, builder.zext(is_inexact, word)), near.type)
 
 
 def _widen_bfloat16(builder: Builder, bits: Value) -> Value:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
 from ...ir.numpy_dtype import numpy_dtype
-from .api import Builder, Value, ir
+from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .operators import BINARY, DIVISIONS, kind_of, number
 from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
@@ -43,7 +44,7 @@ def is_cheap(expr: tir.PrimExpr) -> bool:
     return True
 
 
-class ExpressionEmitter:
+class ExpressionEmitter(ABC):
     """Emits the expressions of one function at `builder`; `values` holds what each variable is."""
 
     builder: Builder
@@ -65,13 +66,25 @@ class ExpressionEmitter:
             raise error("E0606", f"'{type(expr).__name__}' cannot be compiled", expr.span)
         return emitter(expr)
 
+    @abstractmethod
+    def leave(self, status: Value) -> None:
+        """Return `status` from the function that is emitted."""
+
     def fail_if(self, condition: Value, code: str, message: str, span: Span | None) -> None:
         """Leave the function with the status of this fault where `condition`, one bit, holds."""
-        raise error("E0606", f"this cannot be compiled where no function can be left: {message}", span)
+        if isinstance(condition, ir.Constant) and not condition.constant:
+            return
+        with self.builder.if_then(condition, likely=False):
+            self.leave(number(I32, self.module.fault(code, message, span)))
 
+    def fail_with(self, status: Value) -> None:
+        """Leave the function with `status` where it is not zero: a kernel that was called has failed."""
+        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, number(I32, 0)), likely=False):
+            self.leave(status)
+
+    @abstractmethod
     def return_value(self, call: tir.Call) -> Value:
         """Leave the function with the value that `T.ret` gives."""
-        raise error("E0606", "only a statement can return", call.span)
 
     # --- Variables, constants, operators
 
@@ -241,11 +254,19 @@ class ExpressionEmitter:
             return None
         if lanes_of(index.dtype) == 1:
             return self.element_address(access, self.wide_index(access))
-        is_row = isinstance(index, tir.Ramp) and isinstance(index.stride, tir.IntImm) and index.stride.value == 1
-        if not is_row or lanes_of(access.buffer.dtype) > 1:
+        if not isinstance(index, tir.Ramp) or lanes_of(access.buffer.dtype) > 1:
+            return None
+        if not isinstance(index.stride, tir.IntImm) or index.stride.value != 1:
             return None
         base = emit_cast(self.builder, self.emit(index.base), index.base.dtype, "int64")
         return self.element_address(access, base)
+
+    def stack_memory(self, llvm_type: LLVMType, align: int) -> Value:
+        """Return the address of room for `llvm_type`, which lives as long as the function runs."""
+        with self.builder.goto_entry_block():
+            memory = self.builder.alloca(llvm_type)
+            memory.align = align
+            return self.builder.bitcast(memory, POINTER)
 
     def alignment(self, buffer: tir.Buffer) -> int:
         """Return the bytes that every element of `buffer` is aligned to."""

@@ -18,6 +18,7 @@ from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ..names import local_name, mangle
 from .api import LLVMType, Value, ir
+from .expressions import ExpressionEmitter
 from .operators import number
 from .statements import ALIGNMENT, StatementEmitter
 from .types import I32, POINTER, memory_type, register_type
@@ -108,9 +109,9 @@ class ModuleEmitter:
         variable = ir.GlobalVariable(self.module, array.type, self.module.get_unique_name("constant"))
         variable.linkage, variable.global_constant, variable.align = "internal", True, ALIGNMENT
         variable.initializer = array
-        return variable
+        return variable.bitcast(POINTER)
 
-    def call_function(self, emitter: StatementEmitter, call: tir.Call, name: str) -> Value:
+    def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
         """Call another kernel; a fault in it is a fault of the caller."""
         callee = self.kernels.get(name)
         if callee is None:
@@ -125,7 +126,6 @@ class ModuleEmitter:
         if returned is None:
             emitter.fail_with(emitter.builder.call(self.declare(name), values))
             return number(I32, 0)
-        with emitter.builder.goto_entry_block():
-            place = emitter.builder.alloca(returned)
+        place = emitter.stack_memory(returned, ALIGNMENT)
         emitter.fail_with(emitter.builder.call(self.declare(name), [*values, place]))
         return emitter.read(place, call.dtype, 1)

@@ -6,10 +6,10 @@ A kernel returns a status: 0, or the number of the fault that stopped it (`modul
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...ir import tir
-from ...ir.base import Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of
 from ..names import local_name
@@ -58,18 +58,6 @@ class StatementEmitter(ExpressionEmitter):
         for memory in reversed(self._heap):
             self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [memory])
         self.builder.ret(status)
-
-    def fail_if(self, condition: Value, code: str, message: str, span: Span | None) -> None:
-        """Leave the function with the status of this fault where `condition`, one bit, holds."""
-        if isinstance(condition, ir.Constant) and not condition.constant:
-            return
-        with self.builder.if_then(condition, likely=False):
-            self.leave(number(I32, self.module.fault(code, message, span)))
-
-    def fail_with(self, status: Value) -> None:
-        """Leave the function with `status` where it is not zero: a kernel that was called has failed."""
-        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, number(I32, 0)), likely=False):
-            self.leave(status)
 
     # --- Control
 
@@ -145,18 +133,15 @@ class StatementEmitter(ExpressionEmitter):
         self.run(stmt.body)
 
     def _allocate(self, stmt: tir.Allocate) -> None:
-        count = 1
-        for extent in stmt.extents:
-            count = count * extent.value if isinstance(extent, tir.IntImm) and count is not None else None
-        size = None if count is None else count * element_bytes(stmt.dtype)
-        if size is not None and size <= STACK_BYTES:
-            with self.builder.goto_entry_block():
-                memory = self.builder.alloca(ir.ArrayType(ir.IntType(8), max(size, 1)))
-            memory.align = ALIGNMENT
-            self.values[stmt.buffer_var] = memory
-            return self.run(stmt.body)
-        self._on_heap(stmt, self._byte_count(stmt) if size is None else number(I64, size))
-        return None
+        """Small buffers lie on the stack, others on the heap."""
+        extents = [extent.value if isinstance(extent, tir.IntImm) else None for extent in stmt.extents]
+        if None in extents:
+            return self._on_heap(stmt, self._byte_count(stmt))
+        size = prod(filter(None, extents)) * element_bytes(stmt.dtype) if 0 not in extents else 0
+        if size > STACK_BYTES:
+            return self._on_heap(stmt, number(I64, size))
+        self.values[stmt.buffer_var] = self.stack_memory(ir.ArrayType(ir.IntType(8), max(size, 1)), ALIGNMENT)
+        return self.run(stmt.body)
 
     def _byte_count(self, stmt: tir.Allocate) -> Value:
         size = number(I64, element_bytes(stmt.dtype))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Node
-from ...ir.visit import walk
+from ...ir.visit import field_names, walk
 
 Rule = Callable[[Any], Any]
 
@@ -42,17 +42,18 @@ class Rewriter:
 
     def rewrite(self, node: Any) -> Any:
         """Return what `node`, a node or a tuple of nodes, becomes; itself where nothing changes."""
-        if isinstance(node, tuple):
-            return self._tuple(node)  # pyright: ignore[reportUnknownArgumentType]
-        rule = self._rules.get(type(node))
+        kind = cast("type[Any]", type(node))
+        if kind is tuple:
+            return self._tuple(node)
+        rule = self._rules.get(kind)
         return rule(node) if rule is not None else self.rebuild(node)
 
     def rebuild(self, node: Any) -> Any:
         """Return `node` with its parts rewritten."""
         changes: dict[str, Any] = {}
-        for field in type(node).__struct_fields__:
+        for field in field_names(cast("type[Node]", type(node))):
             part = getattr(node, field)
-            if isinstance(part, Node | tuple) and field not in ("span", "trivia"):
+            if isinstance(part, Node | tuple):
                 rewritten = self.rewrite(part)
                 if rewritten is not part:
                     changes[field] = rewritten

@@ -8,7 +8,7 @@ dimension that is an expression is compared once everything is bound.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,10 +131,10 @@ class TensorSpec:
             raise place.fault("E0702", "it is written, but is read-only", "pass a writeable array")
         return array
 
-    def check_deferred(self, array: Array, place: Place, frame: Frame) -> None:
+    def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""
-        if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(array.shape, frame):
-            raise self.shape.fault(place, array.shape, frame)
+        if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(value.shape, frame):
+            raise self.shape.fault(place, value.shape, frame)
 
     def _steps(self, array: Array, place: Place) -> tuple[int, ...]:
         size = array.itemsize * self._lanes
@@ -147,16 +147,21 @@ class TensorSpec:
 def _as_array(value: Any, place: Place) -> Array:
     """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
     if isinstance(value, np.ndarray):
-        return value
+        return cast("Array", value)
     if not hasattr(value, "__dlpack__"):
         help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
-        raise place.fault("E0702", f"expected an array, got {type(value).__name__}", help)
+        raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
     if not is_on_host(value):
         raise place.fault("E0718", "it lies on another device", "move it to the processor first, as with x.cpu()")
     try:
         return from_dlpack(value)
     except (BufferError, RuntimeError, TypeError) as problem:
         raise place.fault("E0702", f"its memory cannot be shared: {problem}") from None
+
+
+def kind_of(value: Any) -> str:
+    """Return the name of the type of `value`, for messages."""
+    return cast("type[Any]", type(value)).__name__
 
 
 class ScalarSpec:
@@ -168,11 +173,12 @@ class ScalarSpec:
 
     def check(self, value: Any, place: Place, frame: Frame) -> Any:
         """Return `value` as a Python number; E0702 and E0703 where it is none of the dtype."""
-        if isinstance(value, np.ndarray) and value.ndim == 0:
-            value = value[()]
+        if isinstance(value, np.ndarray):
+            array = cast("Array", value)
+            value = array[()] if array.ndim == 0 else array
         is_whole = isinstance(value, int | np.integer | np.bool_)
         if not is_whole and not isinstance(value, float | np.floating | numpy_dtype(self._dtype).type):
-            raise place.fault("E0702", f"expected a number, got {type(value).__name__}")
+            raise place.fault("E0702", f"expected a number, got {kind_of(value)}")
         if not is_float(self._dtype) and not is_whole:
             raise place.fault("E0703", f"expected {self._dtype}, got {value}")
         number = self._convert(value)
