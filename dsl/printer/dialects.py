@@ -31,6 +31,8 @@ class Dialect(Struct, frozen=True):
     """A buffer with memory of its own outside blocks."""
     has_flat_scopes: bool = False
     """Whether variables and buffers are declared by lines only, never by `with`."""
+    slices_vectors: bool = True
+    """Whether `A[0:4]` may be a vector; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
     """What the keys of loop-level attributes begin with."""
 
@@ -52,6 +54,7 @@ _TVM_027 = Dialect(
     sinfo_args="ty_args",
     allocated_buffer="alloc_buffer",
     has_flat_scopes=True,
+    slices_vectors=False,
     attr_prefix="tirx.",
 )
 

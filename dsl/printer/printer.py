@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
 from ...ir.base import GlobalInfo, IRModule, Node, Trivia
+from ...ir.tir import IntImm
 from .dialects import Dialect
 from .literals import identifier, short_float, string, tvm_float
 
@@ -142,8 +143,8 @@ class Printer:
 
     def attr_value(self, value: Any) -> str:
         """Return the text of an attribute's value, in which `1` and `T.int32(1)` are different."""
-        if getattr(value, "dtype", None) == "int32" and type(value).__name__ == "IntImm":
-            return f"{self.tir('int32')}({value.value})"
+        if isinstance(value, IntImm):
+            return f"{self.tir(value.dtype)}({bool(value.value) if value.dtype == 'bool' else value.value})"
         return self.expr(value)
 
     def attrs(self, attrs: dict[Any, Any]) -> str:
@@ -207,7 +208,7 @@ class Printer:
         finally:
             self.frames.pop()
             for item in frame.defined:
-                name = self.names.pop(item)
+                name = self.names.pop(item, None)
                 if isinstance(name, str):
                     self._free(name)
 

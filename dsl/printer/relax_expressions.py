@@ -58,15 +58,12 @@ def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
 
 @prints(relax.Constant)
 def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
-    """A scalar stands as it is; of the native dialect, any tensor does that has no name in the sidecar file."""
+    """A tensor stands in the text, unless it has a name in the sidecar file, which only the native dialect knows."""
     data = node.data
-    if not hasattr(data, "shape"):
-        return printer.expr(data)
-    native = printer.dialect.native
-    if native and node.name is not None:
+    if printer.dialect.native and node.name is not None:
         return f"{printer.ir('constant')}({string(node.name)})"
-    if data.shape and not native:
-        return printer.metadata(node)
+    if not hasattr(data, "shape"):
+        return printer.expr(data) if node.name is None else printer.metadata(node)
     if isinstance(node.struct_info, relax.DTensorStructInfo):
         return f"{printer.relax('dist.const')}({_number(printer, data)}, {printer.expr(node.struct_info)})"
     return f"{printer.relax('const')}({_number(printer, data)}, {string(str(data.dtype))})"
@@ -177,16 +174,16 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
     attrs = node.attrs
     operator = find(node.op.name) if isinstance(node.op, Op) else None
     if operator is None:
-        return [f"{key}={printer.value(attrs[key])}" for key in sorted(attrs)]
+        return [f"{key}={printer.attr_value(attrs[key])}" for key in sorted(attrs)]
     if printer.dialect.native:
         defaults = {param.name: param.default for param in operator.attributes}
         attrs = {key: value for key, value in attrs.items() if not _same_value(value, defaults.get(key, REQUIRED))}
-    return [f"{key}={printer.value(value)}" for key, value in attrs.items()]
+    return [f"{key}={printer.attr_value(value)}" for key, value in attrs.items()]
 
 
 def _same_value(a: Any, b: Any) -> bool:
     """Whether two attribute values are the same, `1` and `True` and `1.0` being three."""
-    return type(a) is type(b) and a == b
+    return type(a) is type(b) and repr(a) == repr(b)
 
 
 @prints(relax.Call)

@@ -15,6 +15,7 @@ from ...ir.infer import infer_struct_info
 from .heads import add_function, header
 from .printer import Printer, prints_lines
 from .relax_expressions import INFERRED_FROM_SINFO_ARGS
+from .struct_info import symbols_in
 
 # --- Bindings -------------------------------------------------------------------------------------------------
 
@@ -56,6 +57,22 @@ def _right_side(printer: Printer, value: relax.Expr) -> str:
     return printer.expr(value)
 
 
+def _add_statement(printer: Printer, node: relax.VarBinding) -> None:
+    """Add a binding of nothing as its value alone; where its variable is used after all, the line becomes a binding."""
+    var, frame, text = node.var, printer.frames[-1], printer.expr(node.value)
+    printer.add(text, node.trivia)
+    place = len(frame.lines) - 1
+
+    def name_it() -> str:
+        del printer.names[var]
+        name = printer.define(var, var.name_hint or "v", frame)
+        binding = f"{frame.indent}{name}: {printer.expr(var.struct_info)} = {text}"
+        frame.lines[place] = frame.lines[place].replace(frame.indent + text, binding, 1)
+        return name
+
+    printer.define_as(var, name_it, frame)
+
+
 def _is_statement(var: relax.Var, value: relax.Expr) -> bool:
     """Whether a binding reads as its value alone, which is nothing."""
     info = var.struct_info
@@ -77,8 +94,7 @@ def _var_binding(printer: Printer, node: relax.VarBinding) -> None:
         printer.function_name = printer.define(var, var.name_hint or "v")
         _nested_function(printer, value, node.trivia)
     elif _is_statement(var, value):
-        printer.add(printer.expr(value), node.trivia)
-        printer.define(var, var.name_hint or "v")
+        _add_statement(printer, node)
     else:
         text = _right_side(printer, value)
         annotation = _annotation(printer, var, value)
@@ -159,11 +175,15 @@ def _bare_if(printer: Printer, node: relax.If) -> None:
 
 
 def _signature(printer: Printer, node: relax.Function) -> tuple[list[str], str]:
-    """Return the parameters and the result's struct info; the symbolic dimensions that they bind are quoted."""
+    """Return the parameters and the result's struct info; the symbolic dimensions that they bind are quoted.
+
+    What the result's says of variables that no parameter binds cannot stand there; it follows from the body.
+    """
     frame = printer.frames[-1]
     frame.function_vars = set()
     info = node.ret_struct_info
-    returns = printer.expr(info) if info is not None else ""
+    bound = {symbol for param in node.params for symbol in symbols_in(param.struct_info)}
+    returns = printer.expr(info) if info is not None and symbols_in(info) <= bound else ""
     params: list[str] = []
     for param in node.params:
         name = printer.define(param, param.name_hint or "v")

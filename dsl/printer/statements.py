@@ -292,7 +292,7 @@ def _attr(printer: Printer, node: tir.AttrStmt) -> None:
     elif node.attr_key in ("thread_extent", "virtual_thread") and isinstance(node.node, tir.IterVar):
         head, defines = _launch_thread(printer, node, node.node)
     else:
-        key = string(printer.attr_key(node.attr_key))
+        key = string(node.attr_key)
         head = f"{printer.tir('attr')}({printer.attr_value(node.node)}, {key}, {printer.expr(node.value)})"
     name = _define(printer, defines) if defines is not None else None
     _add_scope(printer, node, inner, _Scope(head, name=name, may_be_flat=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ...ir import relax, tir
-from ...ir.base import DummyGlobalInfo, VDevice
+from ...ir.base import DummyGlobalInfo, StructInfo, VDevice
 from .literals import string
 from .printer import Printer, prints
 from .variables import variables_in
@@ -18,6 +18,21 @@ def shape_value(printer: Printer, value: tir.PrimExpr) -> str:
     if frame is None or not frame.function_vars or frame.function_vars.isdisjoint(variables_in(value)):
         return text
     return string(text)
+
+
+def symbols_in(info: StructInfo | None) -> set[object]:
+    """Return the variables of either level that a struct info speaks of."""
+    found: set[object] = set()
+    stack: list[object] = [info]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tir.Var | relax.Var):
+            found.add(item)
+        elif isinstance(item, tuple):
+            stack.extend(cast("tuple[object, ...]", item))
+        elif isinstance(item, StructInfo | tir.PrimExpr | relax.ShapeExpr):
+            stack.extend([getattr(item, name) for name in item.__struct_fields__ if name != "struct_info"])
+    return found
 
 
 def _shape(printer: Printer, shape: relax.Expr) -> str:
