@@ -209,4 +209,3 @@ def _make_array(kind: str, shape: tuple[int, ...], dtype: str, random: np.random
         raise error(
             "E0806", f"cannot make an array of shape {shape}: {problem}", None, "choose smaller --dim"
         ) from None
-

@@ -25,17 +25,23 @@ def _files(path: str) -> list[str]:
     return files
 
 
-def _check(path: str) -> tuple[Diagnostic, ...]:
+def _check(path: str, round_trip: bool) -> tuple[Diagnostic, ...]:
     try:
-        return verify(load_module(path))
+        module = load_module(path)
     except TvmsError as problem:
         return problem.diagnostics
+    found = verify(module)
+    if round_trip:
+        from ..round_trip import check_round_trip
+
+        found += check_round_trip(module, path)
+    return found
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 0 if they are fine."""
     files = [file for path in arguments.paths for file in _files(path)]
-    found = in_order([diagnostic for file in files for diagnostic in _check(file)])
+    found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments.round_trip)])
     if arguments.output_format != "full":
         from ..reports import FORMATS
 

@@ -31,6 +31,9 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
     parser.add_argument(
+        "--round-trip", action="store_true", help="also print each module in every dialect and read it back"
+    )
+    parser.add_argument(
         "--output-format",
         choices=OUTPUT_FORMATS,
         default="full",
