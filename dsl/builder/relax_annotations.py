@@ -149,7 +149,7 @@ def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.P
     value = None if node is None else _prim_value(builder, node, dtype)
     if value is None and not dtype:
         help = 'write R.Prim("int64") or R.Prim(value="n")'
-        raise builder.context.error("E0320", "R.Prim lacks both a dtype and a value", call, help)
+        raise builder.context.error("E0105", "R.Prim lacks both a dtype and a value", call, help)
     return relax.PrimStructInfo(value.dtype if value else dtype, value, span=builder.context.span(call))
 
 
@@ -166,7 +166,7 @@ def _dtensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> rela
     mesh, how = given.get("device_mesh"), given.get("placement")
     if mesh is None or how is None:
         help = 'write R.DTensor(shape, dtype, "mesh[0]", "S[0], R")'
-        raise builder.context.error("E0320", "R.DTensor lacks its device mesh or its placement", call, help)
+        raise builder.context.error("E0105", "R.DTensor lacks its device mesh or its placement", call, help)
     span = builder.context.span(call)
     return relax.DTensorStructInfo(tensor, device_mesh(builder, mesh), placement(builder, how), span=span)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -14,12 +14,14 @@ _NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_in
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a form; a variadic one takes all further positional arguments, an open one all further names."""
+    """A parameter of a form; a variadic one takes all further positional arguments, an open one all further names.
+
+    Those after a variadic one are given by name only.
+    """
 
     name: str
     required: bool = True
     variadic: bool = False
-    keyword_only: bool = False
     open: bool = False
 
     def __str__(self) -> str:
@@ -29,14 +31,11 @@ class Parameter(Struct, frozen=True):
 
 
 def parameters(*names: str) -> tuple[Parameter, ...]:
-    """Return parameters by their names: `x?` is optional, `*x` variadic and `**x` open; after `*x`, they are keyword-only."""
-    found: list[Parameter] = []
-    for name in names:
-        keyword_only = any(parameter.variadic for parameter in found)
-        is_open, required = name.startswith("**"), name[-1] != "?" and name[0] != "*"
-        variadic = name[0] == "*" and not is_open
-        found.append(Parameter(name.strip("*?"), required, variadic, keyword_only or is_open, is_open))
-    return tuple(found)
+    """Return parameters by their names: `x?` is optional, `*x` variadic and `**x` open."""
+    return tuple(
+        Parameter(name.strip("*?"), name[0] != "*" and name[-1] != "?", name[:2].count("*") == 1, name.startswith("**"))
+        for name in names
+    )
 
 
 class Arguments(Struct, frozen=True):
@@ -55,39 +54,41 @@ class Arguments(Struct, frozen=True):
         return self.values.get(name)
 
 
-def bind(context: Context, form: str, expected: tuple[Parameter, ...], call: syntax.Call) -> Arguments:
-    """Bind the arguments of `call` to the parameters of `form`; E0320 where they do not fit."""
-    positional = [parameter for parameter in expected if not parameter.variadic and not parameter.keyword_only]
+def bind(
+    context: Context, form: str, expected: tuple[Parameter, ...], call: syntax.Call, usage: str | None = None
+) -> Arguments:
+    """Bind the arguments of `call` to the parameters of `form`; E0105 where they do not fit.
+
+    `usage` is how the form is called, for messages, where its parameters do not say all.
+    """
+    positional = list(takewhile(lambda parameter: not parameter.variadic and not parameter.open, expected))
     values = {parameter.name: value for parameter, value in zip(positional, call.args, strict=False)}
     rest = call.args[len(positional) :]
-    signature = f"its signature is {form}({', '.join(map(str, expected))})"
+    if usage is None:
+        usage = f"{form}({', '.join(map(str, expected))})"
+    help = f"write {usage}"
     if rest and not any(parameter.variadic for parameter in expected):
-        raise context.error("E0320", f"{form} takes {count(len(positional))}, not {len(call.args)}", rest[0], signature)
-    names = {parameter.name for parameter in expected if not parameter.variadic and not parameter.open}
+        limit = f"{form} takes at most {count(len(positional), 'positional argument')}"
+        raise context.error("E0105", f"{limit}, but {len(call.args)} are given", rest[0], help)
+    names = {parameter.name for parameter in expected if not parameter.open}
     extra: list[syntax.Keyword] = []
     for keyword in call.keywords:
         name = keyword.name if keyword.name in names else _NEWER_NAMES.get(keyword.name, keyword.name)
-        if name not in names and any(parameter.open for parameter in expected):
-            extra.append(keyword)
-            continue
-        if name not in names:
-            help = did_you_mean(name, names) or signature
-            raise context.error("E0320", f"{form} has no argument '{name}'", keyword, help)
         if name in values:
-            raise context.error("E0320", f"{form} is given argument '{name}' twice", keyword, signature)
-        values[name] = keyword.value
-    missing = [p.name for p in expected if p.required and not p.variadic and p.name not in values]
-    if missing:
-        raise context.error("E0320", f"{form} lacks {_listed(missing)}", call, signature)
+            raise context.error("E0105", f"{form} is given argument '{name}' twice", keyword, help)
+        if name in names:
+            values[name] = keyword.value
+        elif any(parameter.open for parameter in expected):
+            extra.append(keyword)
+        else:
+            guess = did_you_mean(name, names) or help
+            raise context.error("E0105", f"{form} has no argument '{name}'", keyword, guess)
+    for index, parameter in enumerate(expected, 1):
+        if parameter.required and not parameter.variadic and not parameter.open and parameter.name not in values:
+            raise context.error("E0105", f"{form} needs argument {index}, '{parameter.name}'", call, help)
     return Arguments(values, rest, tuple(extra))
 
 
 def count(number: int, noun: str = "argument") -> str:
     """Return "1 argument", "2 arguments", …"""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _listed(names: Iterable[str]) -> str:
-    quoted = [f"'{name}'" for name in names]
-    noun = "argument" if len(quoted) == 1 else "arguments"
-    return f"the {noun} {', '.join(quoted)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from ...ir import relax, tir
 from ...ir.base import GlobalVar, StructInfo
 from ...ir.diagnostics import TvmsError
 from ...ir.ops.binding import bind as bind_operator
-from ...ir.ops.registry import Param, RelaxOp, find, relax_ops
+from ...ir.ops.registry import REQUIRED, Param, RelaxOp, find, relax_ops
 from .. import syntax
 from . import expressions
 from . import relax_values as values
@@ -27,8 +26,8 @@ from .relax_constants import build_const, build_dist_const, build_named_constant
 from .relax_dimensions import dimensions
 from .relax_distributed import device_mesh, placement, vdevice
 
-_NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
-"""Parameters of operators that TVM renamed after 0.21, and the name they have here."""
+_NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
+"""Parameters of operators whose arguments are strings that name something."""
 _EXTERN_INFO = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
 
 
@@ -69,31 +68,28 @@ def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:
 def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) -> relax.Expr:
     context, span = builder.context, builder.context.span(node)
     params = {param.name: param for param in operator.params}
-    pairs = zip_longest(operator.params, node.args[: len(params)])
-    args = [_argument(builder, param, arg) for param, arg in pairs if arg is not None]
-    args += [values.operand(builder, arg) for arg in node.args[len(params) :]]
-    keywords: dict[str, Any] = {}
-    for keyword in node.keywords:
-        name = keyword.name if keyword.name in params else _NEWER_NAMES.get(keyword.name, keyword.name)
-        keywords[name] = _argument(builder, params.get(name), keyword.value)
+    expected = tuple(
+        Parameter(name, param.default is REQUIRED, param.kind == "exprs") for name, param in params.items()
+    )
+    given = bind(context, f"R.{operator.script_name}", expected, node, operator.signature)
+    arguments = {name: _argument(builder, params[name], value) for name, value in given.values.items()}
+    for name, param in params.items():
+        if param.kind == "exprs" and name not in arguments:
+            arguments[name] = tuple(values.operand(builder, value) for value in given.rest)
     try:
-        expr = bind_operator(operator, args, keywords, span)
+        expr = bind_operator(operator, (), arguments, span)
     except TvmsError as error:
         raise context.report(error, node) from None
     return _normal(builder, expr)
 
 
-def _argument(builder: BlockBuilder, param: Param | None, node: syntax.Expr) -> Any:
+def _argument(builder: BlockBuilder, param: Param, node: syntax.Expr) -> Any:
     """Return an argument of an operator, with what is only named in the text looked up."""
-    name = param.name if param else ""
-    if name == "dst_vdevice":
-        return vdevice(builder, node)
-    if name == "device_mesh":
-        return device_mesh(builder, node)
-    if name == "placement":
-        return placement(builder, node)
+    named = _NAMED_IN_THE_MODULE.get(param.name)
+    if named is not None:
+        return named(builder, node)
     value = values.operand(builder, node)
-    if name == "args" and param and param.kind == "tuple" and isinstance(value, relax.Expr):
+    if param.name == "args" and param.kind == "tuple" and isinstance(value, relax.Expr):
         return value if isinstance(value.struct_info, relax.TupleStructInfo) else (value,)
     return _index_map(builder, value, node) if isinstance(value, Closure) else value
 
@@ -131,7 +127,7 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
         help = "a function of the module is called as Module.f(…), an external one with R.call_packed(…)"
         raise context.error("E0303", f"{describe(callee)} cannot be called", node.func, help)
     for keyword in node.keywords:
-        raise context.error("E0320", "a function takes its arguments by position", keyword, "drop the name")
+        raise context.error("E0105", "a function takes its arguments by position", keyword, "drop the name")
     args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in node.args)
     return relax.Call(callee, args, span=context.span(node))
 
