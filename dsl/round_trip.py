@@ -16,7 +16,7 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:
     """Return every law that `module`, read from the file `name`, breaks in any dialect.
 
-    E0017: the printed text cannot be read · E0018: it is read as another program · E0019: it prints differently.
+    E0450: the printed text cannot be read · E0451: it is read as another program · E0452: it prints differently.
     """
     return tuple(found for dialect in DIALECTS for found in _check_dialect(module, name, dialect))
 
@@ -27,16 +27,16 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
     try:
         again = parse(text, f"{name} printed in {dialect}")
     except TvmsError as problem:
-        yield Diagnostic("E0017", f"{name}: what is printed in {dialect} cannot be read", help=report)
+        yield Diagnostic("E0450", f"{name}: what is printed in {dialect} cannot be read", help=report)
         yield from problem.diagnostics
         return
     difference = first_difference(module, again)
     if difference is not None:
         message = f"{name}: what is printed in {dialect} is read as another program, which differs at {difference}"
-        yield Diagnostic("E0018", message, help=report)
+        yield Diagnostic("E0451", message, help=report)
     second = script(again, dialect)
     if second != text:
         lines = zip(text.splitlines(), second.splitlines(), strict=False)
         line = next((i for i, (a, b) in enumerate(lines, 1) if a != b), 1 + min(text.count("\n"), second.count("\n")))
         message = f"{name}: what is printed in {dialect} prints differently after it was read, first in line {line}"
-        yield Diagnostic("E0019", message, help=report)
+        yield Diagnostic("E0452", message, help=report)
