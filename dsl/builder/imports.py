@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import syntax
 from .context import Context
+from .expressions import MetadataTable
 from .forms import NAMESPACES, Namespace
 
 _DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
@@ -16,7 +17,7 @@ def base_names() -> dict[str, Any]:
     """Return what names stand for without any import."""
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
     names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
-    return names | {"tvm": _tvm(), "range": NAMESPACES["T"].members["serial"]}
+    return names | {"tvm": _tvm(), "range": NAMESPACES["T"].members["serial"], "metadata": MetadataTable()}
 
 
 def _tvm() -> Namespace:
