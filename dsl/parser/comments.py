@@ -81,12 +81,14 @@ class Comments:
         level = 0
         for line in lines:
             comment = _comment(line)
+            if not comment:
+                continue
             column, _ = columns(line[: len(line) - len(line.lstrip())])
             while level < len(closed) and column < closed[level].column:
                 level += 1
             if level == len(closed) or before_else:
                 self.pending.extend(comment)
-            elif comment:
+            else:
                 self._end.setdefault(closed[level].opener, []).extend(comment)
 
     def trivia(self, start: int, *more: int) -> Trivia | None:

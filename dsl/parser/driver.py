@@ -182,7 +182,8 @@ class _Driver:
 
     def report(self, problem: Problem) -> None:
         """Note a mistake, and that everything around it is broken."""
-        self.broken.update(value.start for value in self.values if isinstance(value, Token | syntax.Syntax))
+        around = (value for value in self.values if isinstance(value, Token | syntax.Syntax))
+        self.broken.update(value.start for value in around if value.end > value.start)
         diagnostic = problem.diagnostic(self.source)
         if (problem.start, diagnostic) not in self.found:
             self.found.append((problem.start, diagnostic))

@@ -84,7 +84,7 @@ def _in_brackets(place: Place) -> Problem | None:
         return _refuse("`import *`", token, "name what to import")
     if opening is None:
         return None
-    if kind == "for":
+    if kind == "for" and place.previous and "\n" not in place.text[place.previous.end : token.start]:
         return _refuse("a comprehension", token, "write the elements out")
     if token.text == "**":
         return _refuse("`**` before an argument", token, "name each argument: `name=value`")

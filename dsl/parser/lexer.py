@@ -64,7 +64,8 @@ def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the expression of a token and the space after it, and that of the end of a line."""
     tables = load()
     signs = [re.escape(text) for text in sorted(tables.fixed, key=len, reverse=True) if not text.isalpha()]
-    groups = tables.patterns | {"SIGN": "|".join(signs), "INVALID": r"[\s\S]"}
+    unclosed = r"(?:\"{3}|'{3})[\s\S]*+|[\"'][^\r\n]*+"
+    groups = tables.patterns | {"SIGN": "|".join(signs), "UNCLOSED": unclosed, "INVALID": r"[\s\S]"}
     tokens = "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
     return re.compile(rf"(?:{tokens})(?:[ \t\f]|\\\r?\n)*"), re.compile(tables.patterns["NEWLINE"])
 

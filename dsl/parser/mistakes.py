@@ -60,22 +60,26 @@ def undecorated(decorator: Token) -> Problem:
 
 def unexpected(place: Place, decorator: Token | None) -> Problem:
     """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
-    for rule in (foreign_form, _character, _bracket, _equal_sign):
+    for rule in (foreign_form, _unclosed_string, _character, _bracket, _equal_sign):
         if problem := rule(place):
             return problem
     return undecorated(decorator) if decorator else _expected(place)
 
 
+def _unclosed_string(place: Place) -> Problem | None:
+    if place.kind != "UNCLOSED":
+        return None
+    start, text = place.token.start, place.token.text
+    triple = text[:3] in ('"""', "'''")
+    message = "this string is not closed" if triple else "this string is not closed on its line"
+    end = start + len(text.partition("\n")[0])
+    return Problem("E0006", message, start, end, f"close it with {text[:3] if triple else text[0]}")
+
+
 def _character(place: Place) -> Problem | None:
     if place.kind != "INVALID":
         return None
-    text, character, start, end = place.text, place.token.text, place.token.start, place.token.end
-    if character in "\"'":
-        triple = text.startswith(character * 3, start)
-        where, quotes = ("", character * 3) if triple else (" on its line", character)
-        return Problem(
-            "E0006", f"this string is not closed{where}", start, text.find("\n", start), f"close it with {quotes}"
-        )
+    character, start, end = place.token.text, place.token.start, place.token.end
     if character == "\\":
         message = "a backslash continues a line only as its last character"
         return Problem("E0005", message, start, end, "remove what follows it, or the backslash")
@@ -144,9 +148,6 @@ def resume_after(text: str, tokens: Tokens, index: int) -> int | None:
     That is so where a bracket was not closed: the line then took in others, the first of which stands out by starting
     a statement, or by being indented no deeper than the line itself.
     """
-    kind, failed = tokens[index]
-    if kind == "INVALID" and failed.text in "\"'" and text.startswith(failed.text * 3, failed.start):
-        return len(text)
     column = _column(text, tokens[0][1].start)
     unclosed = bool(opened_by(tokens))
     for position in range(1, len(tokens) - 1):
