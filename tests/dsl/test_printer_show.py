@@ -1,0 +1,42 @@
+"""Showing programs: colours only where they are wanted, and nothing but colours added."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+import tvms.dsl  # noqa: F401  (lets nodes print themselves)
+from tvms.dsl.printer.highlight import to_ansi, to_html
+from tvms.ir import base, tir
+
+TEXT = 'with T.block("a<b"):  # why\n    A[0] = T.float32(1.5)\n'
+
+
+def test_colours_add_nothing_else() -> None:
+    assert re.sub(r"\x1b\[[\d;]*m", "", to_ansi(TEXT)) == TEXT
+    assert html.unescape(re.sub(r"<[^>]+>", "", to_html(TEXT))) == TEXT
+
+
+def test_showing_is_plain_outside_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    node = tir.Evaluate(tir.IntImm("int32", 1))
+    node.show()
+    node.show(color=True)
+    plain, coloured = capsys.readouterr().out.splitlines()
+    assert plain == "T.evaluate(1)"
+    assert coloured == "\x1b[36mT.evaluate\x1b[0m(\x1b[33m1\x1b[0m)"
+
+
+def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    node = tir.IntImm("int64", 1)
+    monkeypatch.setenv("NO_COLOR", "1")
+    node.show()
+    monkeypatch.delenv("NO_COLOR")
+    node.show()
+    assert capsys.readouterr().out.splitlines() == ["T.int64(1)", "\x1b[36mT.int64\x1b[0m(\x1b[33m1\x1b[0m)"]
+
+
+def test_an_unknown_dialect_names_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"^'tvm' is no dialect: choose one of tvms, tvm-0\.21, tvm-0\.27$"):
+        base.GlobalVar("f").script("tvm")
