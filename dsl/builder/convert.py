@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
@@ -176,10 +177,10 @@ def variable(value: Any, span: Span | None) -> tir.Var:
 
 @converter("Attributes")
 def attributes(value: Any, span: Span | None) -> Attrs:
-    """Return attributes: a dict whose keys are strings."""
+    """Return attributes: a dict whose keys are strings; `tirx.` keys of the newest TVM are `tir.` ones."""
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):  # type: ignore[reportUnknownVariableType]
         raise Mismatch('a dict of attributes, such as {"key": value}')
-    return value  # type: ignore[reportUnknownVariableType]
+    return {re.sub("^tirx[.]", "tir.", key): item for key, item in value.items()}  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def vector_load(region: tir.BufferRegion, span: Span | None) -> tir.BufferLoad:
