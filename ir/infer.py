@@ -31,7 +31,7 @@ def infer_struct_info(expr: Expr) -> StructInfo:
 
     The parts of a call need to carry theirs, except where they are literals, tuples or calls themselves.
 
-    Raises TvmsError, placed at the call: E0301 for an operator that does not exist; E0302 for arguments that do not
+    Raises TvmsError, placed at the call: E0301 for an operator that does not exist; E0105 for arguments that do not
     fit; E0321…E0329 for operands of the wrong kind, rank, dtype or shape.
     """
     if expr.struct_info is not None:
@@ -117,7 +117,7 @@ def call_result(
 ) -> StructInfo:
     """Return what a function of struct info `info` returns for `args`, in terms of the caller's dimensions."""
     if len(params) != len(args):
-        raise error("E0302", f"{name} takes {len(params)} arguments, but {len(args)} are given", span)
+        raise error("E0105", f"{name} takes {len(params)} arguments, but {len(args)} are given", span)
     bindings: Bindings = {}
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
         reason = bind_dims(param, arg, bindings)
@@ -226,5 +226,3 @@ def _same(a: d.Dims | None, b: d.Dims | None) -> bool:
     if a is None or b is None:
         return False
     return len(a) == len(b) and all(d.is_equal(x, y) for x, y in zip(a, b, strict=True))
-
-

@@ -127,13 +127,15 @@ def _infer_prelu(a: Inference) -> StructInfo:
         axis = a.axis(a.attr("axis"), info.ndim)
         if not d.is_one(slopes[0]):
             a.check_equal(
-                dims[axis], slopes[0], f"needs one slope for each of the {d.show_one(dims[axis])} channels, not {d.show_one(slopes[0])}"
+                dims[axis],
+                slopes[0],
+                f"needs one slope for each of the {d.show_one(dims[axis])} channels, not {d.show_one(slopes[0])}",
             )
     return info
 
 
 def _prelu(a: Any) -> te.Tensor:
-    axis = a.axis % a.data.ndim
+    axis: int = a.axis % a.data.ndim
 
     def value(*i: te.Expr) -> te.Expr:
         x, slope = a.data(*i), a.alpha(*topi.batch_index([i[axis]], a.alpha.shape))
@@ -149,7 +151,9 @@ register(
         _infer_prelu,
         "Return the element, times the slope of its channel where it is negative.",
         lambda np, a: np.where(
-            a.data > 0, a.data, a.data * a.alpha.reshape([-1 if n == a.axis % a.data.ndim else 1 for n in range(a.data.ndim)])
+            a.data > 0,
+            a.data,
+            a.data * a.alpha.reshape([-1 if n == a.axis % a.data.ndim else 1 for n in range(a.data.ndim)]),
         ).astype(a.data.dtype),
         _prelu,
     )
@@ -161,9 +165,7 @@ def _relu6(a: Any) -> Expr:
     return Call(Op("relax.clip"), (a.data, *bounds))
 
 
-register(
-    RelaxOp("relax.nn.relu6", (_DATA,), None, "Return the element, brought between 0 and 6.", expand=_relu6)
-)
+register(RelaxOp("relax.nn.relu6", (_DATA,), None, "Return the element, brought between 0 and 6.", expand=_relu6))
 
 
 def _infer_softmax(a: Inference) -> StructInfo:
@@ -184,12 +186,8 @@ def softmax(x: te.Tensor, axis: int) -> te.Tensor:
 
     exponential = te.compute(x.shape, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
     k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
-    expsum = te.compute(
-        shape, lambda *i: te.sum(exponential(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_expsum"
-    )
-    return te.compute(
-        x.shape, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis}
-    )
+    expsum = te.compute(shape, lambda *i: te.sum(exponential(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_expsum")
+    return te.compute(x.shape, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis})
 
 
 def _greatest(x: te.Tensor, axis: int) -> te.Tensor:

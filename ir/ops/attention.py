@@ -49,34 +49,38 @@ def _check_bias(a: Inference, scores: d.Dims) -> None:
             a.check_equal(x, y, f"needs a bias that broadcasts to {d.show(scores)}, but it is {d.show(bias or ())}")
 
 
+def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
+    """The products of matrices in batches; with `transposed`, of `x` and the transposed `y`."""
+    k = te.reduce_axis((te.const(0, "int64"), x.shape[2]), "k")
+
+    def value(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
+        return te.sum(x(b, i, k) * (y(b, j, k) if transposed else y(b, k, j)), axis=k)
+
+    columns = y.shape[1] if transposed else y.shape[2]
+    return te.compute([x.shape[0], x.shape[1], columns], value, f"T_batch_matmul_N{'T' if transposed else 'N'}")
+
+
 def _attention(a: Any) -> te.Tensor:
     """Batch and heads become one; scores, softmax, weighted sum (TVM: `legalize_ops/nn.py`)."""
-    q, k, v = a.query, a.key, a.value
+    q: te.Tensor = a.query
     batch, length, heads, width = q.shape
-    keys, depth = k.shape[1], v.shape[3]
     rows = d.multiply(batch, heads)
 
-    def flat(x: te.Tensor, size: Any, inner: Any) -> te.Tensor:
-        return topi.reshape(topi.transpose(x, [0, 2, 1, 3]), [rows, size, inner])
+    def flat(x: te.Tensor) -> te.Tensor:
+        return topi.reshape(topi.transpose(x, [0, 2, 1, 3]), [rows, x.shape[1], x.shape[3]])
 
-    query, key, value = flat(q, length, width), flat(k, keys, width), flat(v, keys, depth)
-    r = te.reduce_axis((te.const(0, "int64"), width), "k")
-    scores = te.compute(
-        [rows, length, keys], lambda b, i, j: te.sum(query(b, i, r) * key(b, j, r), axis=r), "T_batch_matmul_NT"
-    )
+    key: te.Tensor = a.key
+    scores = _batch_matmul(flat(q), flat(key), True)
     if a.scale is not None:
         scores = topi.multiply(scores, te.const(a.scale, q.dtype))
     else:
         scores = topi.divide(scores, te.sqrt(te.cast(te.Expr(width), q.dtype)))
-    if hasattr(a, "bias") and a.bias is not None:
-        whole = topi.add(topi.reshape(scores, [batch, heads, length, keys]), a.bias)
-        scores = topi.reshape(whole, [rows, length, keys])
+    if a.bias is not None:
+        whole = topi.add(topi.reshape(scores, [batch, heads, length, key.shape[1]]), a.bias)
+        scores = topi.reshape(whole, scores.shape)
     weights = softmax(scores, -1) if a.causal_mask is None else _masked(a, scores)
-    r2 = te.reduce_axis((te.const(0, "int64"), keys), "k")
-    result = te.compute(
-        [rows, length, depth], lambda b, i, j: te.sum(weights(b, i, r2) * value(b, r2, j), axis=r2), "T_batch_matmul_NN"
-    )
-    return topi.transpose(topi.reshape(result, [batch, heads, length, depth]), [0, 2, 1, 3])
+    result = _batch_matmul(weights, flat(a.value), False)
+    return topi.transpose(topi.reshape(result, [batch, heads, length, result.shape[2]]), [0, 2, 1, 3])
 
 
 def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
@@ -93,18 +97,18 @@ def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
         return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
 
     weights = softmax(te.compute(scores.shape, lowest, "T_masked"), -1)
-    return te.compute(
-        scores.shape,
-        lambda b, i, j: te.if_then_else(seen(i, j), weights(b, i, j), te.const(0, scores.dtype)),
-        "T_masked_softmax",
-    )
+
+    def kept(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
+        return te.if_then_else(seen(i, j), weights(b, i, j), te.const(0, scores.dtype))
+
+    return te.compute(scores.shape, kept, "T_masked_softmax")
 
 
 def _oracle(np: Any, a: Any) -> Any:
     q, k, v = (np.moveaxis(x, 2, 1) for x in (a.query, a.key, a.value))
     scale = 1 / sqrt(q.shape[-1]) if a.scale is None else a.scale
     scores = q @ np.swapaxes(k, -1, -2) * q.dtype.type(scale)
-    if getattr(a, "bias", None) is not None:
+    if a.bias is not None:
         scores = scores + a.bias
     if a.causal_mask is not None:
         rows, columns = np.indices(scores.shape[-2:])

@@ -21,7 +21,9 @@ def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
     infos = [a.info(name) for name in names]
     for name, info in zip(names, infos, strict=True):
         if not isinstance(info, PrimStructInfo | TensorStructInfo):
-            raise a.fail("E0322", f"needs a tensor or a scalar as '{name}', but it is {describe(info)}", None, a.argument(name))
+            raise a.fail(
+                "E0322", f"needs a tensor or a scalar as '{name}', but it is {describe(info)}", None, a.argument(name)
+            )
     if all(isinstance(info, PrimStructInfo) for info in infos):
         return PrimStructInfo(dtype)
     vdevice = common_vdevice(*infos)
@@ -104,9 +106,19 @@ _binary("add", lambda x, y: x + y, lambda np, x, y: x + y, "the sum of `x1` and 
 _binary("subtract", lambda x, y: x - y, lambda np, x, y: x - y, "`x1` less `x2`")
 _binary("multiply", lambda x, y: x * y, lambda np, x, y: x * y, "the product of `x1` and `x2`")
 _binary("divide", lambda x, y: x / y, _divide, "`x1` over `x2`, of integers rounded towards zero")
-_binary("floor_divide", lambda x, y: te.floor_divide(x, y), lambda np, x, y: np.floor_divide(x, y), "`x1` over `x2`, rounded down")
+_binary(
+    "floor_divide",
+    lambda x, y: te.floor_divide(x, y),
+    lambda np, x, y: np.floor_divide(x, y),
+    "`x1` over `x2`, rounded down",
+)
 _binary("mod", te.truncmod, lambda np, x, y: np.fmod(x, y), "the remainder of `x1` over `x2`, with the sign of `x1`")
-_binary("floor_mod", lambda x, y: te.floor_mod(x, y), lambda np, x, y: np.mod(x, y), "the remainder of `x1` over `x2`, with the sign of `x2`")
+_binary(
+    "floor_mod",
+    lambda x, y: te.floor_mod(x, y),
+    lambda np, x, y: np.mod(x, y),
+    "the remainder of `x1` over `x2`, with the sign of `x2`",
+)
 _binary("power", te.power, lambda np, x, y: np.power(x, y), "`x1` to the power of `x2`")
 _binary("maximum", te.maximum, lambda np, x, y: np.maximum(x, y), "the greater of `x1` and `x2`")
 _binary("minimum", te.minimum, lambda np, x, y: np.minimum(x, y), "the lesser of `x1` and `x2`")
@@ -118,7 +130,9 @@ _binary("bitwise_and", _intrinsic("bitwise_and"), lambda np, x, y: np.bitwise_an
 _binary("bitwise_or", _intrinsic("bitwise_or"), lambda np, x, y: np.bitwise_or(x, y), "the bits of either")
 _binary("bitwise_xor", _intrinsic("bitwise_xor"), lambda np, x, y: np.bitwise_xor(x, y), "the bits of one alone")
 _binary("left_shift", _intrinsic("shift_left"), lambda np, x, y: np.left_shift(x, y), "`x1` shifted left by `x2` bits")
-_binary("right_shift", _intrinsic("shift_right"), lambda np, x, y: np.right_shift(x, y), "`x1` shifted right by `x2` bits")
+_binary(
+    "right_shift", _intrinsic("shift_right"), lambda np, x, y: np.right_shift(x, y), "`x1` shifted right by `x2` bits"
+)
 _compare("equal", te.equal, "`x1` equals `x2`")
 _compare("not_equal", te.not_equal, "`x1` differs from `x2`")
 _compare("less", lambda x, y: x < y, "`x1` is less than `x2`")
@@ -136,7 +150,9 @@ def _infer_fma(a: Inference) -> StructInfo:
     shapes = [dims_of(info) for info in infos]
     for shape in shapes[1:]:
         for x, y in zip(shapes[0] or (), shape or (), strict=False):
-            a.check_equal(x, y, f"needs operands of one shape, but they are {d.show(shapes[0] or ())} and {d.show(shape or ())}")
+            a.check_equal(
+                x, y, f"needs operands of one shape, but they are {d.show(shapes[0] or ())} and {d.show(shape or ())}"
+            )
     known = next((shape for shape in shapes if shape is not None), None) if None not in shapes else None
     return tensor_info(known, dtype, next(iter(ranks), -1), common_vdevice(*infos))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from .. import tir
@@ -91,8 +91,8 @@ def _all_values(values: Any) -> tuple[Any, ...]:
     """The values of a variadic parameter, which may also be given as one tuple, alone, or as None."""
     items = cast("Sequence[Any]", values) if isinstance(values, tuple | list) else (values,)
     if len(items) == 1 and (items[0] is None or isinstance(items[0], tuple | list | Tuple)):
-        inner = items[0].fields if isinstance(items[0], Tuple) else items[0]
-        return tuple(cast("Sequence[Any]", inner or ()))
+        inner = cast("Any", items[0])
+        return inner.fields if isinstance(inner, Tuple) else tuple(cast("Sequence[Any]", inner or ()))
     return tuple(items)
 
 
@@ -173,6 +173,10 @@ def _is_dimension(value: Any) -> bool:
     return _is_int(value) or isinstance(value, tir.PrimExpr)
 
 
+def _are(items: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(items, tuple) and all(map(fits, cast("tuple[Any, ...]", items)))
+
+
 def _as_attribute(kind: str, value: Any) -> tuple[bool, Any]:
     """Whether `value` fits an attribute of `kind`, and the value to keep."""
     value = plain(value)
@@ -183,13 +187,12 @@ def _as_attribute(kind: str, value: Any) -> tuple[bool, Any]:
         case "int":
             return _is_int(value), value
         case "ints":
-            items = (value,) if _is_dimension(value) else value
-            return isinstance(items, tuple) and all(map(_is_dimension, cast("tuple[Any, ...]", items))), items
+            value = (value,) if _is_dimension(value) else value
+            return _are(value, _is_dimension), value
         case "sections":
-            fits = isinstance(value, tuple) and all(map(_is_int, cast("tuple[Any, ...]", value)))
-            return _is_int(value) or fits, value
+            return _is_int(value) or _are(value, _is_int), value
         case "float":
-            return isinstance(value, int | float) and not isinstance(value, bool), value if value is None else _real(value)
+            return isinstance(value, int | float) and not isinstance(value, bool), _real(value)
         case "bool":
             return isinstance(value, int) and value in (0, 1), bool(value)
         case "str":

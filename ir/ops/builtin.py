@@ -8,7 +8,7 @@ from ..base import StructInfo
 from ..relax import DataTypeImm, PrimStructInfo, ShapeStructInfo, TensorStructInfo
 from . import dims as d
 from .inference import Inference, any_object, dims_of, nothing, same_as_first, tensor_info
-from .registry import Kind, Param, RelaxOp, register
+from .registry import InferRule, Kind, Param, RelaxOp, register
 
 
 def _dtype(a: Inference) -> str:
@@ -56,13 +56,9 @@ register(
     )
 )
 register(RelaxOp("relax.memory.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
-register(
-    RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Give memory back.", pure=False)
-)
+register(RelaxOp("relax.memory.kill_storage", (Param("storage"),), nothing, "Give memory back.", pure=False))
 register(RelaxOp("relax.memory.kill_tensor", (Param("tensor"),), nothing, "Give up a tensor.", pure=False))
-register(
-    RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory.")
-)
+register(RelaxOp("relax.vm.alloc_storage", (_SHAPE, _DEVICE, _DTYPE, _SCOPE), any_object, "Return new memory."))
 register(RelaxOp("relax.vm.alloc_tensor", _STORED, _allocated, "Return a tensor inside `storage`."))
 register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Give up an object.", pure=False))
 
@@ -137,7 +133,7 @@ register(
 )
 
 
-def _known(dtype: str) -> Any:
+def _known(dtype: str) -> InferRule:
     return lambda a: PrimStructInfo(dtype)
 
 

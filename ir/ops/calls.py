@@ -61,9 +61,7 @@ register(
         (Param("gvar", "callee"), _ARGS, _OUT, Param("tir_vars", "opt_shape", None)),
         None,
         "Call a loop-level function on tensors that are spread over devices: `R.call_tir` by another name.",
-        expand=lambda a: bind(
-            get_op("relax.call_tir"), (a.gvar, a.args, a.out_sinfo), {"tir_vars": a.tir_vars}
-        ),
+        expand=lambda a: bind(get_op("relax.call_tir"), (a.gvar, a.args, a.out_sinfo), {"tir_vars": a.tir_vars}),
     )
 )
 register(
@@ -105,7 +103,9 @@ def _with_tuple(name: str, callee: str, doc: str, pure: bool) -> None:
     register(RelaxOp(f"relax.{name}", params, given_struct_info, doc, pure=pure))
 
 
-_with_tuple("call_builtin_with_ctx", "func", "Call a function of the virtual machine, which gets the machine too.", False)
+_with_tuple(
+    "call_builtin_with_ctx", "func", "Call a function of the virtual machine, which gets the machine too.", False
+)
 _with_tuple("invoke_closure", "closure", "Call a closure.", False)
 _with_tuple("invoke_pure_closure", "closure", "Call a closure that has no side effects.", True)
 register(
@@ -123,7 +123,9 @@ def _infer_assert(a: Inference) -> StructInfo:
     condition = a.info("condition")
     if isinstance(condition, TensorStructInfo):
         if condition.dtype not in ("bool", "void"):
-            raise a.fail("E0324", f"needs a condition of dtype bool, but it is {condition.dtype}", None, a.argument("condition"))
+            raise a.fail(
+                "E0324", f"needs a condition of dtype bool, but it is {condition.dtype}", None, a.argument("condition")
+            )
         a.rank("condition", 0)
     return nothing(a)
 

@@ -83,7 +83,10 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
         order = [a.out_layout.index(letter) for letter in "NC" + letters]
         shape = [a.result.shape[place] for place in order]
         axes = _AXES[spatial]
-        inner = [te.reduce_axis((te.const(0, "int64"), dim), name) for dim, name in zip(w.shape[1:], axes[2 + spatial :], strict=True)]
+        inner = [
+            te.reduce_axis((te.const(0, "int64"), dim), name)
+            for dim, name in zip(w.shape[1:], axes[2 + spatial :], strict=True)
+        ]
         per_group = te.Expr(d.floordiv(w.shape[0], a.groups))
 
         def value(*i: te.Expr) -> Any:
@@ -95,7 +98,9 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
             product = te.cast(source(i[0], channel, *windows), dtype) * te.cast(w(i[1], *inner), dtype)
             return te.sum(product, axis=inner)
 
-        name = f"conv{spatial}d_{'nc' + letters.lower()}" if a.groups == 1 else f"group_conv{spatial}d_nc{letters.lower()}"
+        name = (
+            f"conv{spatial}d_{'nc' + letters.lower()}" if a.groups == 1 else f"group_conv{spatial}d_nc{letters.lower()}"
+        )
         result = te.compute(shape, _named(value, axes[: 2 + spatial]), name)
         return reordered(result, inverse(order))
 
@@ -194,7 +199,11 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
             for n, (low, _) in enumerate(sides(a.padding)):
                 place = i[2 + n] + low - inner[1 + n] * a.dilation[n]
                 length = te.Expr(x.shape[2 + n])
-                inside += [te.const(0, "int64") <= place, place < length * a.strides[n], te.equal(place % a.strides[n], 0)]
+                inside += [
+                    te.const(0, "int64") <= place,
+                    place < length * a.strides[n],
+                    te.equal(place % a.strides[n], 0),
+                ]
                 index.append(place // a.strides[n])
             channel, filter_ = inner[0], i[1]
             if a.groups > 1:

@@ -141,11 +141,11 @@ def _infer_eye_like(a: Inference) -> StructInfo:
 def _eye(a: Any) -> te.Tensor:
     dtype = a.result.dtype
     k = scalar(a.k)
-    return te.compute(
-        a.result.shape,
-        lambda i, j: te.if_then_else(te.equal(i + k, j), te.const(1, dtype), te.const(0, dtype)),
-        "eye",
-    )
+
+    def value(i: te.Expr, j: te.Expr) -> te.Expr:
+        return te.if_then_else(te.equal(i + k, j), te.const(1, dtype), te.const(0, dtype))
+
+    return te.compute(a.result.shape, value, "eye")
 
 
 register(
@@ -196,6 +196,14 @@ def _infer_arange(a: Inference) -> StructInfo:
     return tensor_info([d.floordiv(d.add(d.subtract(end, start), rounding), step)], dtype, 1)
 
 
+def _arange(a: Any) -> te.Tensor:
+    def value(i: te.Expr) -> te.Expr:
+        start: te.Expr = a.start
+        return te.cast(start + te.cast(i, start.dtype) * a.step, a.result.dtype)
+
+    return te.compute(a.result.shape, value, "T_arange")
+
+
 register(
     RelaxOp(
         "relax.arange",
@@ -203,11 +211,7 @@ register(
         _infer_arange,
         "Return the numbers from `start` up to but without `end`, in steps of `step`.",
         lambda np, a: np.arange(a.start, a.end, a.step, a.result_dtype),
-        lambda a: te.compute(
-            a.result.shape,
-            lambda i: te.cast(a.start + te.cast(i, a.start.dtype) * a.step, a.result.dtype),
-            "T_arange",
-        ),
+        _arange,
         complete=_complete_arange,
     )
 )

@@ -121,7 +121,13 @@ def simplify(node: tir.PrimExpr) -> tir.PrimExpr:
         value = reduce(lambda a, b: tir.Mul("int64", a, b), [atoms.nodes[number] for number in monomial])
         scaled = value if abs(factor) == 1 else tir.Mul("int64", value, dim(abs(factor)))
         if result is None:
-            result = scaled if factor > 0 else tir.Sub("int64", dim(0), scaled) if factor == -1 else tir.Mul("int64", value, dim(factor))
+            result = (
+                scaled
+                if factor > 0
+                else tir.Sub("int64", dim(0), scaled)
+                if factor == -1
+                else tir.Mul("int64", value, dim(factor))
+            )
         else:
             result = (tir.Add if factor > 0 else tir.Sub)("int64", result, scaled)
     assert result is not None

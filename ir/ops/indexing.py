@@ -19,7 +19,12 @@ def index_tensor_info(a: Inference, name: str) -> TensorStructInfo:
     info = a.info(name)
     result = tensor_info((), info.dtype, 0) if isinstance(info, PrimStructInfo) else a.tensor(name)
     if result.dtype != "void" and not is_int(result.dtype):
-        raise a.fail("E0324", f"needs integers as '{name}', but it is {result.dtype}", "convert it with R.astype", a.argument(name))
+        raise a.fail(
+            "E0324",
+            f"needs integers as '{name}', but it is {result.dtype}",
+            "convert it with R.astype",
+            a.argument(name),
+        )
     return result
 
 
@@ -106,7 +111,11 @@ def _infer_strided_slice(a: Inference) -> StructInfo:
     known = [part for part in parts if part is not None]
     for name, part in zip(names, parts, strict=True):
         if part is not None and len(part) != len(known[0]):
-            raise a.fail("E0105", f"gets {len(known[0])} {names[0]}, but {len(part)} values of '{name}'", "give one for each axis")
+            raise a.fail(
+                "E0105",
+                f"gets {len(known[0])} {names[0]}, but {len(part)} values of '{name}'",
+                "give one for each axis",
+            )
     if dims is None or len(known) < len(parts):
         return tensor_info(None, info.dtype, info.ndim, info.vdevice)
     strides = [d.value_of(stride) for stride in known[3]] if a.has("strides") else [1] * len(known[0])
@@ -172,7 +181,9 @@ def _infer_dynamic_slice(a: Inference) -> StructInfo:
         dims = dims_of(index_tensor_info(a, name))
         a.rank(name, 1)
         if dims is not None and info.ndim != -1:
-            a.check_equal(dims[0], d.dim(info.ndim), f"needs {info.ndim} values in '{name}', one for each dimension of 'x'")
+            a.check_equal(
+                dims[0], d.dim(info.ndim), f"needs {info.ndim} values in '{name}', one for each dimension of 'x'"
+            )
     return tensor_info(None, info.dtype, info.ndim, info.vdevice)
 
 
@@ -193,15 +204,15 @@ def _infer_gather_elements(a: Inference) -> StructInfo:
         return tensor_info(None, info.dtype, -1, info.vdevice)
     a.axis(a.attr("axis"), info.ndim)
     if info.ndim != indices.ndim:
-        raise a.fail("E0323", f"needs 'data' and 'indices' of one rank, but they have {info.ndim} and {indices.ndim} dimensions")
+        raise a.fail(
+            "E0323", f"needs 'data' and 'indices' of one rank, but they have {info.ndim} and {indices.ndim} dimensions"
+        )
     return tensor_info(dims_of(indices), info.dtype, indices.ndim, info.vdevice)
 
 
 def _gather(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    return te.compute(
-        a.result.shape, lambda *ax: a.data(*ax[:axis], a.indices(*ax), *ax[axis + 1 :]), "T_gather"
-    )
+    return te.compute(a.result.shape, lambda *ax: a.data(*ax[:axis], a.indices(*ax), *ax[axis + 1 :]), "T_gather")
 
 
 register(
@@ -222,7 +233,9 @@ def _infer_gather_nd(a: Inference) -> StructInfo:
     if -1 in (info.ndim, indices.ndim):
         return tensor_info(None, info.dtype, -1, info.vdevice)
     if not 0 <= batch <= min(info.ndim, indices.ndim - 1):
-        raise a.fail("E0325", f"cannot treat {batch} dimensions as a batch", "they must be dimensions of 'data' and of 'indices'")
+        raise a.fail(
+            "E0325", f"cannot treat {batch} dimensions as a batch", "they must be dimensions of 'data' and of 'indices'"
+        )
     dims, places = dims_of(info), dims_of(indices)
     depth = d.value_of(places[-1]) if places else None
     if places is None or depth is None:

@@ -82,7 +82,9 @@ class Inference:
         tensors = tuple(field for field in fields if isinstance(field, TensorStructInfo))
         if not isinstance(info, TupleStructInfo) or len(tensors) != len(fields):
             argument = self._arguments[name]
-            raise self.fail("E0322", f"needs a tuple of tensors as '{name}', but it is {describe(info)}", None, argument)
+            raise self.fail(
+                "E0322", f"needs a tuple of tensors as '{name}', but it is {describe(info)}", None, argument
+            )
         return tensors
 
     def shape(self, name: str) -> ShapeStructInfo:
@@ -105,7 +107,9 @@ class Inference:
         """`axis` counted from the front; E0325 where a tensor of rank `ndim` has none such."""
         if not -ndim <= axis < ndim:
             raise self.fail(
-                "E0325", f"has axis {axis}, but its tensor has {ndim} dimensions", f"give an axis from {-ndim} to {ndim - 1}"
+                "E0325",
+                f"has axis {axis}, but its tensor has {ndim} dimensions",
+                f"give an axis from {-ndim} to {ndim - 1}",
             )
         return axis % ndim
 
@@ -123,7 +127,10 @@ class Inference:
         if info.ndim != -1 and info.ndim not in allowed:
             needed = " or ".join(str(rank) for rank in allowed)
             raise self.fail(
-                "E0323", f"needs '{name}' to have {needed} dimensions, but it has {info.ndim}", None, self._arguments[name]
+                "E0323",
+                f"needs '{name}' to have {needed} dimensions, but it has {info.ndim}",
+                None,
+                self._arguments[name],
             )
         return info
 

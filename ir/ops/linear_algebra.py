@@ -20,14 +20,16 @@ def _infer_matmul(a: Inference) -> StructInfo:
     device = common_vdevice(x1, x2)
     for name, info in (("x1", x1), ("x2", x2)):
         if info.ndim == 0:
-            raise a.fail("E0323", f"needs '{name}' to have 1 or more dimensions, but it is a scalar", None, a.argument(name))
+            raise a.fail(
+                "E0323", f"needs '{name}' to have 1 or more dimensions, but it is a scalar", None, a.argument(name)
+            )
     if -1 in (x1.ndim, x2.ndim):
         return tensor_info(None, dtype, -1, device)
     ndim = max(x1.ndim, x2.ndim, 2) - (x1.ndim == 1) - (x2.ndim == 1)
     left, right = dims_of(x1), dims_of(x2)
     if left is None or right is None:
         return tensor_info(None, dtype, ndim, device)
-    inner = right[-2] if len(right) > 1 else right[0]
+    inner = right[-2:][0]
     a.check_equal(
         left[-1],
         inner,
@@ -103,6 +105,13 @@ def _infer_outer(a: Inference) -> StructInfo:
     return tensor_info(dims, a.same_dtype("x1", "x2"), 2, common_vdevice(x1, x2))
 
 
+def _outer(a: Any) -> te.Tensor:
+    def value(i: te.Expr, j: te.Expr) -> te.Expr:
+        return a.x1(i) * a.x2(j)
+
+    return te.compute(a.result.shape, value, "outer")
+
+
 register(
     RelaxOp(
         "relax.outer",
@@ -110,7 +119,7 @@ register(
         _infer_outer,
         "Return the products of every element of vector `x1` with every one of `x2`.",
         lambda np, a: np.outer(a.x1, a.x2),
-        lambda a: te.compute(a.result.shape, lambda i, j: a.x1(i) * a.x2(j), "outer"),
+        _outer,
     )
 )
 
@@ -123,9 +132,7 @@ def _labels(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
     widths = [rank - len(labels.replace("...", "")) for labels, rank in zip(operands, ranks, strict=False)]
     width = max([width for labels, width in zip(operands, widths, strict=False) if "..." in labels], default=0)
     ellipsis = "".join(spare[:width])
-    filled = [
-        labels.replace("...", ellipsis[width - own :]) for labels, own in zip(operands, widths, strict=False)
-    ]
+    filled = [labels.replace("...", ellipsis[width - own :]) for labels, own in zip(operands, widths, strict=False)]
     if "->" not in subscripts:
         once = sorted({label for label in left if label.isalpha() and left.count(label) == 1})
         return filled, ellipsis + "".join(once)
@@ -152,7 +159,9 @@ def _infer_einsum(a: Inference) -> StructInfo:
             if label not in sizes or d.is_one(sizes[label]):
                 sizes[label] = dim
     known = None not in shapes and all(label in sizes for label in result)
-    return tensor_info([sizes[label] for label in result] if known else None, dtype, len(result), common_vdevice(*infos))
+    return tensor_info(
+        [sizes[label] for label in result] if known else None, dtype, len(result), common_vdevice(*infos)
+    )
 
 
 def _einsum(a: Any) -> te.Tensor:

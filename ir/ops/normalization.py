@@ -266,18 +266,20 @@ def _grouped(np: Any, a: Any) -> Any:
     return normal * gamma + beta
 
 
+def _two_zeros(first: str, second: str) -> tuple[te.Expr, te.Expr]:
+    return te.const(0, first), te.const(0, second)
+
+
 def _group_norm(a: Any) -> te.Tensor:
     x: te.Tensor = a.data
-    axis = a.channel_axis % x.ndim
+    axis: int = a.channel_axis % x.ndim
     width = d.floordiv(x.shape[axis], a.num_groups)
     groups = d.dim(a.num_groups)
     data = topi.reshape(x, [*x.shape[:axis], groups, width, *x.shape[axis + 1 :]])
     axes = sorted([axis + 1, *(n + 1 if n > axis else n for n in (number % x.ndim for number in a.axes))])
     count = te.cast(topi.count(data, axes), x.dtype)
     inner = topi.reduce_axes(data, axes)
-    add_both = te.comm_reducer(
-        lambda p, q: (p[0] + q[0], p[1] + q[1]), lambda s, t: (te.const(0, s), te.const(0, t))
-    )
+    add_both = te.comm_reducer(lambda p, q: (p[0] + q[0], p[1] + q[1]), _two_zeros)
 
     def sums(*ax: te.Expr) -> Any:
         item = data(*topi.source_index(ax, axes, inner, data.ndim, False))
@@ -334,13 +336,14 @@ def _numpy_instance_norm(np: Any, a: Any) -> Any:
 def _instance_norm(a: Any) -> te.Tensor:
     x: te.Tensor = a.data
     axes, size = _moments_axes(a)
+    channel_axis: int = a.channel_axis % x.ndim
     count = te.cast(size, x.dtype)
     mean = topi.divide(topi.reduce(x, axes, True, te.sum), count)
     deviation = topi.subtract(x, mean)
     variance = topi.divide(topi.reduce(topi.multiply(deviation, deviation), axes, True, te.sum), count)
 
     def value(*ax: te.Expr) -> te.Expr:
-        channel = ax[a.channel_axis % x.ndim]
+        channel = ax[channel_axis]
         scale = te.rsqrt(topi.element(variance, ax) + te.const(a.epsilon, x.dtype))
         return deviation(*ax) * scale * a.gamma(channel) + a.beta(channel)
 

@@ -68,9 +68,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor]:
             return reordered(result, inverse(order))
         total = te.compute(shape, lambda *ax: te.sum(window(ax), axis=inner), "pool_sum")
         rule = {"schedule_rule": "meta_schedule.pool_avg"}
-        result = te.compute(
-            shape, lambda *ax: total(*ax) / te.cast(_counted(a, x, ax[2:]), x.dtype), "pool_avg", rule
-        )
+        result = te.compute(shape, lambda *ax: total(*ax) / te.cast(_counted(a, x, ax[2:]), x.dtype), "pool_avg", rule)
         return reordered(result, inverse(order))
 
     return meaning
@@ -101,7 +99,9 @@ def _numpy_pool(spatial: int, average: bool) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         letters = "NC" + _SPATIAL[spatial]
         x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
-        parts = zip(map(d.dim, x.shape[2:]), map(d.dim, a.pool_size), a.strides, a.dilation, sides(a.padding), strict=True)
+        parts = zip(
+            map(d.dim, x.shape[2:]), map(d.dim, a.pool_size), a.strides, a.dilation, sides(a.padding), strict=True
+        )
         lengths = [d.value_of(window_length(*part, a.ceil_mode)) for part in parts]
         result = np.empty([*x.shape[:2], *lengths], a.data.dtype)
         for index in np.ndindex(*lengths):
@@ -179,7 +179,9 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor]:
         spans = [te.Expr(dim) for dim in x.shape[2:]]
         sizes = [te.Expr(dim) for dim in shape[2:]]
         inner = [
-            te.reduce_axis((te.const(0, "int64"), d.add(d.ceildiv(length, d.value_of(size) or 1), _uneven(length, size))), f"rv{n}")
+            te.reduce_axis(
+                (te.const(0, "int64"), d.add(d.ceildiv(length, d.value_of(size) or 1), _uneven(length, size))), f"rv{n}"
+            )
             for n, (length, size) in enumerate(zip(x.shape[2:], shape[2:], strict=True))
         ]
 
@@ -261,11 +263,15 @@ for _spatial in (1, 2, 3):
 def _infer_pad(a: Inference) -> StructInfo:
     info, width = a.tensor("data"), a.attr("pad_width")
     if info.ndim != -1 and len(width) != 2 * info.ndim:
-        raise a.fail("E0105", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after")
+        raise a.fail(
+            "E0105", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after"
+        )
     dims = dims_of(info)
     if dims is None:
         return tensor_info(None, info.dtype, len(width) // 2, info.vdevice)
-    return tensor_info([d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice)
+    return tensor_info(
+        [d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice
+    )
 
 
 def _pad(a: Any) -> te.Tensor:

@@ -31,7 +31,21 @@ an external one by name · sinfo(s): struct info · sections: a count or a list 
 """
 
 ARGUMENT_KINDS = frozenset(
-    ("expr", "opt_expr", "exprs", "tuple", "opt_tuple", "shape", "opt_shape", "prim", "opt_prim", "string", "datatype", "opt_datatype", "callee")
+    (
+        "expr",
+        "opt_expr",
+        "exprs",
+        "tuple",
+        "opt_tuple",
+        "shape",
+        "opt_shape",
+        "prim",
+        "opt_prim",
+        "string",
+        "datatype",
+        "opt_datatype",
+        "callee",
+    )
 )
 SINFO_KINDS = frozenset(("sinfo", "sinfos"))
 
@@ -128,7 +142,7 @@ class RelaxOp(Struct, frozen=True):
 
 
 _FAMILIES = (
-    "unary", "binary", "create", "datatype", "manipulate", "indexing", "scatter", "linear_algebra", "activation",
+    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "attention", "loss", "statistical", "search", "sorting", "qdq",
     "image", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip

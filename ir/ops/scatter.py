@@ -32,12 +32,16 @@ def _infer_elements(a: Inference) -> StructInfo:
     info, indices, updates = _checked(a, "updates"), index_tensor_info(a, "indices"), a.tensor("updates")
     ranks = {info.ndim, indices.ndim, updates.ndim} - {-1}
     if len(ranks) > 1:
-        raise a.fail("E0323", f"needs 'data', 'indices' and 'updates' of one rank, but they have {sorted(ranks)} dimensions")
+        raise a.fail(
+            "E0323", f"needs 'data', 'indices' and 'updates' of one rank, but they have {sorted(ranks)} dimensions"
+        )
     if info.ndim != -1:
         a.axis(a.attr("axis"), info.ndim)
     places, new = dims_of(indices), dims_of(updates)
     for x, y in zip(places or (), new or (), strict=False):
-        a.check_equal(x, y, f"needs an update for each index, but their shapes are {d.show(places or ())} and {d.show(new or ())}")
+        a.check_equal(
+            x, y, f"needs an update for each index, but their shapes are {d.show(places or ())} and {d.show(new or ())}"
+        )
     return info
 
 
@@ -82,7 +86,12 @@ def _infer_nd(a: Inference) -> StructInfo:
         raise a.fail("E0326", f"indexes {depth} dimensions, but 'data' has {info.ndim}")
     expected = info.ndim + indices.ndim - depth - 1
     if updates.ndim != expected:
-        raise a.fail("E0323", f"needs 'updates' to have {expected} dimensions, but it has {updates.ndim}", None, a.argument("updates"))
+        raise a.fail(
+            "E0323",
+            f"needs 'updates' to have {expected} dimensions, but it has {updates.ndim}",
+            None,
+            a.argument("updates"),
+        )
     return info
 
 
@@ -110,7 +119,7 @@ register(
         lambda np, a: _combine(
             np,
             a.data.copy(),
-            tuple(a.indices) if isinstance(a.indices, tuple | list) else a.indices,
+            a.indices,
             a.values,
             "add" if a.accumulate else "update",
         ),
@@ -124,7 +133,9 @@ def _infer_slice_scatter(a: Inference) -> StructInfo:
     if -1 in (info.ndim, source.ndim):
         return info
     if info.ndim != source.ndim:
-        raise a.fail("E0323", f"needs 'src' to have {info.ndim} dimensions, but it has {source.ndim}", None, a.argument("src"))
+        raise a.fail(
+            "E0323", f"needs 'src' to have {info.ndim} dimensions, but it has {source.ndim}", None, a.argument("src")
+        )
     axis = a.axis(a.attr("axis"), info.ndim)
     start, end, step = (a.number(name) for name in ("start", "end", "step"))
     dims, given = dims_of(info), dims_of(source)
@@ -140,7 +151,7 @@ def _infer_slice_scatter(a: Inference) -> StructInfo:
 
 
 def _slice_scatter(a: Any) -> te.Tensor:
-    axis = a.axis % a.input_tensor.ndim
+    axis: int = a.axis % a.input_tensor.ndim
 
     def value(*i: te.Expr) -> te.Expr:
         offset = i[axis] - a.start
@@ -190,7 +201,7 @@ def _infer_one_hot(a: Inference) -> StructInfo:
 
 
 def _one_hot(a: Any) -> te.Tensor:
-    axis = a.axis % (a.indices.ndim + 1)
+    axis: int = a.axis % (a.indices.ndim + 1)
 
     def value(*ax: te.Expr) -> te.Expr:
         index = a.indices(*ax[:axis], *ax[axis + 1 :])

@@ -19,7 +19,9 @@ from .statistical import reduced
 def _infer_where(a: Inference) -> StructInfo:
     condition = a.tensor("condition")
     if condition.dtype not in ("bool", "void"):
-        raise a.fail("E0324", f"needs a condition of dtype bool, but it is {condition.dtype}", None, a.argument("condition"))
+        raise a.fail(
+            "E0324", f"needs a condition of dtype bool, but it is {condition.dtype}", None, a.argument("condition")
+        )
     return broadcast_struct_info(a, a.same_dtype("x1", "x2"), "x1", "x2", "condition")
 
 
@@ -75,7 +77,10 @@ def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], t
         first = te.any(keep, te.all(te.equal(x[1], y[1]), x[0] < y[0]))
         return te.select(first, x[0], y[0]), te.select(keep, x[1], y[1])
 
-    reducer = te.comm_reducer(combine, lambda index, value: (te.const(-1, index), worst(value)))
+    def identity(index: str, value: str) -> tuple[te.Expr, te.Expr]:
+        return te.const(-1, index), worst(value)
+
+    reducer = te.comm_reducer(combine, identity)
 
     def meaning(a: Any) -> te.Tensor:
         x: te.Tensor = a.x

@@ -12,7 +12,9 @@ from . import dims as d
 from .inference import Inference, tensor_info
 
 
-def complete_windows(spatial: int, *counts: str, layouts: tuple[str, str] = ("data_layout", "out_layout")) -> Callable[[dict[str, Any]], None]:
+def complete_windows(
+    spatial: int, *counts: str, layouts: tuple[str, str] = ("data_layout", "out_layout")
+) -> Callable[[dict[str, Any]], None]:
     """Return what brings attributes into form: one value stands for all dimensions, padding has two sides each, and
     the layout of the result is that of the data (TVM: `relax::GetCompletePadding*`)."""
 
@@ -55,7 +57,9 @@ def unknown(a: Inference, name: str, dtype: str, ndim: int) -> StructInfo:
     return tensor_info(None, dtype, ndim, a.tensor(name).vdevice)
 
 
-def padded(x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp") -> te.Tensor:
+def padded(
+    x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp"
+) -> te.Tensor:
     """Return `x` with `value` around it; `x` itself where nothing is added."""
     if not any((*before, *after)):
         return x

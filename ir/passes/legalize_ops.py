@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -143,15 +143,15 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> _Lowered
     values["result"] = _result(inner)
     assert op.compute is not None
     made = op.compute(SimpleNamespace(**values))
-    outputs = tuple(made) if isinstance(made, tuple | list) else (made,)
-    return inputs.finish(outputs)
+    return inputs.finish(cast("tuple[te.Tensor, ...]", made) if isinstance(made, tuple) else (made,))
 
 
 def _plain_list(value: Any) -> Any:
     """A tuple of scalars as Python numbers, where they are constants."""
     if not isinstance(value, tuple):
         return value
-    items = tuple(plain(item.node) if isinstance(item, te.Expr) else item for item in value)
+    given = cast("tuple[Any, ...]", value)
+    items = tuple(plain(item.node) if isinstance(item, te.Expr) else item for item in given)
     return tuple(te.Expr(item) if isinstance(item, tir.PrimExpr) else item for item in items)
 
 

@@ -127,7 +127,9 @@ def _block(
     state: _State,
 ) -> tir.Stmt:
     """One block that stores `body`; a scalar computation gets an iterator of its own."""
-    iter_vars = [replace(axis, var=tir.Var(loop.dtype, f"v_{loop.name}")) for axis, loop in zip(axes, loops, strict=True)]
+    iter_vars = [
+        replace(axis, var=tir.Var(loop.dtype, f"v_{loop.name}")) for axis, loop in zip(axes, loops, strict=True)
+    ]
     renamed = {axis.var: item.var for axis, item in zip(axes, iter_vars, strict=True)}
     indices = tuple(item.var for item in iter_vars[: len(op.axis)])
     values: tuple[tir.PrimExpr, ...] = tuple(loops)

@@ -114,7 +114,9 @@ def compute(
     """
     extents = dimensions(shape)
     axis = tuple(
-        tir.IterVar(tir.Range(make.const(0, extent.dtype), extent), tir.Var(extent.dtype, name), tir.IterVarType.DATA_PAR)
+        tir.IterVar(
+            tir.Range(make.const(0, extent.dtype), extent), tir.Var(extent.dtype, name), tir.IterVarType.DATA_PAR
+        )
         for name, extent in zip(_axis_names(fcompute, len(extents)), extents, strict=True)
     )
     value = fcompute(*(Expr(item.var) for item in axis))
@@ -194,7 +196,15 @@ def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Ca
     return lambda a, b: Expr(build(*pair(a, b)))
 
 
-sum = comm_reducer(lambda x, y: x + y, lambda dtype: make.const(0, dtype))
-prod = comm_reducer(lambda x, y: x * y, lambda dtype: make.const(1, dtype))
+def _zero(dtype: str) -> tir.PrimExpr:
+    return make.const(0, dtype)
+
+
+def _one(dtype: str) -> tir.PrimExpr:
+    return make.const(1, dtype)
+
+
+sum = comm_reducer(lambda x, y: x + y, _zero)
+prod = comm_reducer(lambda x, y: x * y, _one)
 max = comm_reducer(_extremum(make.maximum), make.min_value)
 min = comm_reducer(_extremum(make.minimum), make.max_value)

@@ -58,15 +58,59 @@ def number(value: float, dtype: str = "float32") -> relax.Constant:
 
 _UNIT = ("acos", "asin", "atanh")
 _POSITIVE = ("log", "rsqrt", "sqrt")
-_UNARY = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log negative round rsqrt sigmoid sign sin sinh sqrt "
-    "square tan tanh trunc isfinite isinf isnan nn.relu nn.gelu nn.gelu_tanh nn.silu nn.selu"
-).split()
-_BINARY = "add subtract multiply divide floor_divide floor_mod mod maximum minimum power log_add_exp".split()
-_COMPARE = "equal not_equal less less_equal greater greater_equal".split()
-_BITS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
-_LOGIC = "logical_and logical_or logical_xor".split()
-_REDUCE = "sum prod max min mean variance std".split()
+_UNARY = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "floor",
+    "log",
+    "negative",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "nn.relu",
+    "nn.gelu",
+    "nn.gelu_tanh",
+    "nn.silu",
+    "nn.selu",
+]
+_BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "floor_mod",
+    "mod",
+    "maximum",
+    "minimum",
+    "power",
+    "log_add_exp",
+]
+_COMPARE = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+_BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
+_LOGIC = ["logical_and", "logical_or", "logical_xor"]
+_REDUCE = ["sum", "prod", "max", "min", "mean", "variance", "std"]
 
 
 def _range(name: str) -> Random:
