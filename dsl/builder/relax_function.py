@@ -12,6 +12,8 @@ from ...ir import relax, tir
 from ...ir.base import StructInfo
 from ...ir.diagnostics import Note
 from ...ir.dtype import is_dtype
+from ...ir.infer import infer_struct_info, replace_dims
+from ...ir.visit import walk
 from .. import syntax
 from . import expressions, relax_statements
 from . import relax_values as values
@@ -66,12 +68,13 @@ def build_function(context: Context, definition: syntax.Definition, is_local: bo
     builder = BlockBuilder(context, set(_names(definition)))
     with context.scope.frame():
         signature = _signature(builder, definition)
+        known = _known_dimensions(context, signature)
         builder.begin()
         result = _body(builder, definition)
     if result is None or len(context.diagnostics) > reported:
         raise Failed
     body = builder.end(result)
-    ret = signature.ret or body.struct_info
+    ret = signature.ret or replace_dims(infer_struct_info(body), {var: var for var in known}, all_known=False)
     _check_return(context, definition, signature.ret, body)
     attrs = dict(builder.attrs)
     if not (signature.is_private or is_local):
@@ -164,6 +167,13 @@ def _declared(builder: BlockBuilder, statement: syntax.Assign) -> Iterator[tuple
             if form.startswith("T.") and is_dtype(form[2:]):
                 var = expressions.evaluate(builder.context, call)
                 yield name, replace(var, name=name, span=builder.context.span(statement.target))
+
+
+def _known_dimensions(context: Context, signature: Signature) -> set[tir.Var]:
+    """Return the symbolic dimensions that have a meaning outside of the body: what a function returns may name them."""
+    values = [context.scope.get(name) for name in context.scope.names()]
+    nodes = [node for param in signature.params for node in walk(param)]
+    return {value for value in (*values, *nodes) if isinstance(value, tir.Var)}
 
 
 def _flag(context: Context, definition: syntax.Definition, name: str, default: bool) -> bool:

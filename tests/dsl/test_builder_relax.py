@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tvms.dsl.load import parse
 from tvms.ir import relax
 from tvms.ir.diagnostics import TvmsError
