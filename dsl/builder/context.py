@@ -15,7 +15,7 @@ tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (names
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -72,7 +72,7 @@ class Scope:
         return self._values.keys()
 
     @contextmanager
-    def frame(self) -> Iterator[None]:
+    def frame(self) -> Generator[None]:
         """Forget, on leaving, what was defined inside."""
         self._undo.append([])
         try:
@@ -137,7 +137,7 @@ class Context:
         return self.globals[name]
 
     @contextmanager
-    def recover(self, names: Iterable[str] = ()) -> Iterator[None]:
+    def recover(self, names: Iterable[str] = ()) -> Generator[None]:
         """Go on after a statement that failed, with `names`, which it would have defined, poisoned."""
         try:
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from ...ir import make, tir
 from ...ir.base import Attrs, GlobalVar, Node, Span
@@ -32,6 +32,16 @@ Attributes: TypeAlias = Attrs
 
 CONVERTERS: dict[str, Convert] = {"Any": lambda value, span: value}
 _INT32 = range(-(1 << 31), 1 << 31)
+
+
+def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether `value` was written as a tuple or a list."""
+    return isinstance(value, tuple)
+
+
+def is_dict(value: Any) -> TypeGuard[dict[Any, Any]]:
+    """Whether `value` was written as a dict."""
+    return isinstance(value, dict)
 
 
 class Mismatch(Exception):
@@ -101,16 +111,16 @@ def condition(value: Any, span: Span | None) -> tir.PrimExpr:
 @converter("Exprs")
 def expressions(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
     """Return a tuple or list as expressions."""
-    if not isinstance(value, tuple):
+    if not is_tuple(value):
         raise Mismatch("a tuple or list of expressions")
-    return tuple([expression(element, span) for element in value])  # type: ignore[reportUnknownVariableType]
+    return tuple([expression(element, span) for element in value])
 
 
 @converter("Shape")
 def shape(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
     """Return a shape: a tuple or list of extents, or one extent."""
     try:
-        return expressions(value if isinstance(value, tuple) else (value,), span)
+        return expressions(value if is_tuple(value) else (value,), span)
     except Mismatch:
         raise Mismatch("a shape, such as (128, n)") from None
 
@@ -118,9 +128,9 @@ def shape(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
 @converter("Ints")
 def integers(value: Any, span: Span | None) -> tuple[int, ...]:
     """Return a tuple or list of plain integers."""
-    if not isinstance(value, tuple):
+    if not is_tuple(value):
         raise Mismatch("a tuple or list of integers")
-    return tuple([integer(element, span) for element in value])  # type: ignore[reportUnknownVariableType]
+    return tuple([integer(element, span) for element in value])
 
 
 @converter("Integer")
@@ -178,9 +188,9 @@ def variable(value: Any, span: Span | None) -> tir.Var:
 @converter("Attributes")
 def attributes(value: Any, span: Span | None) -> Attrs:
     """Return attributes: a dict whose keys are strings; `tirx.` keys of the newest TVM are `tir.` ones."""
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):  # type: ignore[reportUnknownVariableType]
+    if not is_dict(value) or not all(isinstance(key, str) for key in value):
         raise Mismatch('a dict of attributes, such as {"key": value}')
-    return {re.sub("^tirx[.]", "tir.", key): item for key, item in value.items()}  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return {re.sub("^tirx[.]", "tir.", key): item for key, item in value.items()}
 
 
 def vector_load(region: tir.BufferRegion, span: Span | None) -> tir.BufferLoad:
@@ -200,9 +210,9 @@ def describe(value: Any) -> str:
         return "None"
     if isinstance(value, bool | int | float | str):
         return f"'{value}'" if isinstance(value, str) else repr(value)
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return "a tuple"
-    if isinstance(value, dict):
+    if is_dict(value):
         return "a dict"
     if isinstance(value, tir.Buffer):
         return f"buffer '{value.name}'"

@@ -16,8 +16,8 @@ from ...ir.dtype import is_dtype
 from .. import syntax
 from . import operators
 from .context import Context, did_you_mean
-from .convert import Mismatch, constant, describe, expression
-from .forms import Closure, Form, Method, ModuleReference, Namespace, Site
+from .convert import Mismatch, constant, describe, expression, is_dict, is_tuple
+from .forms import Closure, Form, MetadataTable, Method, ModuleReference, Namespace, Site
 from .tir_access import access
 from .tir_attributes import attribute_of, call_function
 from .tir_literals import dtype_form
@@ -26,13 +26,6 @@ __all__ = ["binary", "build_expr", "evaluate", "evaluate_call", "to_expr", "unar
 
 binary = operators.binary
 unary = operators.unary
-
-
-class MetadataTable:
-    """What the name `metadata` stands for: `metadata["relax.expr.Constant"][0]` is an object printed elsewhere."""
-
-    def __init__(self, key: str | None = None) -> None:
-        self.key = key
 
 
 def evaluate(context: Context, node: syntax.Expr) -> Any:
@@ -70,10 +63,10 @@ def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[A
     for node in nodes:
         if isinstance(node, syntax.Starred):
             spread: Any = evaluate(context, node.value)
-            if not isinstance(spread, tuple):
+            if not is_tuple(spread):
                 raise context.error("E0202", f"expected a tuple after '*', got {describe(spread)}", node)
-            values.extend(spread)  # type: ignore[reportUnknownArgumentType]
-            origins.extend([node] * len(spread))  # type: ignore[reportUnknownArgumentType]
+            values.extend(spread)
+            origins.extend([node] * len(spread))
         else:
             values.append(evaluate(context, node))
             origins.append(node)
@@ -84,11 +77,10 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
     """Return the value of a call; what it makes is named after `target`, which it is assigned to."""
     func = evaluate(context, node.func)
     values, nodes = evaluate_all(context, node.args)
-    kind = type(func)
-    if kind is Form:
+    if isinstance(func, Form):
         named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
         return apply(Site(context, node, func.name, target), func, values, nodes, named)
-    if kind is Method:
+    if isinstance(func, Method):
         named = [(keyword, evaluate(context, keyword.value)) for keyword in node.keywords]
         site = Site(context, node, func.form.name, target)
         return apply(site, func.form, [func.receiver, *values], [node.func, *nodes], named)
@@ -147,14 +139,16 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         return apply(Site(context, node, owner.name), owner, values, nodes)
     keys, _ = evaluate_all(context, node.indices)
     key = keys[0] if len(keys) == 1 else tuple(keys)
-    if isinstance(owner, MetadataTable):
-        return MetadataTable(str(key)) if owner.key is None else Metadata(owner.key, key, span=context.span(node))
-    if isinstance(owner, dict) and key in owner:
-        return owner[key]  # type: ignore[reportUnknownVariableType]
+    if isinstance(owner, MetadataTable) and owner.key is None and isinstance(key, str):
+        return MetadataTable(key)
+    if isinstance(owner, MetadataTable) and owner.key is not None and isinstance(key, int):
+        return Metadata(owner.key, key, span=context.span(node))
+    if is_dict(owner) and key in owner:
+        return owner[key]
     if isinstance(key, tir.IntImm):
         key = key.value
-    if isinstance(owner, tuple | str) and isinstance(key, int) and -len(owner) <= key < len(owner):  # type: ignore[reportUnknownArgumentType]
-        return owner[key]  # type: ignore[reportUnknownVariableType]
+    if (is_tuple(owner) or isinstance(owner, str)) and isinstance(key, int) and -len(owner) <= key < len(owner):
+        return owner[key]
     raise context.error("E0205", f"{describe(owner)} has no such element", node)
 
 

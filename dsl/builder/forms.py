@@ -46,6 +46,12 @@ class Closure(Struct, frozen=True, eq=False):
     call: Callable[[Sequence[Any]], Any]
 
 
+class MetadataTable(Struct, frozen=True, eq=False):
+    """What the name `metadata` stands for: `metadata["relax.expr.Constant"][0]` is an object printed elsewhere."""
+
+    key: str | None = None
+
+
 class Parameter(Struct, frozen=True, eq=False):
     """A parameter of a form: what its argument must be, and whether it may be left out or be None."""
 

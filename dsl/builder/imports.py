@@ -6,8 +6,7 @@ from typing import Any
 
 from .. import syntax
 from .context import Context
-from .expressions import MetadataTable
-from .forms import NAMESPACES, Namespace
+from .forms import NAMESPACES, MetadataTable, Namespace
 
 _DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
 """The names of the dialects in `tvm.script`, old and new."""

@@ -11,9 +11,9 @@ from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Trivia,
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
 from .. import syntax
-from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes  # noqa: F401  (they declare forms)
+from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope
-from .convert import Attributes, Integer, Text, describe
+from .convert import Attributes, Integer, Text, describe, is_tuple
 from .expressions import evaluate
 from .forms import Form, ModuleReference, Site, form
 from .imports import base_names, define_imports
@@ -21,6 +21,8 @@ from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
 
+FORMS = (tir_calls, tir_literals, tir_operators, tir_scopes)
+"""The modules that declare the forms of `T`, besides those that others need."""
 _VERSION = re.compile(r"#\s*tvms\s+\d+\s*$")
 """The line that names the version of the language: the printer writes it anew."""
 
@@ -45,7 +47,7 @@ def module_attrs(site: Site, attrs: Attributes) -> Attrs:
 def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
     """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`."""
     for key, infos in global_infos.items():
-        if not isinstance(infos, tuple):
+        if not is_tuple(infos):
             raise site.error("E0202", f"the global infos '{key}' are a list, not {describe(infos)}")
     return global_infos
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,17 +11,18 @@ from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
 from .. import syntax
 from .context import Context
-from .convert import Mismatch, constant, describe, expression
+from .convert import Mismatch, constant, describe, expression, is_tuple
 
 _Number = bool | int | float
 _LIMIT_OF_SHIFT = 4096
 """Plain integers are exact, but no program needs one of more bits."""
 
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
-    "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "==": operator.eq, "!=": operator.ne, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b, "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b, "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 _ARITHMETIC: dict[str, Callable[..., tir.PrimExpr]] = {
     "+": make.add, "-": make.sub, "*": make.mul, "/": make.div, "//": make.floordiv, "%": make.floormod,
@@ -39,8 +39,8 @@ def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
     """Return the value of `left op right`; E0206 where the operator does not apply to them."""
     if isinstance(left, _Number | str | None) and isinstance(right, _Number | str | None):
         return _plain(context, node, left, right)
-    if isinstance(left, tuple) and isinstance(right, tuple) and node.op == "+":
-        return left + right  # type: ignore[reportUnknownVariableType]
+    if is_tuple(left) and is_tuple(right) and node.op == "+":
+        return left + right
     span = Span(context.source, node.start, node.end)
     try:
         a, b = _operands(context, node, left, right)

@@ -10,7 +10,7 @@ from ...ir.base import GlobalVar
 from .. import syntax
 from .context import Context, did_you_mean
 from .convert import describe
-from .forms import Method
+from .forms import Form, Method
 from .tir_buffers import index_dtype
 from .tir_methods import BUFFER_METHODS, EXPRESSION_METHODS
 
@@ -34,18 +34,25 @@ _OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
 
 def attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
     """Return `owner.attr`, or the method of that name; E0103 where there is none."""
-    if isinstance(owner, tir.Buffer):
-        readers, methods = _BUFFER, BUFFER_METHODS
-    elif isinstance(owner, tir.PrimExpr):
-        readers, methods = _EXPRESSION, EXPRESSION_METHODS
-    else:
-        readers, methods = _OTHER.get(type(owner), {}), {}
+    readers, methods = _members(owner)
     if node.attr in readers:
         return readers[node.attr](owner)
     if node.attr in methods:
         return Method(methods[node.attr], owner)
     help = did_you_mean(node.attr, (*readers, *methods))
     raise context.error("E0103", f"{describe(owner)} has no attribute '{node.attr}'", node, help)
+
+
+def _members(owner: Any) -> tuple[dict[str, Callable[[Any], Any]], dict[str, Form]]:
+    """Return what can be read of a value, and its methods."""
+    if isinstance(owner, tir.Buffer):
+        return _BUFFER, BUFFER_METHODS
+    if isinstance(owner, tir.PrimExpr):
+        return _EXPRESSION, EXPRESSION_METHODS
+    for kind, readers in _OTHER.items():
+        if isinstance(owner, kind):
+            return readers, {}
+    return {}, {}
 
 
 def call_function(context: Context, node: syntax.Call, function: GlobalVar, args: list[tir.PrimExpr]) -> tir.Call:

@@ -12,7 +12,20 @@ from ...ir.base import Attrs, Trivia
 from ...ir.dtype import parse_dtype
 from .. import syntax
 from .context import Context
-from .convert import Attributes, Condition, DTypeName, Exprs, Flag, Mismatch, PrimExpr, Text, converter, describe
+from .convert import (
+    Attributes,
+    Condition,
+    DTypeName,
+    Exprs,
+    Flag,
+    Mismatch,
+    PrimExpr,
+    Text,
+    converter,
+    describe,
+    is_dict,
+    is_tuple,
+)
 from .forms import Site, form
 from .tir_frames import BlockFrame, InitFrame
 from .tir_loops import Domain
@@ -90,7 +103,7 @@ def writes(site: Site, *buffer_slices: Any) -> None:
 
 
 def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...]:
-    if len(slices) == 1 and isinstance(slices[0], tuple):
+    if len(slices) == 1 and is_tuple(slices[0]):
         slices = slices[0]
     result: list[tir.BufferRegion] = []
     for index, value in enumerate(slices):
@@ -113,8 +126,8 @@ def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
     merged = dict(old)
     for key, value in new.items():
         before = merged.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merged(site, before, value)  # type: ignore[reportUnknownArgumentType]
+        if is_dict(before) and is_dict(value):
+            merged[key] = _merged(site, before, value)
         elif key in merged and before != value:
             raise site.error("E0209", f"the block has another value for attribute '{key}' already")
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Span, Trivia
-from .convert import DTypeName, Integer, Ints, Mismatch, PrimExpr, Shape, Text, Var, converter, expression
+from .convert import DTypeName, Integer, Ints, Mismatch, PrimExpr, Shape, Text, Var, converter, expression, is_tuple
 from .forms import Site, form
 from .tir_access import store
 from .tir_frames import Frame
@@ -19,9 +19,9 @@ _ALIGNMENT = 64
 @converter("Strides")
 def strides_of(value: Any, span: Span | None) -> tuple[tir.PrimExpr | str, ...]:
     """Return strides: expressions, and strings that name new variables."""
-    if not isinstance(value, tuple):
+    if not is_tuple(value):
         raise Mismatch("a tuple or list of strides")
-    return tuple([each if isinstance(each, str) else expression(each, span) for each in value])  # type: ignore[reportUnknownVariableType]
+    return tuple([each if isinstance(each, str) else expression(each, span) for each in value])
 
 
 def index_dtype(shape: tuple[tir.PrimExpr, ...]) -> str:
@@ -202,6 +202,6 @@ def _declaration(site: Site, made: tir.Buffer, allocate: bool) -> Frame:
 @form("T.buffer_store")
 def buffer_store(site: Site, buffer: Any, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None) -> tir.Stmt:
     """`T.buffer_store(A, value, [i])`: what `A[i] = value` means, with a predicate for each lane."""
-    positions = indices if isinstance(indices, tuple) else (indices,)
-    places = [expression(each, site.span) for each in positions]  # type: ignore[reportUnknownVariableType]
+    positions = indices if is_tuple(indices) else (indices,)
+    places = [expression(each, site.span) for each in positions]
     return store(buffer, value, places, predicate, site.span)

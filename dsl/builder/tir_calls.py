@@ -9,7 +9,20 @@ from ...ir import make, tir
 from ...ir.base import Node, Op, Span, Target
 from ...ir.ops import tir as ops
 from .context import did_you_mean
-from .convert import Argument, Attributes, Condition, DTypeName, Mismatch, PrimExpr, Text, argument, constant, describe
+from .convert import (
+    Argument,
+    Attributes,
+    Condition,
+    DTypeName,
+    Mismatch,
+    PrimExpr,
+    Text,
+    argument,
+    constant,
+    describe,
+    is_dict,
+    is_tuple,
+)
 from .forms import NAMESPACES, Form, Site, dtype_name, form, register, signature_of
 from .tir_buffers import elem_offset_of
 
@@ -153,12 +166,12 @@ def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir
 @form("T.Call")
 def call_node(site: Site, dtype: Any, op: Any, args: Any) -> tir.Call:
     """`T.Call("handle", "tir.tvm_tuple", [x])`: the plain node."""
-    values = args if isinstance(args, tuple) else (args,)
+    values = args if is_tuple(args) else (args,)
     if isinstance(op, str):
-        return call_intrin(site, dtype, op, *[_argument(site, value, 2) for value in values])  # type: ignore[reportUnknownVariableType]
+        return call_intrin(site, dtype, op, *[_argument(site, value, 2) for value in values])
     if not isinstance(op, Node):
         raise site.error("E0202", f"argument 2, 'op', of T.Call: expected the name of an intrinsic, got {describe(op)}")
-    arguments = tuple([_argument(site, value, 2) for value in values])  # type: ignore[reportUnknownVariableType]
+    arguments = tuple([_argument(site, value, 2) for value in values])
     return tir.Call(_dtype(site, dtype, site.node), op, arguments, span=site.span)  # type: ignore[reportArgumentType]
 
 
@@ -203,8 +216,8 @@ def config_of(site: Site, config: Any, index: int) -> Attributes:
     """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu."""
     if isinstance(config, Target):
         return config.attrs
-    if isinstance(config, dict):
-        return config  # type: ignore[reportUnknownVariableType]
+    if is_dict(config):
+        return config
     if not isinstance(config, str) or not config.strip():
         message = f"{site.name} takes the kind of a target or a dict that describes it, not {describe(config)}"
         raise site.error("E0202", message, node=site.argument("", index))

@@ -26,6 +26,11 @@ class LoopFrame(Frame, frozen=True, eq=False):
     """A loop or a nest of loops; `value` is its variable, or the tuple of them."""
 
 
+def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
+    """Return the frame of `LetStmt(var, value, …)`."""
+    return Frame(var, lambda body, span, trivia: tir.LetStmt(var, value, body, span=span, trivia=trivia))
+
+
 class InitFrame(Struct, frozen=True, eq=False):
     """`with T.init():`"""
 

@@ -13,8 +13,9 @@ from .context import Context, Failed
 from .convert import Flag, describe
 from .expressions import apply, evaluate
 from .forms import Form, Site, form
+from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
-from .tir_statements import build_annotation, build_statements
+from .tir_statements import build_statements
 
 _TRUE = tir.IntImm("bool", 1)
 

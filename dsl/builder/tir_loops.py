@@ -7,7 +7,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.dtype import is_int, parse_dtype
-from .convert import Attributes, Mismatch, PrimExpr, Text, converter, expression
+from .convert import Attributes, Mismatch, PrimExpr, Text, converter, expression, is_tuple
 from .forms import Site, form
 from .tir_difference import difference
 from .tir_frames import LoopFrame
@@ -20,10 +20,10 @@ def domain_of(value: Any, span: Span | None) -> tir.Range:
     """Return a domain: a Range, a pair `(begin, end)`, or an extent."""
     if isinstance(value, tir.Range):
         return value
-    if isinstance(value, tuple):
-        if len(value) != 2:  # type: ignore[reportUnknownArgumentType]
+    if is_tuple(value):
+        if len(value) != 2:
             raise Mismatch("an extent or a pair (begin, end)")
-        begin, end = (expression(each, span) for each in value)  # type: ignore[reportUnknownVariableType]
+        begin, end = (expression(each, span) for each in value)
         return range_of(begin, end)
     extent = expression(value, span)
     return tir.Range(make.const(0, extent.dtype), extent)

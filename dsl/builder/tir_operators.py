@@ -7,7 +7,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Span
 from ...ir.dtype import lanes_of, with_lanes
-from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, describe, expression
+from .convert import Condition, DTypeName, Exprs, Mismatch, PrimExpr, constant, describe, expression, is_tuple
 from .forms import Closure, Form, Site, form, register, signature_of
 from .operators import compare
 from .tir_loops import range_of
@@ -133,8 +133,8 @@ def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
         tir.Var(value.dtype, name, span=site.span) for name, value in zip(names, identity + identity, strict=True)
     )
     result = combiner.call(variables)
-    values = result if isinstance(result, tuple) else (result,)
-    results = tuple([expression(value, site.span) for value in values])  # type: ignore[reportUnknownVariableType]
+    values = result if is_tuple(result) else (result,)
+    results = tuple([expression(value, site.span) for value in values])
     return tir.CommReducer(variables[:count], variables[count:], results, identity, span=site.span)
 
 
@@ -153,9 +153,6 @@ def _index_map(site: Site, mapping: Any, dtype: str) -> tir.IndexMap:
         raise site.error("E0202", f"{site.name} takes a lambda, not {describe(mapping)}")
     variables = tuple(tir.Var(dtype, param.name, span=site.span) for param in mapping.node.params)
     result = mapping.call(variables)
-    values = result if isinstance(result, tuple) else (result,)
-    finals = [
-        make.const(value, dtype) if type(value) is int else expression(value, site.span)  # type: ignore[reportUnknownVariableType]
-        for value in values  # type: ignore[reportUnknownVariableType]
-    ]
+    values = result if is_tuple(result) else (result,)
+    finals = [make.const(value, dtype) if type(value) is int else expression(value, site.span) for value in values]
     return tir.IndexMap(variables, tuple(finals), span=site.span)

@@ -21,10 +21,12 @@ from .convert import (
     argument,
     describe,
     expression,
+    is_dict,
+    is_tuple,
 )
 from .forms import Form, Site, form
 from .tir_blocks import Region
-from .tir_frames import Frame
+from .tir_frames import Frame, let_frame
 
 _TRUE = tir.IntImm("bool", 1)
 
@@ -101,8 +103,8 @@ def allocate_const(
 
 
 def _plain(data: Any) -> Any:
-    if isinstance(data, tuple):
-        return [_plain(each) for each in data]  # type: ignore[reportUnknownVariableType]
+    if is_tuple(data):
+        return [_plain(each) for each in data]
     return data.value if isinstance(data, tir.IntImm | tir.FloatImm) else data
 
 
@@ -138,13 +140,6 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
 # --- Bindings -------------------------------------------------------------------------------------------------
 
 
-def _let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
-    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
-        return tir.LetStmt(var, value, body, span=span, trivia=trivia)
-
-    return Frame(var, wrap)
-
-
 @form("T.LetStmt")
 def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
     """`with T.LetStmt(value) as x:`, or with the variable given: `T.LetStmt(value, var=x)`."""
@@ -152,7 +147,7 @@ def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: V
         type_annotation = type_annotation.call(site, (), ())
     if var is None and isinstance(type_annotation, tir.Var):
         var = tir.Var(type_annotation.dtype, site.first_name, type_annotation.type_annotation, span=site.span)
-    return _let_frame(var or tir.Var(value.dtype, site.first_name, span=site.span), value)
+    return let_frame(var or tir.Var(value.dtype, site.first_name, span=site.span), value)
 
 
 @form("T.bind", "T.Bind")
@@ -164,9 +159,9 @@ def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var |
 @form("T.Let")
 def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
     """`T.Let(x + x, where={x: value})`."""
-    if not isinstance(where, dict) or len(where) != 1:  # type: ignore[reportUnknownArgumentType]
+    if not is_dict(where) or len(where) != 1:
         raise site.error("E0202", "argument 2, 'where', of T.Let: expected one variable and its value, as in {x: 1}")
-    [(var, value)] = where.items()  # type: ignore[reportUnknownVariableType]
+    [(var, value)] = where.items()
     if not isinstance(var, tir.Var):
         raise site.error("E0202", f"T.Let binds a variable, not {describe(var)}")
     bound = make.const(value, var.dtype) if isinstance(value, int | float) else expression(value, site.span)
@@ -176,7 +171,7 @@ def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
 @form("T.let")
 def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Frame | tir.PrimExpr:
     """`with T.let(x, value):`, or with a body the expression (the older spelling of T.LetStmt and T.Let)."""
-    return _let_frame(v, value) if body is None else tir.Let(body.dtype, v, value, body, span=site.span)
+    return let_frame(v, value) if body is None else tir.Let(body.dtype, v, value, body, span=site.span)
 
 
 # --- Threads --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Statements of a loop-level function."""
+"""Statements of a loop-level function; those that assign stand in `tir_assignments`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ...ir.diagnostics import TvmsError
 from .. import syntax
 from . import operators
 from .context import POISON, Context, Failed, target_names
-from .convert import Mismatch, condition, describe
-from .expressions import build_expr, evaluate, evaluate_call, evaluate_indices, to_expr
-from .forms import Form, Site
+from .convert import Mismatch, condition, describe, is_tuple
+from .expressions import build_expr, evaluate, to_expr
 from .imports import define_imports
-from .tir_access import check_rank, element_indices, store
+from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
 from .tir_frames import BlockFrame, Body, Frame, InitFrame, LoopFrame
 
@@ -62,9 +61,6 @@ def _with_end(trivia: Trivia | None, comments: tuple[str, ...]) -> Trivia | None
     return Trivia(end=comments) if trivia is None else replace(trivia, end=comments + trivia.end)
 
 
-# --- Expressions and assignments ------------------------------------------------------------------------------
-
-
 def _expression(context: Context, node: syntax.ExprStmt) -> None:
     body: Body = context.tir.body
     value = evaluate(context, node.value)
@@ -82,170 +78,13 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
         raise context.error("E0207", f"{describe(value)} is no statement", node, help)
 
 
-def _assign(context: Context, node: syntax.Assign) -> None:
-    target = node.target
-    if isinstance(target, syntax.Subscript):
-        return _store(context, target, evaluate(context, node.value), node)
-    return _bind(context, target, _evaluate_for(context, node.value, target), node)
-
-
-def _evaluate_for(context: Context, node: syntax.Expr, target: syntax.Expr | None) -> Any:
-    """Return the value of `node`; what forms make in it is named after `target`, element by element."""
-    if isinstance(node, syntax.Call):
-        return evaluate_call(context, node, target)
-    if isinstance(node, syntax.Tuple) and isinstance(target, syntax.Tuple):
-        if len(node.elements) == len(target.elements):
-            pairs = zip(node.elements, target.elements, strict=True)
-            return tuple([_evaluate_for(context, element, name) for element, name in pairs])
-    return evaluate(context, node)
-
-
-def _bind(context: Context, target: syntax.Expr, value: Any, node: syntax.Assign | syntax.AugAssign) -> None:
-    """Let `target` stand for `value`: what a form made is only named, an expression is bound by a LetStmt."""
-    body: Body = context.tir.body
-    if isinstance(value, Frame):
-        body.open(value, context.span(node), node.trivia)
-        return define(context, target, value.value)
-    if isinstance(target, syntax.Tuple | syntax.List) and isinstance(value, tuple):
-        return define(context, target, value, lambda name, element: _let(context, name, element, node))
-    body_item = not isinstance(value, tir.Var) and isinstance(
-        value, tir.PrimExpr | bool | int | float | tir.BufferRegion
-    )
-    is_known = isinstance(value, tir.Var) and context.scope.holds(value)
-    if body_item or is_known:
-        if not isinstance(target, syntax.Name):
-            raise context.error("E0207", "an expression is bound to one name", target)
-        return _let(context, target, value, node)
-    body.keep(node.trivia)
-    return define(context, target, value)
-
-
-def _let(context: Context, target: syntax.Expr, value: Any, node: syntax.Assign | syntax.AugAssign) -> None:
-    name = target_names(target)[0]
-    is_new = isinstance(value, tir.Var) and not context.scope.holds(value)
-    if is_new or not isinstance(value, tir.PrimExpr | bool | int | float | tir.BufferRegion):
-        return context.scope.define(name, value)
-    value = to_expr(context, value, node.value)
-    var = tir.Var(
-        value.dtype, name, value.type_annotation if isinstance(value, tir.Var) else None, span=context.span(target)
-    )
-    context.tir.body.open(let_frame(var, value), context.span(node), node.trivia)
-    return context.scope.define(name, var)
-
-
-def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
-    """Return the frame of `LetStmt(var, value, …)`."""
-    return Frame(var, lambda body, span, trivia: tir.LetStmt(var, value, body, span=span, trivia=trivia))
-
-
-def define(
-    context: Context,
-    target: syntax.Expr | None,
-    value: Any,
-    bind: Callable[[syntax.Expr, Any], None] | None = None,
-) -> None:
-    """Let the names in `target` stand for `value` or its elements; E0204 where their numbers differ."""
-    if isinstance(target, syntax.Parenthesised):
-        return define(context, target.value, value, bind)
-    if isinstance(target, syntax.Name):
-        return context.scope.define(target.id, value) if bind is None else bind(target, value)
-    if target is None:
-        return None
-    elements = target.elements if isinstance(target, syntax.Tuple | syntax.List) else None
-    if elements is None:
-        raise context.error("E0207", "only a name, a tuple of names or an element of a buffer can be assigned", target)
-    values: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-    starred = next((index for index, each in enumerate(elements) if isinstance(each, syntax.Starred)), None)
-    if starred is not None and len(values) >= len(elements) - 1:
-        spread = len(values) - len(elements) + 1
-        values = (*values[:starred], values[starred : starred + spread], *values[starred + spread :])
-    if len(values) != len(elements):
-        message = f"{len(values)} value{'s' * (len(values) != 1)} cannot be bound to {len(elements)} names"
-        raise context.error("E0204", message, target)
-    for element, each in zip(elements, values, strict=True):
-        define(context, element.value if isinstance(element, syntax.Starred) else element, each, bind)
-    return None
-
-
-def _store(context: Context, target: syntax.Subscript, value: Any, node: syntax.Assign | syntax.AugAssign) -> None:
-    buffer = evaluate(context, target.value)
-    if not isinstance(buffer, tir.Buffer):
-        raise context.error("E0202", f"expected a buffer, got {describe(buffer)}", target.value)
-    indices = evaluate_indices(context, target)
-    check_rank(context, buffer, len(indices), target)
-    elements = element_indices(context, buffer, target, indices)
-    hint = "bool" if isinstance(value, bool) and buffer.dtype == "bool" else None
-    stored = to_expr(context, value, node.value, hint)
-    span = context.span(node)
-    try:
-        context.tir.body.add(replace(store(buffer, stored, elements, None, span), trivia=node.trivia))
-    except TvmsError as error:
-        raise context.report(error, node) from None
-
-
-def _annotated(context: Context, node: syntax.AnnAssign) -> None:
-    """`x: T.int32 = value`, `x: T.let[T.int32] = value` and `x: T.let = value` bind `x` by a LetStmt."""
-    if not isinstance(node.target, syntax.Name):
-        raise context.error("E0207", "only a name is declared with a type", node.target)
-    if node.value is None:
-        raise context.error("E0207", f"'{node.target.id}' is declared without a value", node)
-    annotation = node.annotation
-    if isinstance(annotation, syntax.Subscript) and _is_let(context, annotation.value) and len(annotation.indices) == 1:
-        annotation = annotation.indices[0]
-    value = evaluate(context, node.value)
-    if _is_let(context, annotation):
-        return _let(
-            context,
-            node.target,
-            value,
-            syntax.Assign(node.target, node.value, start=node.start, end=node.end, trivia=node.trivia),
-        )
-    var = build_annotation(context, annotation, node.target)
-    if not isinstance(var, tir.Var):
-        raise context.error("E0202", f"expected the type of a variable, got {describe(var)}", annotation)
-    hint = var.dtype if isinstance(value, bool | int | float) else None
-    bound = to_expr(context, value, node.value, hint)
-    context.tir.body.open(let_frame(var, bound), context.span(node), node.trivia)
-    return context.scope.define(node.target.id, var)
-
-
-def _is_let(context: Context, node: syntax.Expr) -> bool:
-    if not isinstance(node, syntax.Attribute) or node.attr not in ("let", "Let"):
-        return False
-    value = evaluate(context, node)
-    return isinstance(value, Form) and value.name == "T.let"
-
-
-def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -> Any:
-    """Return the variable or buffer named `target` that an annotation such as `T.int32` or `T.Buffer(…)` declares."""
-    if isinstance(node, syntax.Call):
-        return evaluate_call(context, node, target)
-    value = evaluate(context, node)
-    if isinstance(value, Form):
-        return value.call(Site(context, node, value.name, target), (), ())
-    if isinstance(node, syntax.Subscript) and isinstance(value, tir.Var):
-        return replace(value, name=target.id)
-    if isinstance(node, syntax.Subscript) and isinstance(value, tir.Buffer):
-        return replace(value, name=target.id, data=replace(value.data, name=target.id))
-    return value
-
-
-def _augmented(context: Context, node: syntax.AugAssign) -> None:
-    target = node.target
-    operation = syntax.Binary(node.op, target, node.value, start=node.start, end=node.end)
-    value = operators.binary(context, operation, evaluate(context, target), evaluate(context, node.value))
-    if isinstance(target, syntax.Subscript):
-        return _store(context, target, value, node)
-    return _bind(context, target, value, node)
-
-
 # --- Statements with bodies -----------------------------------------------------------------------------------
 
 
 def _for(context: Context, node: syntax.For) -> None:
     iterable = node.iterable
     try:
-        loop = _evaluate_for(context, iterable, node.target)
+        loop = evaluate_for(context, iterable, node.target)
         if not isinstance(loop, LoopFrame):
             help = "loop over range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or T.thread_binding"
             raise context.error("E0207", f"{describe(loop)} is no loop", iterable, help)
@@ -261,7 +100,7 @@ def _for(context: Context, node: syntax.For) -> None:
 def _with(context: Context, node: syntax.With) -> None:
     opener = node.context
     try:
-        frame = _evaluate_for(context, opener, node.target)
+        frame = evaluate_for(context, opener, node.target)
         if not isinstance(frame, Frame | BlockFrame | InitFrame):
             raise context.error("E0207", f"{describe(frame)} opens no body", opener)
     except Failed:
@@ -329,7 +168,7 @@ def _condition(context: Context, value: Any, node: syntax.Expr) -> tir.PrimExpr:
 def _assert(context: Context, node: syntax.Assert) -> None:
     test = _condition(context, evaluate(context, node.condition), node.condition)
     message = "" if node.message is None else evaluate(context, node.message)
-    if isinstance(message, tuple):
+    if is_tuple(message):
         message = "".join(_strings(message))
     if not isinstance(message, str):
         raise context.error("E0202", f"expected a string, got {describe(message)}", node.message or node)
@@ -343,7 +182,7 @@ def _assert(context: Context, node: syntax.Assert) -> None:
 
 def _strings(message: tuple[Any, ...]) -> list[str]:
     """Return the texts in the message of an assertion, which newer TVM writes `("ValueError", ["part", …])`."""
-    parts = message[1] if len(message) == 2 and isinstance(message[1], tuple) else message
+    parts = message[1] if len(message) == 2 and is_tuple(message[1]) else message
     return [str(part) for part in parts]
 
 
@@ -362,9 +201,9 @@ def _definition(context: Context, node: syntax.Definition) -> None:
 
 _STATEMENTS: dict[type, Callable[[Context, Any], None]] = {
     syntax.ExprStmt: _expression,
-    syntax.Assign: _assign,
-    syntax.AnnAssign: _annotated,
-    syntax.AugAssign: _augmented,
+    syntax.Assign: assign,
+    syntax.AnnAssign: assign_annotated,
+    syntax.AugAssign: assign_augmented,
     syntax.Return: _return,
     syntax.Assert: _assert,
     syntax.Pass: lambda context, node: context.tir.body.keep(node.trivia),

@@ -1,0 +1,185 @@
+"""Assignments in a loop-level function: names for what forms make, LetStmts for expressions, stores to buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Trivia
+from ...ir.diagnostics import TvmsError
+from .. import syntax
+from . import operators
+from .context import Context
+from .convert import describe, is_tuple
+from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
+from .forms import Form, Site
+from .tir_access import check_rank, element_indices, store
+from .tir_frames import Body, Frame, let_frame
+
+_Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
+
+
+def evaluate_for(context: Context, node: syntax.Expr, target: syntax.Expr | None) -> Any:
+    """Return the value of `node`; what forms make in it is named after `target`, element by element."""
+    if isinstance(node, syntax.Call):
+        return evaluate_call(context, node, target)
+    if isinstance(node, syntax.Tuple) and isinstance(target, syntax.Tuple) and _size(node) == _size(target):
+        pairs = zip(node.elements, target.elements, strict=True)
+        return tuple([evaluate_for(context, element, name) for element, name in pairs])
+    return evaluate(context, node)
+
+
+def _size(node: syntax.Tuple) -> int:
+    return len(node.elements)
+
+
+def assign(context: Context, node: syntax.Assign) -> None:
+    """`target = value`."""
+    if isinstance(node.target, syntax.Subscript):
+        return _store(context, node.target, evaluate(context, node.value), node, node.value)
+    return _bind(context, node.target, evaluate_for(context, node.value, node.target), node, node.value)
+
+
+def assign_augmented(context: Context, node: syntax.AugAssign) -> None:
+    """`target += value`: a store, or a new variable of the same name."""
+    target = node.target
+    operation = syntax.Binary(node.op, target, node.value, start=node.start, end=node.end)
+    value = operators.binary(context, operation, evaluate(context, target), evaluate(context, node.value))
+    if isinstance(target, syntax.Subscript):
+        return _store(context, target, value, node, node.value)
+    return _bind(context, target, value, node, node.value)
+
+
+def assign_annotated(context: Context, node: syntax.AnnAssign) -> None:
+    """`x: T.int32 = value`, `x: T.let[T.int32] = value` and `x: T.let = value` bind `x` by a LetStmt."""
+    target, annotation = node.target, node.annotation
+    if not isinstance(target, syntax.Name):
+        raise context.error("E0207", "only a name is declared with a type", target)
+    if node.value is None:
+        raise context.error("E0207", f"'{target.id}' is declared without a value", node)
+    if isinstance(annotation, syntax.Subscript) and _is_let(context, annotation.value) and len(annotation.indices) == 1:
+        annotation = annotation.indices[0]
+    value = evaluate(context, node.value)
+    if _is_let(context, annotation):
+        return _let(context, target, to_expr(context, value, node.value), node, node.trivia)
+    var = build_annotation(context, annotation, target)
+    if not isinstance(var, tir.Var):
+        raise context.error("E0202", f"expected the type of a variable, got {describe(var)}", annotation)
+    hint = var.dtype if isinstance(value, bool | int | float) else None
+    bound = to_expr(context, value, node.value, hint)
+    if bound.dtype != var.dtype:
+        help = f'write T.Cast("{var.dtype}", …) around the value'
+        raise context.error("E0230", f"'{target.id}' is {var.dtype}, but its value is {bound.dtype}", node.value, help)
+    context.tir.body.open(let_frame(var, bound), context.span(node), node.trivia)
+    return context.scope.define(target.id, var)
+
+
+def _is_let(context: Context, node: syntax.Expr) -> bool:
+    if not isinstance(node, syntax.Attribute) or node.attr != "let":
+        return False
+    value = evaluate(context, node)
+    return isinstance(value, Form) and value.name == "T.let"
+
+
+def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -> Any:
+    """Return the variable or buffer named `target` that an annotation such as `T.int32` or `T.Buffer(…)` declares."""
+    value = evaluate_for(context, node, target)
+    if isinstance(value, Form):
+        return value.call(Site(context, node, value.name, target), (), ())
+    if isinstance(node, syntax.Subscript) and isinstance(value, tir.Var):
+        return replace(value, name=target.id)
+    if isinstance(node, syntax.Subscript) and isinstance(value, tir.Buffer):
+        return replace(value, name=target.id, data=replace(value.data, name=target.id))
+    return value
+
+
+def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, source: syntax.Expr) -> None:
+    """Let `target` stand for `value`, written as `source`: an expression is bound by a LetStmt, the rest only named."""
+    body: Body = context.tir.body
+    if isinstance(value, Frame):
+        body.open(value, context.span(node), node.trivia)
+        return define(context, target, value.value)
+    if isinstance(target, syntax.Name) and _is_computed(context, value):
+        return _let(context, target, to_expr(context, value, source), node, node.trivia)
+    body.keep(node.trivia)
+
+    def name_or_let(name: syntax.Name, element: Any) -> None:
+        if _is_computed(context, element):
+            _let(context, name, to_expr(context, element, source), node, None)
+        else:
+            context.scope.define(name.id, element)
+
+    return define(context, target, value, name_or_let)
+
+
+def _is_computed(context: Context, value: Any) -> bool:
+    """Whether `value` is the value of an expression, not a variable that a form just made."""
+    if isinstance(value, tir.Var):
+        return context.scope.holds(value)
+    return isinstance(value, tir.PrimExpr | bool | int | float | tir.BufferRegion)
+
+
+def _let(context: Context, target: syntax.Name, value: tir.PrimExpr, node: _Assignment, trivia: Trivia | None) -> None:
+    kind = value.type_annotation if isinstance(value, tir.Var) else None
+    var = tir.Var(value.dtype, target.id, kind, span=context.span(target))
+    context.tir.body.open(let_frame(var, value), context.span(node), trivia)
+    context.scope.define(target.id, var)
+
+
+def define(
+    context: Context,
+    target: syntax.Expr | None,
+    value: Any,
+    bind: Callable[[syntax.Name, Any], None] | None = None,
+) -> None:
+    """Let the names in `target` stand for `value` or its elements; E0204 where their numbers differ.
+
+    `bind` does so for one name where it is more than a definition.
+    """
+    match target:
+        case None:
+            return None
+        case syntax.Parenthesised() | syntax.Starred():
+            return define(context, target.value, value, bind)
+        case syntax.Name():
+            return context.scope.define(target.id, value) if bind is None else bind(target, value)
+        case syntax.Tuple() | syntax.List():
+            values: tuple[Any, ...] = value if is_tuple(value) else (value,)
+            for element, each in zip(target.elements, _spread(context, target, values), strict=True):
+                define(context, element, each, bind)
+            return None
+        case _:
+            message = "only a name, a tuple of names or an element of a buffer can be assigned"
+            raise context.error("E0207", message, target)
+
+
+def _spread(context: Context, target: syntax.Tuple | syntax.List, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a value for each element of `target`; a starred one gets the tuple of those that are left."""
+    count = len(target.elements)
+    starred = next((index for index, each in enumerate(target.elements) if isinstance(each, syntax.Starred)), None)
+    if starred is not None and len(values) >= count - 1:
+        rest = starred + len(values) - count + 1
+        return (*values[:starred], values[starred:rest], *values[rest:])
+    if len(values) != count:
+        message = f"{len(values)} value{'s' * (len(values) != 1)} cannot be bound to {count} name{'s' * (count != 1)}"
+        raise context.error("E0204", message, target)
+    return values
+
+
+def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assignment, source: syntax.Expr) -> None:
+    """`A[i] = value`, cast to the buffer's dtype."""
+    buffer = evaluate(context, target.value)
+    if not isinstance(buffer, tir.Buffer):
+        raise context.error("E0202", f"expected a buffer, got {describe(buffer)}", target.value)
+    indices = evaluate_indices(context, target)
+    check_rank(context, buffer, len(indices), target)
+    elements = element_indices(context, buffer, target, indices)
+    stored = to_expr(context, value, source)
+    try:
+        made = store(buffer, stored, elements, None, context.span(node))
+    except TvmsError as refused:
+        raise context.report(refused, node) from None
+    context.tir.body.add(replace(made, trivia=node.trivia))
