@@ -104,10 +104,10 @@ def _index_map(builder: BlockBuilder, closure: Closure, node: syntax.Expr) -> ti
 
 
 def _normal(builder: BlockBuilder, expr: relax.Expr) -> relax.Expr:
-    """Return a call with its operands in normal form."""
+    """Return a call with its operands in normal form; they may be calls themselves, where an operator stands for several."""
     if not isinstance(expr, relax.Call):
         return expr
-    return replace(expr, args=tuple(builder.operand(arg) for arg in expr.args))
+    return replace(expr, args=tuple(builder.operand(_normal(builder, arg)) for arg in expr.args))
 
 
 def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
