@@ -138,7 +138,7 @@ def _prelu(a: Any) -> te.Tensor:
     axis: int = a.axis % a.data.ndim
 
     def value(*i: te.Expr) -> te.Expr:
-        x, slope = a.data(*i), a.alpha(*topi.batch_index([i[axis]], a.alpha.shape))
+        x, slope = a.data(*i), a.alpha(*topi.broadcast_index([i[axis]], [a.data.shape[axis]], a.alpha.shape))
         return te.select(te.const(0, a.data.dtype) < x, x, x * slope)
 
     return te.compute(a.data.shape, value)

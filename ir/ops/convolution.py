@@ -101,22 +101,10 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
         name = (
             f"conv{spatial}d_{'nc' + letters.lower()}" if a.groups == 1 else f"group_conv{spatial}d_nc{letters.lower()}"
         )
-        result = te.compute(shape, _named(value, axes[: 2 + spatial]), name)
+        result = te.compute(shape, value, name, varargs_names=axes[: 2 + spatial])
         return reordered(result, inverse(order))
 
     return meaning
-
-
-def _named(function: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return `function` with its parameters called `names`, which the axes are named after."""
-    from inspect import Parameter, Signature
-
-    def call(*index: te.Expr) -> Any:
-        return function(*index)
-
-    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return call
 
 
 def _numpy(spatial: int) -> Oracle:

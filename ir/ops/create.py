@@ -59,7 +59,7 @@ def _filled(name_of_value: Callable[[Any], Any]) -> Callable[[Any], te.Tensor]:
         dtype: str = a.result.dtype
         value = name_of_value(a)
         fill = te.const(value, dtype) if isinstance(value, int) else te.cast(value, dtype)
-        return te.compute(a.result.shape, lambda *i: fill, "T_full")
+        return te.compute(a.result.shape, lambda *ax: fill, "T_full")
 
     return meaning
 

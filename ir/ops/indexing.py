@@ -304,10 +304,11 @@ def _infer_index_tensor(a: Inference) -> StructInfo:
 
 
 def _index_tensor(a: Any) -> te.Tensor:
-    width = len(topi.shape_of(*a.indices))
+    shape = topi.shape_of(*a.indices)
+    width = len(shape)
 
     def value(*ax: te.Expr) -> te.Expr:
-        return a.data(*(topi.element(index, ax[:width]) for index in a.indices), *ax[width:])
+        return a.data(*(topi.element(index, ax[:width], shape) for index in a.indices), *ax[width:])
 
     return te.compute(a.result.shape, value, "advanced_index")
 

@@ -54,8 +54,8 @@ def _matmul(a: Any) -> te.Tensor:
         rest = list(i)
         columns = [rest.pop()] if x2.ndim > 1 else []
         rows = [rest.pop()] if x1.ndim > 1 else []
-        left = topi.batch_index(rest, x1.shape[:-2])
-        right = topi.batch_index(rest, x2.shape[:-2])
+        left = topi.broadcast_index(rest, a.result.shape, x1.shape[:-2])
+        right = topi.broadcast_index(rest, a.result.shape, x2.shape[:-2])
         product = x1(*left, *rows, k), x2(*right, k, *columns)
         if a.out_dtype != "void":
             product = product[0].astype(a.out_dtype), product[1].astype(a.out_dtype)

@@ -129,7 +129,7 @@ register(
         _infer_broadcast_to,
         "Return `x` repeated along the dimensions where it has 1, to `shape`.",
         lambda np, a: np.broadcast_to(a.x, a.shape),
-        lambda a: te.compute(a.result.shape, lambda *ax: topi.element(a.x, ax), "T_broadcast_to"),
+        lambda a: te.compute(a.result.shape, lambda *ax: topi.element(a.x, ax, a.result.shape), "T_broadcast_to"),
     )
 )
 

@@ -344,7 +344,7 @@ def _instance_norm(a: Any) -> te.Tensor:
 
     def value(*ax: te.Expr) -> te.Expr:
         channel = ax[channel_axis]
-        scale = te.rsqrt(topi.element(variance, ax) + te.const(a.epsilon, x.dtype))
+        scale = te.rsqrt(topi.element(variance, ax, x.shape) + te.const(a.epsilon, x.dtype))
         return deviation(*ax) * scale * a.gamma(channel) + a.beta(channel)
 
     return te.compute(x.shape, value, "T_instance_norm")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
-from .. import te
+from msgspec import Struct
+
+from .. import te, tir
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
@@ -55,7 +58,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor]:
         order = [a.out_layout.index(letter) for letter in letters]
         shape = [a.result.shape[place] for place in order]
         fill = te.const(0, x.dtype) if average else te.min_value(x.dtype)
-        source = padded(x, *_reach(a, x, shape), fill)
+        source = padded(x, *_reach(a, x, shape), fill, axes="ax")
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
 
         def window(i: tuple[te.Expr, ...]) -> te.Expr:
@@ -170,52 +173,66 @@ def _infer_adaptive(spatial: int) -> InferRule:
     return infer
 
 
+class _Axis(Struct, frozen=True):
+    """The windows along one axis that give `size` results of `length` elements, as even as can be."""
+
+    length: tir.PrimExpr
+    size: tir.PrimExpr
+
+    @property
+    def even(self) -> int | None:
+        """The width of every window, where all are the same."""
+        length, size = d.value_of(self.length), d.value_of(self.size)
+        if length is not None and size:
+            return None if length % size else length // size
+        return 1 if d.is_equal(self.length, self.size) else None
+
+    @property
+    def width(self) -> tir.PrimExpr:
+        """The most elements that a window can have."""
+        even = self.even
+        return d.add(d.floordiv(self.length, self.size), 2) if even is None else d.dim(even)
+
+    def start(self, i: te.Expr) -> te.Expr:
+        even = self.even
+        return i * te.Expr(self.length) // te.Expr(self.size) if even is None else i * even
+
+    def end(self, i: te.Expr) -> te.Expr:
+        size = te.Expr(self.size)
+        return ((i + 1) * te.Expr(self.length) + size - 1) // size
+
+    def count(self, i: te.Expr) -> te.Expr:
+        even = self.even
+        return self.end(i) - self.start(i) if even is None else te.const(even, "int64")
+
+
 def _adaptive(spatial: int) -> Callable[[Any], te.Tensor]:
     def meaning(a: Any) -> te.Tensor:
         letters = "NC" + _SPATIAL[spatial]
         x = reordered(a.data, [a.layout.index(letter) for letter in letters])
         order = [a.out_layout.index(letter) for letter in letters]
         shape = [a.result.shape[place] for place in order]
-        spans = [te.Expr(dim) for dim in x.shape[2:]]
-        sizes = [te.Expr(dim) for dim in shape[2:]]
-        inner = [
-            te.reduce_axis(
-                (te.const(0, "int64"), d.add(d.ceildiv(length, d.value_of(size) or 1), _uneven(length, size))), f"rv{n}"
-            )
-            for n, (length, size) in enumerate(zip(x.shape[2:], shape[2:], strict=True))
-        ]
-
-        def bounds(i: tuple[te.Expr, ...]) -> list[tuple[te.Expr, te.Expr]]:
-            return [
-                (item * span // size, ((item + 1) * span + size - 1) // size)
-                for item, span, size in zip(i[2:], spans, sizes, strict=True)
-            ]
+        axes = [_Axis(length, size) for length, size in zip(x.shape[2:], shape[2:], strict=True)]
+        inner = [te.reduce_axis((te.const(0, "int64"), axis.width), f"rv{n}") for n, axis in enumerate(axes)]
 
         def total(*ax: te.Expr) -> Any:
-            starts_ends = bounds(ax)
-            index = [start + k for (start, _), k in zip(starts_ends, inner, strict=True)]
-            inside = te.all(*(place < end for (_, end), place in zip(starts_ends, index, strict=True)))
+            index = [axis.start(i) + k for axis, i, k in zip(axes, ax[2:], inner, strict=True)]
             item = x(*ax[:2], *index)
-            even = all(not _uneven(length, size) for length, size in zip(x.shape[2:], shape[2:], strict=True))
-            return te.sum(item if even else te.if_then_else(inside, item, te.const(0, x.dtype)), axis=inner)
+            inside = [
+                place < axis.end(i) for axis, i, place in zip(axes, ax[2:], index, strict=True) if axis.even is None
+            ]
+            whole = te.if_then_else(te.all(*inside), item, te.const(0, x.dtype)) if inside else item
+            return te.sum(whole, axis=inner)
 
         def mean(*ax: te.Expr) -> te.Expr:
-            count = te.const(1, "int64")
-            for start, end in bounds(ax):
-                count = count * (end - start)
-            return sums(*ax) / te.cast(count, x.dtype)
+            counts = [axis.count(i) for axis, i in zip(axes, ax[2:], strict=True)]
+            return sums(*ax) / te.cast(reduce(lambda p, q: p * q, counts), x.dtype)
 
         sums = te.compute(shape, total, "adaptive_pool_sum")
         rule = {"schedule_rule": "meta_schedule.adaptive_pool_avg"}
         return reordered(te.compute(shape, mean, "adaptive_pool_avg", rule), inverse(order))
 
     return meaning
-
-
-def _uneven(length: Any, size: Any) -> int:
-    """1 where windows differ in length, so that one may be longer by an element."""
-    whole, parts = d.value_of(length), d.value_of(size)
-    return 0 if whole is not None and parts and whole % parts == 0 else 1
 
 
 def _numpy_adaptive(spatial: int) -> Oracle:

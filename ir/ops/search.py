@@ -27,8 +27,8 @@ def _infer_where(a: Inference) -> StructInfo:
 
 def _where(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
-        holds = te.cast(topi.element(a.condition, ax), "int64")
-        return te.select(te.const(0, "int64") < holds, topi.element(a.x1, ax), topi.element(a.x2, ax))
+        condition, x1, x2 = (topi.element(x, ax, a.result.shape) for x in (a.condition, a.x1, a.x2))
+        return te.select(te.const(0, "int64") < te.cast(condition, "int64"), x1, x2)
 
     return te.compute(a.result.shape, value, "T_where")
 

@@ -47,7 +47,7 @@ def _unary(
             f"Return {doc} of every element of `x`.",
             _same_dtype(oracle),
             lambda a: topi.elementwise(a.x, value),
-            prim_func=f"tir_{name}",
+            prim_func=name if name == "erf" else f"tir_{name}",
         )
     )
 

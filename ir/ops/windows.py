@@ -58,7 +58,7 @@ def unknown(a: Inference, name: str, dtype: str, ndim: int) -> StructInfo:
 
 
 def padded(
-    x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp"
+    x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp", axes: str = "i"
 ) -> te.Tensor:
     """Return `x` with `value` around it; `x` itself where nothing is added."""
     if not any((*before, *after)):
@@ -76,7 +76,7 @@ def padded(
             index.append(item - low if low else item)
         return te.if_then_else(te.all(*inside), x(*index), value)
 
-    return te.compute(shape, element, name)
+    return te.compute(shape, element, name, varargs_names=[f"{axes}{number}" for number in range(x.ndim)])
 
 
 def reordered(x: te.Tensor, order: Sequence[int]) -> te.Tensor:

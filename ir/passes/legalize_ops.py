@@ -198,7 +198,7 @@ class _Inputs:
         self._variables: dict[tir.Var, tir.Var] = {}
         self._params: list[te.Tensor | tir.Var] = []
         self._args: list[Expr] = []
-        self._used: list[tir.Var] = []
+        self._scalars: list[tir.Var] = []
 
     def convert(self, arg: Expr) -> Any:
         """Return `arg` as a meaning takes it; None where its shape or dtype is not known."""
@@ -213,12 +213,12 @@ class _Inputs:
                 self._add(tensor, arg)
                 return tensor
             case ShapeStructInfo(values=dims) if dims is not None:
-                return tuple(te.Expr(self._own(dim)) for dim in dims)
+                return tuple(self._own(dim) for dim in dims)
             case TupleStructInfo():
                 fields = [self.convert(field) for field in self._fields(arg, len(info.fields))]
                 return None if any(field is None for field in fields) else tuple(fields)
             case PrimStructInfo(value=tir.PrimExpr() as value):
-                return te.Expr(self._own(value))
+                return self._own(value)
             case PrimStructInfo():
                 var = tir.Var(info.dtype, self._name(arg, ascii_lowercase, "scalar_input"))
                 self._add(var, arg)
@@ -244,15 +244,15 @@ class _Inputs:
         self._params.append(param)
         self._args.append(arg)
 
-    def _own(self, dim: tir.PrimExpr) -> tir.PrimExpr:
-        """`dim` in the variables of the PrimFunc, which it uses."""
-        self._rename(dim)
-        renamed = substitute(dim, self._variables)
-        self._used += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
-        return renamed
+    def _own(self, value: tir.PrimExpr) -> te.Expr:
+        """A scalar in the variables of the PrimFunc, which uses them."""
+        self._rename(value)
+        renamed = substitute(value, self._variables)
+        self._scalars += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
+        return te.Expr(renamed)
 
-    def _rename(self, node: tir.PrimExpr) -> None:
-        for var in free_variables(node):
+    def _rename(self, value: tir.PrimExpr) -> None:
+        for var in free_variables(value):
             if isinstance(var, tir.Var) and var not in self._variables:
                 self._variables[var] = replace(var)
 
@@ -261,7 +261,7 @@ class _Inputs:
         match info:
             case TensorStructInfo() | ShapeStructInfo():
                 for dim in dims_of(info) or ():
-                    self._own(dim)
+                    self._rename(dim)
             case TupleStructInfo():
                 for field in info.fields:
                     self.inside(field)
@@ -270,11 +270,19 @@ class _Inputs:
         return replace_dims(info, self._variables)
 
     def finish(self, outputs: tuple[te.Tensor, ...]) -> _Lowered:
-        """Return the PrimFunc from the parameters so far to `outputs`."""
-        shapes = [param.shape for param in (*self._params, *outputs) if isinstance(param, te.Tensor)]
+        """Return the PrimFunc from the parameters so far to `outputs`, without tensors that only gave a shape."""
+        read = set(te.computations(outputs))
+        kept = [n for n, p in enumerate(self._params) if not isinstance(p, te.Tensor) or p.op in read]
+        params = [self._params[number] for number in kept]
+        shapes = [param.shape for param in (*params, *outputs) if isinstance(param, te.Tensor)]
         defined = {dim for shape in shapes for dim in shape if isinstance(dim, tir.Var)}
-        unbound = [var for var in dict.fromkeys(self._used) if var not in defined and var not in self._params]
-        function = te.create_prim_func([*self._params, *outputs, *unbound])
+        used = [var for shape in shapes for dim in shape for var in free_variables(dim) if isinstance(var, tir.Var)]
+        unbound = [var for var in dict.fromkeys((*self._scalars, *used)) if var not in defined and var not in params]
+        function = te.create_prim_func([*params, *outputs, *unbound])
         attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
         outside = {inner: outer for outer, inner in self._variables.items()}
-        return _Lowered(replace(function, attrs=attrs), tuple(self._args), tuple(outside[var] for var in unbound))
+        return _Lowered(
+            replace(function, attrs=attrs),
+            tuple(self._args[number] for number in kept),
+            tuple(outside[var] for var in unbound),
+        )

@@ -1,6 +1,6 @@
 """Tensor expressions: tensors by what their elements are, and the functions made of them (TVM: `tvm.te`)."""
 
-from .create_prim_func import create_prim_func
+from .create_prim_func import computations, create_prim_func
 from .expr import (
     Expr,
     abs,
@@ -67,7 +67,7 @@ from .tensor import (
 
 __all__ = [
     "ComputeOp", "Expr", "PlaceholderOp", "ReduceAxis", "Tensor", "abs", "acos", "acosh", "all", "any", "asin",
-    "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "compute", "const", "cos", "cosh",
+    "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "floor", "floor_divide", "floor_mod", "if_then_else", "isfinite", "isinf", "isnan", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod",

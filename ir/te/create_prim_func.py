@@ -23,7 +23,7 @@ def create_prim_func(args: Sequence[Tensor | tir.Var]) -> tir.PrimFunc:
     """
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     state = _State({_key(tensor) for tensor in tensors}, {}, [], {})
-    stages = [stage for op in _in_order(tensors) for stage in _stage(op, tensors, state)]
+    stages = [stage for op in computations(tensors) for stage in _stage(op, tensors, state)]
     params: list[tir.Var] = []
     buffer_map: dict[tir.Var, tir.Buffer] = {}
     for arg in args:
@@ -63,7 +63,7 @@ def _inputs(op: Operation) -> Iterator[Operation]:
                 yield node.producer.op
 
 
-def _in_order(tensors: Sequence[Tensor]) -> list[Operation]:
+def computations(tensors: Sequence[Tensor]) -> list[Operation]:
     """Everything that `tensors` are computed from, each after what it reads."""
     order: dict[Operation, None] = {}
     stack: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(tensors)]

@@ -106,18 +106,19 @@ def compute(
     fcompute: Callable[..., Any],
     name: str = "compute",
     attrs: dict[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
 ) -> Any:
     """Return the tensor whose element at `(i, …)` is `fcompute(i, …)` (TVM: `te.compute`).
 
     Where `fcompute` returns a tuple, so does this: one tensor for each of its values. The axes are called like the
-    parameters of `fcompute`; those that `*i` takes are called `i0`, `i1`, ….
+    parameters of `fcompute`; those that `*i` takes are called `varargs_names`, or `i0`, `i1`, ….
     """
     extents = dimensions(shape)
     axis = tuple(
         tir.IterVar(
             tir.Range(make.const(0, extent.dtype), extent), tir.Var(extent.dtype, name), tir.IterVarType.DATA_PAR
         )
-        for name, extent in zip(_axis_names(fcompute, len(extents)), extents, strict=True)
+        for name, extent in zip(_axis_names(fcompute, len(extents), varargs_names), extents, strict=True)
     )
     value = fcompute(*(Expr(item.var) for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
@@ -127,11 +128,11 @@ def compute(
     return tensors if isinstance(value, tuple | list) else tensors[0]
 
 
-def _axis_names(fcompute: Callable[..., Any], ndim: int) -> list[str]:
+def _axis_names(fcompute: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None) -> list[str]:
     names: list[str] = []
     for parameter in inspect.signature(fcompute).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}{number}" for number in range(ndim - len(names))]
+            names += varargs_names or [f"{parameter.name}{number}" for number in range(ndim - len(names))]
         else:
             names.append(parameter.name)
     if len(names) != ndim:

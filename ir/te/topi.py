@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from .. import tir
 from . import expr as e
@@ -30,11 +33,16 @@ def _is_one(dim: tir.PrimExpr) -> bool:
     return isinstance(dim, tir.IntImm) and dim.value == 1
 
 
-def element(x: Operand, index: Sequence[Expr]) -> Expr:
-    """Return the element of `x`, broadcast, at `index`; a scalar is its own."""
-    if isinstance(x, Expr):
-        return x
-    return x(*batch_index(index, x.shape))
+def element(x: Operand, index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> Expr:
+    """Return the element of `x`, broadcast to `shape`, at `index`; a scalar is its own."""
+    return x if isinstance(x, Expr) else x(*broadcast_index(index, shape, x.shape))
+
+
+def broadcast_index(index: Sequence[Expr], shape: Sequence[tir.PrimExpr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
+    """Return the index into a tensor of shape `dims`, broadcast to `shape`, for `index` into the result."""
+    offset = len(index) - len(dims)
+    parts = zip(index[offset:], shape[offset : len(index)], dims, strict=True)
+    return [e.const(0, i.dtype) if _is_one(dim) and not _is_one(out) else i for i, out, dim in parts]
 
 
 def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
@@ -48,7 +56,8 @@ def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
 
 def broadcast(f: Callable[[Expr, Expr], e.Value], a: Operand, b: Operand, name: str) -> Tensor:
     """Return `f` of the elements of `a` and `b`, broadcast against each other."""
-    return compute(shape_of(a, b), lambda *ax: f(element(a, ax), element(b, ax)), name)
+    shape = shape_of(a, b)
+    return compute(shape, lambda *ax: f(element(a, ax, shape), element(b, ax, shape)), name)
 
 
 def add(a: Operand, b: Operand) -> Tensor:
@@ -137,81 +146,64 @@ def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
     """Return the elements of `x`, in row-major order, as a tensor of another shape."""
 
     def value(*ax: Expr) -> Expr:
-        terms = _flat_terms(ax, shape)
+        position = _position(ax, shape)
         index: list[Expr] = []
         for dim in reversed(x.shape):
-            index.append(_remainder(terms, dim))
-            terms = _quotient(terms, dim)
+            index.append(position.remainder(dim))
+            position = position.quotient(dim)
         return x(*reversed(index))
 
     return compute(shape, value, "T_reshape")
 
 
-_Term: TypeAlias = tuple[Expr, int]
-"""An expression and the number it is multiplied with."""
+class _Position(Struct, frozen=True):
+    """A position that unravelling takes apart: `inner // divisor` plus each value times its factor."""
+
+    terms: tuple[tuple[Expr, int], ...]
+    inner: Expr | None = None
+    divisor: int = 1
+
+    def value(self, *, without: int = 0) -> Expr | None:
+        """The sum, less the terms that `without` divides."""
+        terms = [(value, factor) for value, factor in self.terms if not without or factor % without]
+        if self.inner is not None:
+            terms.insert(0, (self.inner // self.divisor if self.divisor > 1 else self.inner, 1))
+        terms.sort(key=lambda term: -term[1])
+        scaled = (value if factor == 1 else value * factor for value, factor in terms)
+        return functools.reduce(lambda a, b: a + b, scaled) if terms else None
+
+    def quotient(self, dim: tir.PrimExpr) -> _Position:
+        """`self // dim`: the terms that `dim` divides leave the division."""
+        if not isinstance(dim, tir.IntImm):
+            whole = self.value()
+            return _Position(() if whole is None else ((whole // Expr(dim), 1),))
+        outer = tuple((value, factor // dim.value) for value, factor in self.terms if factor % dim.value == 0)
+        if len(outer) == len(self.terms):
+            return _Position(outer, self.inner, self.divisor * dim.value)
+        return _Position(outer, self.value(without=dim.value), dim.value)
+
+    def remainder(self, dim: tir.PrimExpr) -> Expr:
+        """`self % dim`, the remainder taken before a division."""
+        if not isinstance(dim, tir.IntImm):
+            whole = self.value()
+            return e.const(0, dim.dtype) if whole is None else whole % Expr(dim)
+        if dim.value == 1:
+            return e.const(0, dim.dtype)
+        if self.inner is not None and self.divisor > 1 and all(factor % dim.value == 0 for _, factor in self.terms):
+            return self.inner % (self.divisor * dim.value) // self.divisor
+        rest = self.value(without=dim.value)
+        return e.const(0, dim.dtype) if rest is None else rest % dim.value
 
 
-class _Flat:
-    """A sum of terms, perhaps divided, that unravelling works on: `sum(factor * value) // divisor`."""
-
-    def __init__(self, terms: list[_Term], divisor: int = 1) -> None:
-        self.terms = terms
-        self.divisor = divisor
-
-    def sum(self) -> Expr:
-        total: Expr | None = None
-        for value, factor in self.terms:
-            scaled = value if factor == 1 else value * factor
-            total = scaled if total is None else total + scaled
-        return e.const(0, "int64") if total is None else total
-
-
-def _flat_terms(index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> _Flat:
+def _position(index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> _Position:
     """The row-major position of `index` in a tensor of `shape`."""
-    terms: list[_Term] = []
+    terms: list[tuple[Expr, int]] = []
     stride = 1
-    position: Expr | None = None
+    symbolic: Expr | None = None
     for i, dim in zip(reversed(index), reversed(shape), strict=True):
-        if not isinstance(dim, tir.IntImm) and position is None:
-            position = e.const(stride, dim.dtype)
-        terms.append((i, stride) if position is None else (i * position, 1))
-        if position is not None:
-            position = position * Expr(dim)
-        elif isinstance(dim, tir.IntImm):
+        terms.append((i if symbolic is None else i * symbolic, stride))
+        if isinstance(dim, tir.IntImm):
             stride *= dim.value
-    return _Flat(terms[::-1])
-
-
-def _quotient(flat: _Flat, dim: tir.PrimExpr) -> _Flat:
-    """`flat // dim`: the terms that `dim` divides leave the division."""
-    if not isinstance(dim, tir.IntImm):
-        return _Flat([(_divided(flat) // Expr(dim), 1)])
-    divisor = flat.divisor * dim.value
-    outer = [(value, factor // divisor) for value, factor in flat.terms if factor % divisor == 0]
-    inner = [term for term in flat.terms if term[1] % divisor]
-    if not inner:
-        return _Flat(outer)
-    if not outer:
-        return _Flat(inner, divisor)
-    return _Flat([(_Flat(inner).sum() // divisor, 1), *outer])
-
-
-def _divided(flat: _Flat) -> Expr:
-    return flat.sum() if flat.divisor == 1 else flat.sum() // flat.divisor
-
-
-def _remainder(flat: _Flat, dim: tir.PrimExpr) -> Expr:
-    """`flat % dim`, the remainder taken before the division."""
-    if not isinstance(dim, tir.IntImm):
-        return _divided(flat) % Expr(dim)
-    if dim.value == 1:
-        return e.const(0, dim.dtype)
-    modulus = dim.value * flat.divisor
-    kept = _Flat([term for term in flat.terms if term[1] % modulus]).sum() % modulus
-    return kept if flat.divisor == 1 else kept // flat.divisor
-
-
-def batch_index(index: Sequence[Expr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
-    """Return the part of `index` that dimensions `dims`, broadcast, are read at."""
-    own = index[len(index) - len(dims) :]
-    return [e.const(0, i.dtype) if _is_one(dim) else i for dim, i in zip(dims, own, strict=True)]
+        else:
+            symbolic = Expr(dim) if symbolic is None else symbolic * Expr(dim)
+    return _Position(tuple(reversed(terms)))
