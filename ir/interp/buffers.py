@@ -21,7 +21,13 @@ _TRUE = tir.IntImm("bool", 1)
 
 
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
-    """Return the function that makes the view of `buffer` on the memory that its data variable points to."""
+    """Return the function that makes the view of `buffer` on the memory that its data variable points to.
+
+    E0704 where it has strides, but not one for each dimension.
+    """
+    if buffer.strides and len(buffer.strides) != len(buffer.shape):
+        said = f"'{buffer.name}' has {len(buffer.shape)} dimensions, but {len(buffer.strides)} strides"
+        raise fault("E0704", said, buffer)
     data, shape = compile_expr(buffer.data), compile_all(buffer.shape)
     strides = compile_all(buffer.strides)
     offset = compile_expr(buffer.elem_offset or tir.IntImm("int32", 0))
@@ -40,8 +46,7 @@ def compile_declaration(buffer: tir.Buffer) -> Callable[[Frame], None]:
 
 def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
     """Return the function that gives `buffer` memory of its own, poisoned."""
-    shape, strides = compile_all(buffer.shape), compile_all(buffer.strides)
-    declare = compile_declaration(buffer)
+    declare, shape, strides = compile_declaration(buffer), compile_all(buffer.shape), compile_all(buffer.strides)
 
     def allocate(frame: Frame) -> None:
         sizes, steps = shape(frame), strides(frame)

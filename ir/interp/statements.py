@@ -64,7 +64,7 @@ def _sequence(stmt: tir.SeqStmt) -> Statement:
 def _for(stmt: tir.For) -> Statement:
     """Loops of every kind run in order: what they mean is what they do one after the other.
 
-    Only a loop over threads with a barrier in it runs its iterations together.
+    Only a loop over threads in which they wait for each other runs its iterations together.
     """
     start, extent, body, variable = (
         compile_expr(stmt.min),
@@ -209,7 +209,7 @@ def _attribute(stmt: tir.AttrStmt) -> Statement:
     axis: tir.IterVar = stmt.node
     extent, body = compile_expr(stmt.value), compile_stmt(stmt.body)
     if not axis.thread_tag.startswith("blockIdx"):
-        return compile_fork(axis.var, axis.thread_tag, lambda frame: 0, extent, body, private_locals=True)
+        return compile_fork(axis.var, axis.thread_tag, lambda frame: 0, extent, body)
 
     def run(frame: Frame) -> Iterator[Node]:
         for value in range(extent(frame)):

@@ -17,6 +17,7 @@ from ..visit import post_order
 from .buffers import compile_buffer, compile_position, put
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
+from .memory import View
 from .scalars import Value
 
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
@@ -48,12 +49,10 @@ def has_barrier(node: Node) -> bool:
 # --- Forking and joining --------------------------------------------------------------------------------------
 
 
-def compile_fork(
-    variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body, private_locals: bool = False
-) -> Body:
+def compile_fork(variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body) -> Body:
     """Return the function that runs `body` in a thread for each value of `variable`, all of them together.
 
-    With `private_locals` each thread has its own copy of the memory in scope "local", as on a machine.
+    Each thread has its own copy of the memory in scope "local", wherever it was allocated.
     """
 
     def run(frame: Frame) -> Iterator[Node]:
@@ -61,8 +60,7 @@ def compile_fork(
         threads: list[Iterator[Node]] = []
         for index in frame.world.order(size):
             thread = frame.fork()
-            if private_locals:
-                thread.make_locals_private()
+            thread.make_locals_private()
             thread[variable] = first + index
             thread.thread[tag] = (variable, index, size)
             threads.append(iter(_start(body, thread)))
@@ -168,8 +166,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
     args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
     size = args[0].value if isinstance(args[0], tir.IntImm) else 1
     sources, condition = compile_all(tuple(args[1 : size + 1])), compile_expr(args[size + 1])
-    targets = [target for target in args[size + 2 : 2 * size + 2] if isinstance(target, tir.BufferLoad)]
-    places = [(target, compile_buffer(target.buffer), compile_position(target)) for target in targets]
+    targets = [_compile_target(args[1 + k], args[size + 2 + k]) for k in range(size)]
     reduced = set(args[2 * size + 2 :])
 
     def exchange(frame: Frame) -> Generator[Node, None, Value]:
@@ -179,12 +176,26 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
         own = sources(frame) if condition(frame) else identity(frame)
         heard = yield from _tell(frame, call, (group, own))
         values = reduce(combine, [value for other, value in heard.values() if other == group])
-        for (target, buffer, position), value in zip(places, values, strict=True):
-            view = buffer(frame)
-            put(target, view, position(frame, view), value)
+        for target, value in zip(targets, values, strict=True):
+            view, place = target(frame)
+            put(call, view, place, value)
         return 0
 
     return exchange
+
+
+def _compile_target(source: tir.PrimExpr, target: tir.PrimExpr) -> Callable[[Frame], tuple[View, int]]:
+    """Return the function to where a result goes: an element of a buffer, or what a pointer points at."""
+    if not isinstance(target, tir.BufferLoad):
+        pointer, dtype = compile_expr(target), source.dtype
+        return lambda frame: (View(pointer(frame), dtype, (1,)), 0)
+    buffer, position = compile_buffer(target.buffer), compile_position(target)
+
+    def find(frame: Frame) -> tuple[View, int]:
+        view = buffer(frame)
+        return view, position(frame, view)
+
+    return find
 
 
 def _compile_reducer(reducer: tir.CommReducer, frame: Frame) -> Callable[[Value, Value], Value]:

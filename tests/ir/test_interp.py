@@ -348,3 +348,23 @@ T.prim_func main(A: T.Buffer((6,), "int32"), B: T.Buffer((8,), "int32")):
     a, b = np.arange(1, 7, dtype="int32"), np.full(8, -1, "int32")
     call(text, a, b)
     assert b.tolist() == [1, 2, 3, 4, 5, 6, 0, -1]
+
+
+def test_a_reduction_across_a_loop_over_threads() -> None:
+    """The result may also go to where a pointer points."""
+    text = """
+T.prim_func main(A: T.Buffer((4, 64), "int32"), B: T.Buffer((4,), "int32")):
+    total = T.alloc_buffer((1,), "int32", scope="local")
+    partial = T.alloc_buffer((1,), "int32", scope="local")
+    for i in range(4):
+        for ki in T.thread_binding(32, thread="threadIdx.x"):
+            partial[0] = 0
+            for ko in range(2):
+                partial[0] = partial[0] + A[i, ko * 32 + ki]
+            with T.attr(T.comm_reducer(lambda x, y: x + y, [0]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+                T.tvm_thread_allreduce(T.uint32(1), partial[0], T.bool(True), total.data, ki)
+            B[i] = total[0]
+"""
+    a, b = np.arange(256, dtype="int32").reshape(4, 64), np.zeros(4, "int32")
+    call(text, a, b, shuffle=True)
+    np.testing.assert_array_equal(b, a.sum(1))
