@@ -8,9 +8,11 @@ from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule, RelaxExpr, StructInfo, Trivia
 from .dialects import Dialect
 from .heads import header
-from .printer import STATEMENTS, Lines, Printer, flatten, prints_lines
+from .printer import STATEMENTS, Printer, flatten, prints_lines
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
+_SHOW_METADATA = "show_meta=True"
+"""What a comment that says the same, in any language, mentions."""
 _ORDER: tuple[type, ...] = (tir.PrimFunc, relax.ExternFunc, relax.Function)
 
 
@@ -57,19 +59,12 @@ def _module(printer: Printer, node: IRModule) -> None:
         if not frame.lines:
             frame.line("pass")
     head, trivia, outer = printer.ir("ir_module"), node.trivia or Trivia(), printer.frames[-1]
-    if trivia.end:
-        _strip(frame.lines)
     if printer.dialect.native:
-        printer.add(f"{head} {name}:", trivia, frame)
+        printer.add(f"{head} {name}:", Trivia(trivia.before, trivia.after), frame)
         return
     outer.lines.extend(trivia.before)
     outer.line(f"@{head}")
-    printer.add(f"class {name}:", Trivia(after=trivia.after, end=trivia.end), frame)
-
-
-def _strip(lines: Lines) -> None:
-    while lines and lines[-1] == "":
-        lines.pop()
+    printer.add(f"class {name}:", Trivia(after=trivia.after), frame)
 
 
 def print_node(node: Any, dialect: Dialect) -> str:
@@ -90,6 +85,9 @@ def print_node(node: Any, dialect: Dialect) -> str:
     if is_whole and dialect.native:
         above = ["#tvms 1", ""] if isinstance(node, IRModule) else []
     text = "\n".join(above + lines).rstrip()
-    if printer.omits_metadata and not dialect.native:
-        text += f"\n\n{_OMITTED}" if is_whole else f"\n{_OMITTED}"
+    below = list(node.trivia.end) if isinstance(node, IRModule) and node.trivia else []
+    if printer.omits_metadata and not dialect.native and not any(_SHOW_METADATA in line for line in below):
+        below.append(_OMITTED)
+    if below:
+        text += ("\n\n" if is_whole else "\n") + "\n".join(below)
     return text
