@@ -1,6 +1,6 @@
 """The law of the IR, as named checks: each stands in the file of its family, with its codes.
 
-The loop level: (one file per family). The graph level: `graph` (scoping), `calls` (what is called, and with what).
+The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph level: `graph` (scoping), `calls` (what is called, and with what).
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from ..base import IRModule, Node
 from ..deep import deep
 from ..diagnostics import Diagnostic
 from ..relax import Function
+from ..tir import PrimFunc
 from .calls import check_calls
 from .graph import check_function
+from .loop_level import check_prim_func
 
 
 @deep
@@ -22,6 +24,8 @@ def verify(node: Node) -> tuple[Diagnostic, ...]:
     for function in functions:
         if isinstance(function, Function):
             found.extend(check_function(function))
+        elif isinstance(function, PrimFunc):
+            found.extend(check_prim_func(function))
     if module:
         found.extend(check_calls(module))
     return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))

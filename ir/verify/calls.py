@@ -45,9 +45,6 @@ def _check_call(module: IRModule, call: relax.Call) -> Iterator[Diagnostic]:
             if isinstance(function, relax.Function) and len(function.params) != len(call.args):
                 message = f"'{name}' takes {_count(len(function.params), 'argument')}, but {len(call.args)} are given"
                 yield Diagnostic("E0435", message, call.span, None, _defined_at(function))
-            elif isinstance(function, tir.PrimFunc):
-                message = f"'{name}' is a T.prim_func, which a graph function cannot call directly"
-                yield Diagnostic("E0435", message, call.span, f"write R.call_tir(cls.{name}, (…), out_sinfo=…)")
         case _:
             return
 

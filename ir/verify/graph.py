@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .. import relax, tir
 from ..base import Node
-from ..diagnostics import Diagnostic, Note
+from ..diagnostics import Diagnostic, Note, Severity
 from ..visit import walk
 
 
@@ -14,7 +14,7 @@ def check_function(function: relax.Function) -> list[Diagnostic]:
     """Check scoping in `function` (TVM: `relax.analysis.well_formed`).
 
     E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·
-    E0432: a dataflow variable is used outside its block · E0433: a symbolic dimension has no definition.
+    E0432, a warning: a dataflow variable is used outside its block, as in some programs that TVM prints · E0433: a symbolic dimension has no definition.
     """
     checker = _Checker()
     checker.function(function)
@@ -131,7 +131,7 @@ class _Checker:
             help = "add it to the block's R.output(…)"
             note = Note("it is defined here", self.defined[var].span)
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
-            self.report("E0432", message, var, help, note)
+            self.report("E0432", message, var, help, note, severity="warning")
         else:
             self.report("E0430", f"variable '{var.name_hint}' is used where it is not defined", var, "define it above")
 
@@ -143,7 +143,9 @@ class _Checker:
                 help = "let a parameter have it as a dimension, or bind it with R.match_cast"
                 self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
 
-    def report(self, code: str, message: str, place: Node, help: str, *notes: Note) -> None:
+    def report(
+        self, code: str, message: str, place: Node, help: str, *notes: Note, severity: Severity = "error"
+    ) -> None:
         """Record a breach of the law."""
         shown = tuple(note for note in notes if note.span is not None)
-        self.found.append(Diagnostic(code, message, place.span, help, shown))
+        self.found.append(Diagnostic(code, message, place.span, help, shown, severity))

@@ -1,0 +1,60 @@
+"""The law of bounds: no access is certainly outside its buffer, no axis certainly outside its domain.
+
+E0414: an access outside its buffer · E0415: an axis bound to values outside its domain.
+"""
+
+from __future__ import annotations
+
+from .. import tir
+from ..base import Node
+from ..diagnostics import Note
+from .flow import Access, Place
+from .report import Report
+
+
+def check_bounds(access: Access, place: Place, report: Report) -> None:
+    """Check the indices of an access whose loops all have constant bounds."""
+    buffer = access.buffer
+    if not place.certain or len(buffer.shape) != len(access.indices):
+        return
+    for axis, (index, extent) in enumerate(zip(access.indices, buffer.shape, strict=True)):
+        if not isinstance(extent, tir.IntImm):
+            continue
+        bounds = _index_bounds(index, place)
+        if bounds is None or (bounds[0] >= 0 and bounds[1] < extent.value):
+            continue
+        reached = bounds[1] if bounds[1] >= extent.value else bounds[0]
+        message = f"the index of '{buffer.name}' in dimension {axis} reaches {reached}"
+        help = f"dimension {axis} has the indices 0 to {extent.value - 1}"
+        note = Note(f"'{buffer.name}' is declared here", buffer.span)
+        report.add("E0414", message, _first_placed(index, access), help, note)
+        return
+
+
+def _index_bounds(index: tir.PrimExpr, place: Place) -> tuple[int, int] | None:
+    """Of a ramp only the base is checked: a vector may run on into the next row."""
+    match index:
+        case tir.Ramp(base=first) | tir.Broadcast(value=first):
+            return place.bounds(first)
+        case _:
+            return place.bounds(index)
+
+
+def _first_placed(*nodes: Node) -> Node:
+    return next((node for node in nodes if node.span is not None), nodes[0])
+
+
+def check_binding(node: tir.BlockRealize, place: Place, report: Report) -> None:
+    """Check that the values that a block's axes are bound to lie in their domains."""
+    if not place.certain:
+        return
+    for axis, value in zip(node.block.iter_vars, node.iter_values, strict=False):
+        if axis.dom is None:
+            continue
+        bounds, start, extent = place.bounds(value), place.bounds(axis.dom.min), place.bounds(axis.dom.extent)
+        if bounds is None or start is None or extent is None:
+            continue
+        least, most = start[0], start[0] + extent[1] - 1
+        if bounds[0] < least or bounds[1] > most:
+            message = f"axis '{axis.var.name}' of block '{node.block.name_hint}' is bound to {bounds[0]} to {bounds[1]}"
+            report.add("E0415", message, _first_placed(value, axis, node.block), f"its domain is {least} to {most}")

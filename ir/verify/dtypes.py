@@ -1,0 +1,109 @@
+"""The law of dtypes and ranks at the loop level.
+
+E0405: operands of different dtypes, or a result of a dtype that does not follow from them · E0406: an index, a bound or
+a loop that is no integer, or a condition that is none · E0407: a value of a dtype that its variable or buffer has not ·
+E0408: a buffer access with the wrong number of indices · E0409: an intrinsic with the wrong number of arguments.
+"""
+
+from __future__ import annotations
+
+from .. import tir
+from ..base import Node, Op
+from ..dtype import is_bool, is_int, parse_dtype
+from ..make import access_dtype, with_base
+from ..ops.tir import get
+from ..visit import walk
+from .report import Report, count
+
+
+def check_dtypes(function: tir.PrimFunc, report: Report) -> None:
+    """Check every expression and statement of `function` by itself."""
+    for node in walk(function.body):
+        match node:
+            case tir.BinaryOp():
+                _check_binary(node, report)
+            case tir.Not():
+                _check_condition(node.a, "not", report)
+            case tir.Select():
+                _check_condition(node.condition, "T.Select", report)
+                _check_same(node, node.true_value, node.false_value, report)
+            case tir.BufferLoad() | tir.BufferStore():
+                _check_access(node, report)
+            case tir.For():
+                _check_loop(node, report)
+            case tir.IfThenElse() | tir.While() | tir.AssertStmt():
+                _check_condition(node.condition, "while" if isinstance(node, tir.While) else "if", report)
+            case tir.LetStmt() | tir.Let():
+                if node.var.dtype != node.value.dtype:
+                    message = f"'{node.var.name}' is {node.var.dtype}, but its value is {node.value.dtype}"
+                    report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
+            case tir.Call(op=Op(name=name)):
+                _check_arity(node, name, report)
+            case _:
+                pass
+
+
+def _check_binary(node: tir.BinaryOp, report: Report) -> None:
+    if isinstance(node, tir.And | tir.Or):
+        word = "and" if isinstance(node, tir.And) else "or"
+        for operand in (node.a, node.b):
+            _check_condition(operand, word, report)
+        return
+    expected = with_base(node.a.dtype, "bool") if isinstance(node, tir.CmpOp) else node.a.dtype
+    _check_same(node, node.a, node.b, report)
+    if node.a.dtype == node.b.dtype and node.dtype != expected:
+        message = f"the {type(node).__name__} of two {node.a.dtype} is {expected}, not {node.dtype}"
+        report.add("E0405", message, node)
+
+
+def _check_same(node: Node, a: tir.PrimExpr, b: tir.PrimExpr, report: Report) -> None:
+    if a.dtype != b.dtype:
+        message = f"the operands of {type(node).__name__} are {a.dtype} and {b.dtype}"
+        report.add("E0405", message, node, "cast one of them, as in T.Cast(dtype, value)")
+
+
+def _check_condition(value: tir.PrimExpr, what: str, report: Report) -> None:
+    """Integers are conditions, too: zero is false (as in what TVM lowers to)."""
+    if not (is_bool(value.dtype) or is_int(value.dtype)):
+        report.add("E0406", f"{what} takes a condition, not {value.dtype}", value, "compare it, as in x != 0")
+
+
+def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> None:
+    buffer = node.buffer
+    if len(node.indices) != len(buffer.shape):
+        message = f"buffer '{buffer.name}' has {count(len(buffer.shape), 'dimension')}, "
+        report.add("E0408", message + f"but is accessed with {count(len(node.indices), 'index')}", node)
+        return
+    for index in node.indices:
+        if not (is_int(index.dtype) or is_bool(index.dtype)):
+            report.add("E0406", f"an index of '{buffer.name}' is {index.dtype}, not an integer", index)
+            return
+    if any(parse_dtype(index.dtype).lanes != 1 for index in node.indices[:-1]):
+        report.add("E0406", f"an index of '{buffer.name}' that is not the last one is a vector", node)
+        return
+    expected = access_dtype(buffer, node.indices)
+    actual = node.dtype if isinstance(node, tir.BufferLoad) else node.value.dtype
+    if actual != expected and "handle" not in (actual, expected):
+        place = node if isinstance(node, tir.BufferLoad) else node.value
+        message = f"an element of '{buffer.name}' is {expected}, not {actual}"
+        report.add("E0407", message, place, f'T.Cast("{expected}", …) converts a value')
+
+
+def _check_loop(node: tir.For, report: Report) -> None:
+    for what, value in (("variable", node.loop_var), ("start", node.min), ("extent", node.extent)):
+        if not is_int(value.dtype):
+            place = value if value.span is not None else node
+            report.add("E0406", f"the {what} of the loop over '{node.loop_var.name}' is {value.dtype}", place)
+            return
+
+
+def _check_arity(node: tir.Call, name: str, report: Report) -> None:
+    row = get(name)
+    if row is None:
+        return
+    least, most = row.arity
+    if len(node.args) < least or (most is not None and len(node.args) > most):
+        wanted = (
+            count(least, "argument") if least == most else f"{least} to {'any number of' if most is None else most}"
+        )
+        report.add("E0409", f"T.{row.script} takes {wanted}, but {len(node.args)} are given", node)

@@ -1,0 +1,41 @@
+"""Where the checks put what they find, and how they name things."""
+
+from __future__ import annotations
+
+from ..base import Node, Span
+from ..diagnostics import Diagnostic, Note
+
+
+class Report:
+    """The breaches found in one function; `function` is where they are shown when a node has no place of its own."""
+
+    def __init__(self, function: Node) -> None:
+        self.function = function
+        self.found: list[Diagnostic] = []
+
+    def add(self, code: str, message: str, node: Node | None, help: str | None = None, *notes: Note) -> None:
+        """Record a breach at `node`."""
+        shown = tuple([note for note in notes if note.span is not None])
+        self.found.append(Diagnostic(code, message, self.place(node), help, shown))
+
+    def warn(self, code: str, message: str, node: Node | None, help: str) -> None:
+        """Record what is allowed, but hardly meant."""
+        self.found.append(Diagnostic(code, message, self.place(node), help, severity="warning"))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything but warnings was found."""
+        return any(each.severity == "error" for each in self.found)
+
+    def place(self, *nodes: Node | None) -> Span | None:
+        """Return the span of the first node that has one."""
+        for node in (*nodes, self.function):
+            if node is not None and node.span is not None:
+                return node.span
+        return None
+
+
+def count(number: int, noun: str) -> str:
+    """Return "1 index", "2 indices" and the like."""
+    plural = {"index": "indices", "axis": "axes"}.get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"

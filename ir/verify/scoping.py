@@ -1,0 +1,153 @@
+"""The law of names at the loop level (TVM: `tir.analysis.VerifyWellFormed`).
+
+E0401: a variable is used where it is not defined · E0402: it is defined twice · E0403: a buffer is used where it is not
+declared · E0404: a block uses a loop variable from outside, past its own axes
+(threads excepted: they are everywhere the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+
+from .. import tir
+from ..base import Node
+from ..diagnostics import Note
+from ..visit import children, variables_of_buffer
+from .report import Report
+
+_THREADS = ("thread_extent", "virtual_thread")
+
+
+def check_scoping(function: tir.PrimFunc, report: Report) -> None:
+    """Check that `function` uses only what is defined there, and defines nothing twice."""
+    checker = _Scoping(report)
+    shapes = [variable for buffer in function.buffer_map.values() for variable in variables_of_buffer(buffer)]
+    checker.visible.update((*function.params, *shapes))
+    checker.visit(function.body)
+
+
+class _Scoping:
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.visible: set[tir.Var] = set()
+        self.defined: dict[tir.Var, Node] = {}
+        self.threads: set[tir.Var] = set()
+        self.loops: dict[tir.Var, int] = {}
+        self.blocks: list[tir.Block] = []
+
+    @contextmanager
+    def scope(self, node: Node, variables: Iterable[tir.Var]) -> Generator[None]:
+        """Let `variables` be defined, by `node`, for what is visited inside."""
+        added = [variable for variable in variables if self._define(node, variable)]
+        yield
+        self.visible.difference_update(added)
+
+    def _define(self, node: Node, variable: tir.Var) -> bool:
+        if variable in self.defined and variable not in self.threads:
+            first = Note("it is defined here first", self.defined[variable].span)
+            message = f"variable '{variable.name}' is defined twice"
+            self.report.add("E0402", message, node, "give the second one a variable of its own", first)
+        self.defined.setdefault(variable, node)
+        if variable in self.visible:
+            return False
+        self.visible.add(variable)
+        return True
+
+    def _visit_all(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def visit(self, node: Node) -> None:
+        """Check `node` and everything below it."""
+        match node:
+            case tir.Var():
+                self._use(node)
+            case tir.BufferLoad():
+                self._use_buffer(node, node.buffer)
+                self._visit_all(node.indices)
+            case tir.BufferStore():
+                self._use_buffer(node, node.buffer)
+                self._visit_all((*node.indices, node.value))
+            case tir.For():
+                self._visit_for(node)
+            case tir.LetStmt() | tir.Let():
+                self.visit(node.value)
+                with self.scope(node, (node.var,)):
+                    self.visit(node.body)
+            case tir.Allocate() | tir.AllocateConst():
+                self._visit_all(node.extents)
+                with self.scope(node, (node.buffer_var,)):
+                    self.visit(node.body)
+            case tir.AttrStmt():
+                self._visit_attribute(node)
+            case tir.DeclBuffer():
+                self._use_buffer(node, node.buffer)
+                self.visit(node.body)
+            case tir.BufferRealize():
+                new = [variable for variable in variables_of_buffer(node.buffer) if variable not in self.visible]
+                with self.scope(node, new):
+                    self._visit_all([end for axis in node.bounds for end in (axis.min, axis.extent)])
+                    self.visit(node.body)
+            case tir.BlockRealize():
+                self._visit_all((*node.iter_values, node.predicate))
+                self._visit_block(node.block)
+            case tir.Block():
+                self._visit_block(node)
+            case tir.CommReducer() | tir.Reduce() | tir.IndexMap():
+                pass
+            case _:
+                self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)])
+
+    def _use(self, variable: tir.Var, place: Node | None = None) -> None:
+        place = variable if variable.span is not None or place is None else place
+        if variable not in self.visible:
+            first = self.defined.get(variable)
+            note = Note("it is defined here, and no longer visible", first.span if first else None)
+            self.report.add("E0401", f"variable '{variable.name}' is not defined here", place, None, note)
+            self.visible.add(variable)
+        elif self.loops.get(variable, len(self.blocks)) < len(self.blocks):
+            block = self.blocks[-1]
+            message = f"block '{block.name_hint}' uses the loop variable '{variable.name}' from outside"
+            help = "bind it to an axis of the block, and use that"
+            self.report.add("E0404", message, place, help)
+
+    def _use_buffer(self, node: Node, buffer: tir.Buffer) -> None:
+        if buffer.data in self.visible:
+            return
+        message = f"buffer '{buffer.name}' is used where it is not declared"
+        note = Note("it is declared here", buffer.span)
+        self.report.add("E0403", message, node, None, note)
+        self.visible.add(buffer.data)
+
+    def _visit_for(self, node: tir.For) -> None:
+        self._visit_all((node.min, node.extent))
+        if node.thread_binding is None:
+            self.loops[node.loop_var] = len(self.blocks)
+        with self.scope(node, (node.loop_var,)):
+            self.visit(node.body)
+
+    def _visit_attribute(self, node: tir.AttrStmt) -> None:
+        self.visit(node.value)
+        if isinstance(node.node, tir.IterVar) and node.attr_key in _THREADS:
+            self.threads.add(node.node.var)
+            with self.scope(node, (node.node.var,)):
+                self.visit(node.body)
+        else:
+            self.visit(node.body)
+
+    def _visit_block(self, block: tir.Block) -> None:
+        """Regions, matched buffers, init and body see the axes; allocated buffers are seen by all that follows."""
+        allocated = [buffer.data for buffer in block.alloc_buffers]
+        axes = [axis.var for axis in block.iter_vars]
+        if axes:
+            self.blocks.append(block)
+        with self.scope(block, (*axes, *allocated)):
+            for region in (*block.reads, *block.writes, *[match.source for match in block.match_buffers]):
+                self._use_buffer(region, region.buffer)
+                self._visit_all([end for axis in region.region for end in (axis.min, axis.extent)])
+            matched = [v for match in block.match_buffers for v in variables_of_buffer(match.buffer)]
+            with self.scope(block, dict.fromkeys([v for v in matched if v not in self.visible])):
+                self._visit_all([part for part in (block.init, block.body) if part is not None])
+        if axes:
+            self.blocks.pop()
