@@ -7,8 +7,8 @@ nearest bound, and NaN becomes zero. Anything but zero is true. bfloat16 is roun
 from __future__ import annotations
 
 from ...ir.base import Span
-from ...ir.diagnostics import error
 from ...ir.dtype import parse_dtype, with_lanes
+from . import float8
 from .api import Builder, LLVMType, Value, ir
 from .operators import intrinsic, kind_of, number
 from .types import register_type
@@ -22,13 +22,14 @@ def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Sp
         return value
     if "handle" in (from_type.code, to_type.code):
         return _cast_pointer(builder, value, llvm_type)
-    if from_type.name == "bfloat16":
-        return emit_cast(builder, _widen_bfloat16(builder, value), with_lanes("float32", to_type.lanes), target, span)
+    wide = with_lanes("float32", to_type.lanes)
+    if from_type.name == "bfloat16" or float8.is_float8(source):
+        widen = float8.widen(builder, value, source) if float8.is_float8(source) else _widen_bfloat16(builder, value)
+        return emit_cast(builder, widen, wide, target, span)
     if to_type.name == "bfloat16":
-        wide = with_lanes("float32", to_type.lanes)
         return _round_to_bfloat16(builder, emit_cast(builder, value, source, wide, span))
-    if "float8" in source + target:
-        raise error("E0604", f"conversions from '{source}' to '{target}' cannot be compiled", span)
+    if float8.is_float8(target):
+        return float8.round_to(builder, emit_cast(builder, value, source, wide, span), target)
     if to_type.code == "bool":
         return _is_not_zero(builder, value, source)
     if (from_type.name, to_type.name) == ("float64", "float16"):

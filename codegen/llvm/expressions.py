@@ -17,6 +17,7 @@ from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
 from ...ir.numpy_dtype import numpy_dtype
+from . import vectors
 from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .operators import BINARY, DIVISIONS, kind_of, number
@@ -31,7 +32,7 @@ def is_cheap(expr: tir.PrimExpr) -> bool:
     stack = [expr]
     while stack:
         node = stack.pop()
-        if isinstance(node, tir.BufferLoad | tir.Call | tir.Let | DIVISIONS):
+        if isinstance(node, (tir.BufferLoad, tir.Call, tir.Let, *DIVISIONS)):
             return False
         if isinstance(node, tir.BinaryOp):
             stack += (node.a, node.b)
@@ -175,7 +176,10 @@ class ExpressionEmitter(ABC):
         lanes = lanes_of(expr.dtype)
         if lanes_of(expr.base.dtype) > 1:
             raise error("E0606", "a ramp of vectors cannot be compiled", expr.span)
-        base, stride = self.splat(self.emit(expr.base), lanes), self.splat(self.emit(expr.stride), lanes)
+        base, stride = (
+            vectors.splat(self.builder, self.emit(expr.base), lanes),
+            vectors.splat(self.builder, self.emit(expr.stride), lanes),
+        )
         element = base.type.element
         steps = ir.Constant(base.type, [ir.Constant(element, lane) for lane in range(lanes)])
         return self.builder.add(base, self.builder.mul(stride, steps))
@@ -183,43 +187,16 @@ class ExpressionEmitter(ABC):
     def _broadcast(self, expr: tir.Broadcast) -> Value:
         value, inner = self.emit(expr.value), lanes_of(expr.value.dtype)
         if inner == 1:
-            return self.splat(value, lanes_of(expr.dtype))
-        return self.shuffle(value, value, [lane % inner for lane in range(lanes_of(expr.dtype))])
-
-    def splat(self, value: Value, lanes: int) -> Value:
-        """Return the vector of `lanes` times the scalar `value`."""
-        if isinstance(value, ir.Constant):
-            return number(ir.VectorType(value.type, lanes), value.constant)
-        vector = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
-        first = self.builder.insert_element(vector, value, number(I32, 0))
-        return self.shuffle(first, vector, [0] * lanes)
-
-    def shuffle(self, a: Value, b: Value, lanes: list[int]) -> Value:
-        """Return the lanes of `a` followed by `b` that are named."""
-        mask = ir.Constant(ir.VectorType(I32, len(lanes)), [ir.Constant(I32, lane) for lane in lanes])
-        return self.builder.shuffle_vector(a, b, mask)
-
-    def lanes(self, value: Value) -> list[Value]:
-        """Return the lanes of `value` as scalars; itself where it is one."""
-        count = getattr(value.type, "count", None)
-        if count is None:
-            return [value]
-        return [self.builder.extract_element(value, number(I32, lane)) for lane in range(count)]
-
-    def vector(self, lanes: list[Value]) -> Value:
-        """Return the vector of `lanes`; the one of them where there is only one."""
-        if len(lanes) == 1:
-            return lanes[0]
-        vector = ir.Constant(ir.VectorType(lanes[0].type, len(lanes)), ir.Undefined)
-        for lane, value in enumerate(lanes):
-            vector = self.builder.insert_element(vector, value, number(I32, lane))
-        return vector
+            return vectors.splat(self.builder, value, lanes_of(expr.dtype))
+        return vectors.shuffle(self.builder, value, value, [lane % inner for lane in range(lanes_of(expr.dtype))])
 
     def _shuffle(self, expr: tir.Shuffle) -> Value:
-        elements = [lane for vector in expr.vectors for lane in self.lanes(self.emit(vector))]
+        elements = [lane for vector in expr.vectors for lane in vectors.split(self.builder, self.emit(vector))]
         if not all(isinstance(index, tir.IntImm) for index in expr.indices):
             raise error("E0606", "a shuffle by indices that are not constant cannot be compiled", expr.span)
-        return self.vector([elements[index.value] for index in expr.indices if isinstance(index, tir.IntImm)])
+        return vectors.join(
+            self.builder, [elements[index.value] for index in expr.indices if isinstance(index, tir.IntImm)]
+        )
 
     # --- Memory
 
@@ -240,7 +217,7 @@ class ExpressionEmitter(ABC):
         """Return the addresses of the lanes that an access with a vector index concerns."""
         if lanes_of(access.buffer.dtype) > 1:
             raise error("E0606", "a vector of vectors cannot be compiled", access.span)
-        return [self.element_address(access, lane) for lane in self.lanes(self.wide_index(access))]
+        return [self.element_address(access, lane) for lane in vectors.split(self.builder, self.wide_index(access))]
 
     def wide_index(self, access: tir.BufferLoad | tir.BufferStore) -> Value:
         """Return the one index of a flat access, as i64 in every lane."""
@@ -265,8 +242,8 @@ class ExpressionEmitter(ABC):
         """Return the address of room for `llvm_type`, which lives as long as the function runs."""
         with self.builder.goto_entry_block():
             memory = self.builder.alloca(llvm_type)
-            memory.align = align
-            return self.builder.bitcast(memory, POINTER)
+            memory.align, memory.type = align, POINTER
+            return memory
 
     def alignment(self, buffer: tir.Buffer) -> int:
         """Return the bytes that every element of `buffer` is aligned to."""
@@ -283,15 +260,17 @@ class ExpressionEmitter(ABC):
             return self.read(address, expr.dtype, align)
         addresses, scalar = self.lane_addresses(expr), with_lanes(expr.dtype, 1)
         if expr.predicate is None:
-            return self.vector([self.read(address, scalar, align) for address in addresses])
+            return vectors.join(self.builder, [self.read(address, scalar, align) for address in addresses])
         off = number(register_type(scalar), 0)
 
         def read_lane(address: Value) -> Callable[[], Value]:
             return lambda: self.read(address, scalar, align)
 
-        masks = self.lanes(self.emit(expr.predicate))
+        masks = vectors.split(self.builder, self.emit(expr.predicate))
         pairs = zip(masks, addresses, strict=True)
-        return self.vector([self.branch(mask, read_lane(address), lambda: off) for mask, address in pairs])
+        return vectors.join(
+            self.builder, [self.branch(mask, read_lane(address), lambda: off) for mask, address in pairs]
+        )
 
     # --- Calls
 
@@ -310,7 +289,9 @@ class ExpressionEmitter(ABC):
         lanes = lanes_of(call.dtype)
         if lanes == 1:
             return values
-        return [value if hasattr(value.type, "count") else self.splat(value, lanes) for value in values]
+        return [
+            value if hasattr(value.type, "count") else vectors.splat(self.builder, value, lanes) for value in values
+        ]
 
 
 def scalar_of(dtype: str) -> str:

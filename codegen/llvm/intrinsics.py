@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_float, lanes_of, with_lanes
+from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
@@ -44,9 +45,10 @@ def _libm(name: str) -> Intrinsic:
         if dtype not in ("float32", "float64"):
             raise error("E0604", f"'{name}' of dtype '{call.dtype}' cannot be compiled", call.span)
         symbol = name if dtype == "float64" else name + "f"
-        lanes = [emitter.lanes(operand) for operand in emitter.operands(call)]
-        return emitter.vector(
-            [call_c(emitter, symbol, register_type(dtype), list(row)) for row in zip(*lanes, strict=True)]
+        lanes = [vectors.split(emitter.builder, operand) for operand in emitter.operands(call)]
+        return vectors.join(
+            emitter.builder,
+            [call_c(emitter, symbol, register_type(dtype), list(row)) for row in zip(*lanes, strict=True)],
         )
 
     return emit
@@ -205,14 +207,14 @@ def _half_of_vector(is_low: bool) -> Intrinsic:
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         value = emitter.operands(call)[-1]
         middle, count = value.type.count // 2, value.type.count
-        return emitter.shuffle(value, value, list(range(middle) if is_low else range(middle, count)))
+        return vectors.shuffle(emitter.builder, value, value, list(range(middle) if is_low else range(middle, count)))
 
     return emit
 
 
 def _combine(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     low, high = emitter.operands(call)
-    return emitter.shuffle(low, high, list(range(low.type.count + high.type.count)))
+    return vectors.shuffle(emitter.builder, low, high, list(range(low.type.count + high.type.count)))
 
 
 # --- Addresses and control ------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
 
 from ...ir import tir
@@ -101,15 +100,6 @@ class ModuleEmitter:
         """Return the declaration of a function of the C library."""
         found = self.module.globals.get(symbol)
         return found or ir.Function(self.module, ir.FunctionType(result, params), symbol)
-
-    def constant_data(self, data: np.ndarray) -> Value:
-        """Return the address of the contents of `data`, which lie in the module."""
-        contents = np.ascontiguousarray(data).tobytes()
-        array = ir.Constant(ir.ArrayType(ir.IntType(8), len(contents)), bytearray(contents))
-        variable = ir.GlobalVariable(self.module, array.type, self.module.get_unique_name("constant"))
-        variable.linkage, variable.global_constant, variable.align = "internal", True, ALIGNMENT
-        variable.initializer = array
-        return variable.bitcast(POINTER)
 
     def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
         """Call another kernel; a fault in it is a fault of the caller."""

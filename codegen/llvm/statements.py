@@ -13,8 +13,10 @@ from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of
 from ..names import local_name
+from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
+from .constants import constant_array
 from .expressions import ExpressionEmitter, scalar_of
 from .operators import kind_of, number
 from .types import I32, I64, POINTER, element_bytes, memory_type
@@ -172,13 +174,13 @@ class StatementEmitter(ExpressionEmitter):
     def _allocate_const(self, stmt: tir.AllocateConst) -> None:
         if stmt.data is None:
             raise error("E0606", f"the contents of constant '{stmt.buffer_var.name}' are not in the program", stmt.span)
-        self.values[stmt.buffer_var] = self.module.constant_data(stmt.data)
+        self.values[stmt.buffer_var] = constant_array(self.builder, stmt.data)
         self.run(stmt.body)
 
     def _store(self, stmt: tir.BufferStore) -> None:
         value = self.emit(stmt.value)
         if lanes_of(stmt.value.dtype) == 1 and lanes_of(stmt.indices[0].dtype) > 1:
-            value = self.splat(value, lanes_of(stmt.indices[0].dtype))
+            value = vectors.splat(self.builder, value, lanes_of(stmt.indices[0].dtype))
         if is_bool(stmt.buffer.dtype):
             dtype = stmt.value.dtype
             value = self.builder.zext(value, memory_type(dtype, stmt.span))
@@ -186,15 +188,17 @@ class StatementEmitter(ExpressionEmitter):
         if address is not None:
             self.builder.store(value, address, align=align)
             return
-        lanes = zip(self.lanes(value), self.lane_addresses(stmt), self._masks(stmt, value), strict=True)
+        lanes = zip(
+            vectors.split(self.builder, value), self.lane_addresses(stmt), self._masks(stmt, value), strict=True
+        )
         for lane, place, mask in lanes:
             with self.builder.if_then(mask):
                 self.builder.store(lane, place, align=align)
 
     def _masks(self, stmt: tir.BufferStore, value: Value) -> list[Value]:
         if stmt.predicate is not None:
-            return self.lanes(self.emit(stmt.predicate))
-        return [number(ir.IntType(1), 1)] * len(self.lanes(value))
+            return vectors.split(self.builder, self.emit(stmt.predicate))
+        return [number(ir.IntType(1), 1)] * len(vectors.split(self.builder, value))
 
     def return_value(self, call: tir.Call) -> Value:
         """Store what the function returns where its caller wants it, and leave."""

@@ -1,0 +1,47 @@
+"""Vectors taken apart and put together; where there is one lane, it is a scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .api import Builder, Value, ir
+
+_I32 = ir.IntType(32)
+
+
+def split(builder: Builder, value: Value) -> list[Value]:
+    """Return the lanes of `value`; itself where it is a scalar."""
+    count = getattr(value.type, "count", None)
+    if count is None:
+        return [value]
+    return [builder.extract_element(value, ir.Constant(_I32, lane)) for lane in range(count)]
+
+
+def join(builder: Builder, lanes: Sequence[Value]) -> Value:
+    """Return the vector of `lanes`; the one of them where there is only one."""
+    if len(lanes) == 1:
+        return lanes[0]
+    vector = ir.Constant(ir.VectorType(lanes[0].type, len(lanes)), ir.Undefined)
+    for lane, value in enumerate(lanes):
+        vector = builder.insert_element(vector, value, ir.Constant(_I32, lane))
+    return vector
+
+
+def by_lane(builder: Builder, value: Value, function: Callable[[Value], Value]) -> Value:
+    """Return `function` of every lane of `value`."""
+    return join(builder, [function(lane) for lane in split(builder, value)])
+
+
+def shuffle(builder: Builder, a: Value, b: Value, lanes: Sequence[int]) -> Value:
+    """Return the lanes of `a` followed by `b` that are named."""
+    mask = ir.Constant(ir.VectorType(_I32, len(lanes)), [ir.Constant(_I32, lane) for lane in lanes])
+    return builder.shuffle_vector(a, b, mask)
+
+
+def splat(builder: Builder, value: Value, lanes: int) -> Value:
+    """Return the vector of `lanes` times the scalar `value`."""
+    if isinstance(value, ir.Constant):
+        return ir.Constant(ir.VectorType(value.type, lanes), [value] * lanes)
+    nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(_I32, 0))
+    return shuffle(builder, first, nothing, [0] * lanes)
