@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .. import relax, tir
 from ..base import Node
 from ..diagnostics import Diagnostic, Note, Severity
-from ..visit import walk
+from ..visit import children, walk
 
 
 def check_function(function: relax.Function) -> list[Diagnostic]:
@@ -22,7 +22,14 @@ def check_function(function: relax.Function) -> list[Diagnostic]:
 
 
 def _tir_vars(node: Node | None) -> Iterable[tir.Var]:
-    return [below for below in walk(node) if isinstance(below, tir.Var)] if node is not None else ()
+    """Yield the variables in `node`; what a function's type names is bound by its own parameters."""
+    stack = [] if node is None else [node]
+    while stack:
+        below = stack.pop()
+        if isinstance(below, tir.Var):
+            yield below
+        elif not isinstance(below, relax.FuncStructInfo):
+            stack.extend(reversed(children(below)))
 
 
 def _bound_dimensions(info: Node | None) -> Iterable[tir.Var]:
