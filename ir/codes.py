@@ -97,6 +97,8 @@ CODES: dict[str, str] = {
     "E0450": "printed text that cannot be read",
     "E0451": "printed text that is read as another program",
     "E0452": "printed text that prints differently once it was read",
+    "E0437": "side effects in what is pure",
+    "E0438": "struct info that contradicts its value",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is not known, or is called wrongly",

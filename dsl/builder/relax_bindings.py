@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import GlobalVar, Metadata, Span, StructInfo, Trivia
+from ...ir.contradiction import contradiction
 from ...ir.diagnostics import Note
 from .. import syntax
 from . import relax_values as values
@@ -16,7 +17,6 @@ from .relax_arguments import count
 from .relax_blocks import BlockBuilder, is_leaf
 from .relax_calls import MatchCastRequest
 from .relax_constants import constant
-from .relax_contradiction import contradiction
 
 
 class Target(Struct, frozen=True):

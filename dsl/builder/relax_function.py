@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import StructInfo
+from ...ir.contradiction import contradiction
 from ...ir.diagnostics import Note
 from ...ir.dtype import is_dtype
 from ...ir.infer import infer_struct_info, replace_dims
@@ -24,7 +25,6 @@ from .relax_arguments import bind, parameters
 from .relax_bindings import Target, new_var
 from .relax_bindings import bind as bind_value
 from .relax_blocks import BlockBuilder, comments_of, with_comments
-from .relax_contradiction import contradiction
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
 

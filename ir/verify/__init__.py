@@ -1,6 +1,7 @@
 """The law of the IR, as named checks: each stands in the file of its family, with its codes.
 
-The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph level: `graph` (scoping), `calls` (what is called, and with what).
+The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph level: `graph` (scoping), `calls` (what is called, and with what),
+`values` (struct info and purity).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..tir import PrimFunc
 from .calls import check_calls
 from .graph import check_function
 from .loop_level import check_prim_func
+from .values import check_values
 
 
 @deep
@@ -24,6 +26,7 @@ def verify(node: Node) -> tuple[Diagnostic, ...]:
     for function in functions:
         if isinstance(function, Function):
             found.extend(check_function(function))
+            found.extend(check_values(function, module))
         elif isinstance(function, PrimFunc):
             found.extend(check_prim_func(function))
     if module:

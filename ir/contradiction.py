@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir import relax, tir
-from ...ir.base import StructInfo
+from . import relax, tir
+from .base import StructInfo
 
 
 def contradiction(said: StructInfo, known: StructInfo) -> str | None:

@@ -1,0 +1,97 @@
+"""The law of graph-level values: struct info says what follows from the operands, and pure functions stay pure.
+
+E0437: a pure function, or a dataflow block, has a call with side effects · E0438: struct info that contradicts the value
+it is said of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import GlobalVar, IRModule, Node, Op, StructInfo
+from ..contradiction import contradiction
+from ..diagnostics import Diagnostic, TvmsError
+from ..infer import infer_struct_info
+from ..ops.registry import find
+from ..visit import children
+
+_MAY_BE_IMPURE = "relax.force_pure"
+"""The attribute that TVM sets on functions whose calls were lowered to impure ones that together are pure."""
+
+
+def check_values(function: relax.Function, module: IRModule | None) -> Iterator[Diagnostic]:
+    """Check every binding of `function`, and of the functions inside it."""
+    stack: list[tuple[Node, relax.Function, bool]] = [(function.body, function, False)]
+    while stack:
+        node, owner, in_dataflow = stack.pop()
+        match node:
+            case relax.Function():
+                stack.append((node.body, node, False))
+                continue
+            case relax.BindingBlock():
+                in_dataflow = isinstance(node, relax.DataflowBlock)
+            case relax.VarBinding():
+                yield from _check_struct_info(node)
+            case relax.Call() if not _is_pure(node, module):
+                yield from _check_purity(node, owner, in_dataflow)
+            case _:
+                pass
+        graph = (relax.Expr, relax.Binding, relax.BindingBlock)
+        stack.extend([(child, owner, in_dataflow) for child in reversed(children(node)) if isinstance(child, graph)])
+
+
+def _check_struct_info(binding: relax.VarBinding) -> Iterator[Diagnostic]:
+    value, said = binding.value, binding.var.struct_info
+    if said is None or not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem):
+        return
+    try:
+        known = infer_struct_info(replace(value, struct_info=None))
+    except TvmsError as error:
+        yield from error.diagnostics
+        return
+    reason = contradiction(said, known)
+    if reason is not None:
+        message = f"'{binding.var.name_hint}' is not what its value is: {reason}"
+        yield Diagnostic("E0438", message, binding.var.span or value.span, "infer its struct info anew")
+
+
+def _is_pure(call: relax.Call, module: IRModule | None) -> bool:
+    """Whether a call is pure, or nothing is known of what it calls."""
+    match call.op:
+        case Op(name=name):
+            known = find(name)
+            return known is None or known.pure
+        case GlobalVar(name_hint=name) if module is not None:
+            callee = module.functions.get(name)
+            return not isinstance(callee, relax.Function) or callee.is_pure
+        case relax.Expr(struct_info=info):
+            return _type_is_pure(info)
+        case _:
+            return True
+
+
+def _type_is_pure(info: StructInfo | None) -> bool:
+    return not isinstance(info, relax.FuncStructInfo) or info.purity
+
+
+def _check_purity(call: relax.Call, owner: relax.Function, in_dataflow: bool) -> Iterator[Diagnostic]:
+    name = _name(call)
+    if in_dataflow:
+        message = f"{name} has side effects, which a dataflow block cannot have"
+        yield Diagnostic("E0437", message, call.span, "move the call out of the dataflow block")
+    elif owner.is_pure and not owner.attrs.get(_MAY_BE_IMPURE):
+        message = f"{name} has side effects, but the function that calls it is pure"
+        yield Diagnostic("E0437", message, call.span, "say R.function(pure=False)")
+
+
+def _name(call: relax.Call) -> str:
+    match call.op:
+        case Op(name=name):
+            return "R." + name.removeprefix("relax.")
+        case GlobalVar(name_hint=name) | relax.Var(name_hint=name):
+            return f"'{name}'"
+        case _:
+            return "this call"
