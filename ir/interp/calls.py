@@ -44,7 +44,7 @@ def _call(call: tir.Call) -> Expression:
     if isinstance(call.op, GlobalVar):
         return _call_function(call, call.op.name_hint)
     if is_exchange(call):
-        return lambda frame: frame[call]  # its statement has done it
+        return _exchanged(call)
     if call.op.name in _rules:
         return _rules[call.op.name](call)
     function = _lane_function(call.op.name.removeprefix("tir."), call)
@@ -54,6 +54,18 @@ def _call(call: tir.Call) -> Expression:
     if lanes_of(call.dtype) == 1:
         return _guarded(call, lambda frame: compute(*operands(frame)))
     return _guarded(call, lambda frame: compute(*_same_lanes(operands(frame))))
+
+
+def _exchanged(call: tir.Call) -> Expression:
+    """The value that the statement which holds `call` has exchanged before it started."""
+
+    def read(frame: Frame) -> Value:
+        if call not in frame:
+            said = "threads can exchange values only where one is stored, bound or evaluated"
+            raise fault("E0712", said, call, "store it to a buffer first")
+        return frame[call]
+
+    return read
 
 
 def _guarded(call: tir.Call, compute: Expression) -> Expression:
@@ -273,7 +285,7 @@ def _call_function(call: tir.Call, name: str) -> Expression:
 
 @_intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
 def _call_external(call: tir.Call) -> Expression:
-    """`(name, *arguments)`: scalars are passed as Python and NumPy numbers, arrays as NumPy arrays."""
+    """`(name, *arguments)`: gets scalars as Python and NumPy numbers, arrays as NumPy arrays, data as `Pointer`s."""
     operands = _operands(call)
 
     def run(frame: Frame) -> Value:

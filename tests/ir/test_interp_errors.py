@@ -144,6 +144,15 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
             "E0714: a barrier that only 1 of 4 threads reach (move it out of the condition)"
             ' at `T.tvm_storage_sync("shared")`',
         ),
+        (
+            [
+                'tx = T.launch_thread("threadIdx.x", 4)',
+                "if T.tvm_warp_shuffle(T.uint32(0), tx, 0, 4, 4) == 0:",
+                "    A[0, 0] = T.float32(0)",
+            ],
+            "E0712: threads can exchange values only where one is stored, bound or evaluated (store it to a buffer first)"
+            " at `T.tvm_warp_shuffle(T.uint32(0), tx, 0, 4, 4)`",
+        ),
         (["T.evaluate(T.shift_left(1, n - 1))"], "E0712: a shift by a negative count at `T.shift_left(1, n - 1)`"),
     ],
 )
