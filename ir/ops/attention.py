@@ -31,13 +31,15 @@ def _infer(a: Inference) -> StructInfo:
     for x, y, what in (
         (q[0], k[0], "batches of query and key"),
         (q[0], v[0], "batches of query and value"),
-        (q[2], k[2], "heads of query and key"),
-        (q[2], v[2], "heads of query and value"),
         (q[3], k[3], "head dimensions of query and key"),
         (k[1], v[1], "lengths of key and value"),
     ):
         a.check_equal(x, y, f"needs equal {what}, but they are {d.show_one(x)} and {d.show_one(y)}")
-    if a.has("bias"):
+    for x, what in ((k[2], "key"), (v[2], "value")):
+        heads, groups = d.value_of(q[2]), d.value_of(x)
+        if heads is not None and groups and heads % groups:
+            raise a.fail("E0326", f"cannot share {groups} heads of {what} among {heads} heads of query")
+    if a.op.name == "relax.nn.attention_bias":
         _check_bias(a, (q[0], q[2], q[1], k[1]))
     return tensor_info([q[0], q[1], q[2], v[3]], dtype, 4, device)
 

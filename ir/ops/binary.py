@@ -18,7 +18,7 @@ _X1_X2 = (Param("x1"), Param("x2"))
 
 def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
     """The result of broadcasting arguments `names`, scalars or tensors, against each other."""
-    infos = [a.info(name) for name in names]
+    infos = [a.operand(name) for name in names]
     for name, info in zip(names, infos, strict=True):
         if not isinstance(info, PrimStructInfo | TensorStructInfo):
             raise a.fail(

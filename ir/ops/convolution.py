@@ -10,31 +10,26 @@ from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, common_vdevice, dims_of, tensor_info
 from .registry import InferRule, Oracle, Param, RelaxOp, register
-from .windows import complete_windows, inverse, padded, places, reordered, sides, window_length
+from .windows import complete_windows, inverse, is_plain, layout_of, padded, reordered, sides, window_length
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _AXES = {1: ("nn", "ff", "yy", "rc", "ry"), 2: ("nn", "ff", "yy", "xx", "rc", "ry", "rx"), 3: ("nn", "ff", "yy", "xx", "zz", "rc", "ry", "rx", "rz")}  # fmt: skip
 
 
-def _layouts(a: Inference, spatial: int, transposed: bool) -> tuple[list[int], list[int], list[int]]:
-    letters = _SPATIAL[spatial]
-    data = places(a, a.attr("data_layout"), "NC" + letters, "data")
-    kernel = places(a, a.attr("kernel_layout"), ("IO" if transposed else "OI") + letters, "kernel")
-    out = places(a, a.attr("out_layout"), "NC" + letters, "result")
-    return data, kernel, out
-
-
 def _infer(spatial: int, transposed: bool) -> InferRule:
+    letters = "NC" + _SPATIAL[spatial]
+    kernel_letters = ("IO" if transposed else "OI") + _SPATIAL[spatial]
+
     def infer(a: Inference) -> StructInfo:
-        ndim = spatial + 2
-        data, weight = a.rank("data", ndim), a.rank("weight", ndim)
+        layout, kernel_layout = layout_of(a, "data_layout", letters), layout_of(a, "kernel_layout", kernel_letters)
+        out_layout = layout_of(a, "out_layout", letters)
+        data, weight = a.rank("data", layout.ndim), a.rank("weight", kernel_layout.ndim)
         dtype = a.same_dtype("data", "weight") if a.attr("out_dtype") == "void" else a.attr("out_dtype")
         device = common_vdevice(data, weight)
-        order, kernel_order, out_order = _layouts(a, spatial, transposed)
-        x, w = dims_of(data), dims_of(weight)
-        if x is None or w is None:
-            return tensor_info(None, dtype, ndim, device)
-        x, w = [x[place] for place in order], [w[place] for place in kernel_order]
+        own, kernel = dims_of(data), dims_of(weight)
+        if own is None or kernel is None:
+            return tensor_info(None, dtype, out_layout.ndim, device)
+        x, w = layout.primal(own, letters), kernel_layout.primal(kernel, kernel_letters)
         groups = a.attr("groups")
         channels = w[0] if transposed else d.multiply(w[1], groups)
         a.check_equal(
@@ -48,7 +43,7 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
             raise a.fail("E0326", f"cannot split {filters} output channels into {groups} groups")
         windows = _transposed_lengths if transposed else _lengths
         result = [x[0], d.multiply(w[1], groups) if transposed else w[0], *windows(a, x[2:], w[2:])]
-        return tensor_info([result[place] for place in inverse(out_order)], dtype, ndim, device)
+        return tensor_info(out_layout.split(result, letters), dtype, out_layout.ndim, device)
 
     return infer
 
@@ -70,10 +65,12 @@ def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
     return result
 
 
-def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
+def _meaning(spatial: int) -> Callable[[Any], te.Tensor | None]:
     letters = _SPATIAL[spatial]
 
-    def meaning(a: Any) -> te.Tensor:
+    def meaning(a: Any) -> te.Tensor | None:
+        if not is_plain(a.data_layout, a.kernel_layout, a.out_layout):
+            return None
         x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
         w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "OI" + letters])
         before = [0, 0, *(low for low, _ in sides(a.padding))]
@@ -168,11 +165,13 @@ def _numpy_transposed(spatial: int) -> Oracle:
     return oracle
 
 
-def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
+def _transposed(spatial: int) -> Callable[[Any], te.Tensor | None]:
     """A sum over the window, of the inputs that it spreads to each output."""
     letters = _SPATIAL[spatial]
 
-    def meaning(a: Any) -> te.Tensor:
+    def meaning(a: Any) -> te.Tensor | None:
+        if not is_plain(a.data_layout, a.kernel_layout, a.out_layout):
+            return None
         x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
         w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
         order = [a.out_layout.index(letter) for letter in "NC" + letters]

@@ -191,22 +191,22 @@ def _extremum(node: tir.Max | tir.Min, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.
 
 def add(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """`a + b`, simplified."""
-    return simplify(tir.Add("int64", a, _node(b)))
+    return simplify(tir.Add("int64", a, as_dim(b)))
 
 
 def subtract(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """`a - b`, simplified."""
-    return simplify(tir.Sub("int64", a, _node(b)))
+    return simplify(tir.Sub("int64", a, as_dim(b)))
 
 
 def multiply(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """`a * b`, simplified."""
-    return simplify(tir.Mul("int64", a, _node(b)))
+    return simplify(tir.Mul("int64", a, as_dim(b)))
 
 
 def floordiv(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
     """`a // b`, simplified."""
-    return _floordiv(simplify(a), simplify(_node(b)))
+    return _floordiv(simplify(a), simplify(as_dim(b)))
 
 
 def ceildiv(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
@@ -215,11 +215,11 @@ def ceildiv(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
 
 
 def minimum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    return simplify(tir.Min("int64", a, _node(b)))
+    return simplify(tir.Min("int64", a, as_dim(b)))
 
 
 def maximum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    return simplify(tir.Max("int64", a, _node(b)))
+    return simplify(tir.Max("int64", a, as_dim(b)))
 
 
 def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
@@ -227,7 +227,8 @@ def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
     return reduce(multiply, dims, dim(1))
 
 
-def _node(value: tir.PrimExpr | int) -> tir.PrimExpr:
+def as_dim(value: tir.PrimExpr | int) -> tir.PrimExpr:
+    """Return a dimension, given as itself or as a number."""
     return dim(value) if isinstance(value, int) else value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base import StructInfo
-from ..relax import DTensorStructInfo, TensorStructInfo
+from ..relax import DTensorStructInfo, Placement, TensorStructInfo
 from . import dims as d
 from .inference import Inference, dims_of, same_as_first, tensor_info
 from .registry import Param, RelaxOp, register
@@ -27,7 +27,10 @@ def _infer_allgather(a: Inference) -> StructInfo:
 
 
 def _infer_scatter(a: Inference) -> StructInfo:
-    info, workers = a.tensor(a.op.arguments[0].name), a.attr("num_workers")
+    whole, workers = a.info(a.op.arguments[0].name), a.attr("num_workers")
+    if isinstance(whole, DTensorStructInfo):
+        return DTensorStructInfo(whole.tensor_sinfo, whole.device_mesh, Placement((a.attr("axis"),)))
+    info = a.tensor(a.op.arguments[0].name)
     dims = dims_of(info)
     if dims is None:
         return info

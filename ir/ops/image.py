@@ -5,20 +5,20 @@ from __future__ import annotations
 from ..base import StructInfo
 from .inference import Inference, dims_of, tensor_info
 from .registry import Param, RelaxOp, register
-from .windows import inverse, places
+from .windows import layout_of
 
 
 def _infer_resize(a: Inference) -> StructInfo:
-    info, size = a.rank("data", 4), a.shape("size")
-    order = places(a, a.attr("layout"), "NCHW", "data")
+    layout, size = layout_of(a, "layout", "NCHW"), a.shape("size")
+    info = a.rank("data", layout.ndim)
     dtype = info.dtype if a.attr("out_dtype") == "void" else a.attr("out_dtype")
     dims = dims_of(info)
     if dims is None or size.values is None:
-        return tensor_info(None, dtype, 4, info.vdevice)
+        return tensor_info(None, dtype, layout.ndim, info.vdevice)
     if len(size.values) != 2:
         raise a.fail("E0323", f"needs a size of 2 dimensions, not {len(size.values)}", None, a.argument("size"))
-    result = [dims[order[0]], dims[order[1]], *size.values]
-    return tensor_info([result[place] for place in inverse(order)], dtype, 4, info.vdevice)
+    result = [*layout.primal(dims, "NCHW")[:2], *size.values]
+    return tensor_info(layout.split(result, "NCHW"), dtype, layout.ndim, info.vdevice)
 
 
 register(

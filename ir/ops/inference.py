@@ -62,14 +62,17 @@ class Inference:
         """The struct info of argument `name`."""
         return self._struct_info(self._arguments[name])
 
+    def operand(self, name: str) -> StructInfo:
+        """The struct info of argument `name`; of a tensor that is spread over devices, that of the whole."""
+        info = self.info(name)
+        return info.tensor_sinfo if isinstance(info, relax.DTensorStructInfo) else info
+
     def info_of(self, expr: Expr) -> StructInfo:
         return self._struct_info(expr)
 
     def tensor(self, name: str) -> TensorStructInfo:
         """The struct info of argument `name`, which must be a tensor (E0322)."""
-        info = self.info(name)
-        if isinstance(info, relax.DTensorStructInfo):
-            return info.tensor_sinfo
+        info = self.operand(name)
         if not isinstance(info, TensorStructInfo):
             argument = self._arguments[name]
             raise self.fail("E0322", f"needs a tensor as '{name}', but it is {describe(info)}", None, argument)
@@ -148,7 +151,7 @@ class Inference:
 
     def same_dtype(self, *names: str) -> str:
         """The one dtype of tensors `names`, "void" where one is unknown; E0324 where they differ."""
-        return self.common_dtype([(name, _dtype_of(self.info(name))) for name in names])
+        return self.common_dtype([(name, _dtype_of(self.operand(name))) for name in names])
 
     def common_dtype(self, named: Sequence[tuple[str, str]]) -> str:
         known = [(name, dtype) for name, dtype in named if dtype != "void"]

@@ -13,31 +13,32 @@ from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
 from .registry import InferRule, Oracle, Param, RelaxOp, register
-from .windows import complete_windows, inverse, padded, places, reordered, sides, window_length
+from .windows import complete_windows, inverse, is_plain, layout_of, padded, reordered, sides, window_length
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
-def _ordered(a: Inference, letters: str) -> tuple[list[int], list[int]]:
-    return places(a, a.attr("layout"), letters, "data"), places(a, a.attr("out_layout"), letters, "result")
+def _laid_out(a: Inference, spatial: int, lengths: Callable[[list[tir.PrimExpr]], list[tir.PrimExpr]]) -> StructInfo:
+    """The result whose spatial dimensions `lengths` gives from those of the data, both in their layouts."""
+    letters = "NC" + _SPATIAL[spatial]
+    layout, out_layout = layout_of(a, "layout", letters), layout_of(a, "out_layout", letters)
+    info = a.rank("data", layout.ndim)
+    dims = dims_of(info)
+    if dims is None:
+        return tensor_info(None, info.dtype, out_layout.ndim, info.vdevice)
+    x = layout.primal(dims, letters)
+    result = [*x[:2], *lengths(x[2:])]
+    return tensor_info(out_layout.split(result, letters), info.dtype, out_layout.ndim, info.vdevice)
 
 
 def _infer_pool(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        info = a.rank("data", spatial + 2)
-        order, out_order = _ordered(a, "NC" + _SPATIAL[spatial])
-        dims = dims_of(info)
-        if dims is None:
-            return tensor_info(None, info.dtype, spatial + 2, info.vdevice)
-        x = [dims[place] for place in order]
-        windows = [
-            window_length(length, d.dim(size), stride, dilation, padding, a.attr("ceil_mode"))
-            for length, size, stride, dilation, padding in zip(
-                x[2:], a.attr("pool_size"), a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), strict=True
-            )
-        ]
-        result = [*x[:2], *windows]
-        return tensor_info([result[place] for place in inverse(out_order)], info.dtype, spatial + 2, info.vdevice)
+        attributes = (a.attr("pool_size"), a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")))
+
+        def lengths(x: list[tir.PrimExpr]) -> list[tir.PrimExpr]:
+            return [window_length(*part, a.attr("ceil_mode")) for part in zip(x, *attributes, strict=True)]
+
+        return _laid_out(a, spatial, lengths)
 
     return infer
 
@@ -51,8 +52,10 @@ def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
     return result
 
 
-def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor]:
-    def meaning(a: Any) -> te.Tensor:
+def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
+    def meaning(a: Any) -> te.Tensor | None:
+        if not is_plain(a.layout, a.out_layout) or not _is_static(a):
+            return None
         letters = "NC" + _SPATIAL[spatial]
         x = reordered(a.data, [a.layout.index(letter) for letter in letters])
         order = [a.out_layout.index(letter) for letter in letters]
@@ -75,6 +78,11 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor]:
         return reordered(result, inverse(order))
 
     return meaning
+
+
+def _is_static(a: Any) -> bool:
+    """Whether the windows have a size that is known."""
+    return all(isinstance(size, int) for size in getattr(a, "pool_size", None) or getattr(a, "output_size", None) or ())
 
 
 def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
@@ -160,15 +168,8 @@ def _declare_pool(spatial: int, average: bool) -> None:
 
 def _infer_adaptive(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        info = a.rank("data", spatial + 2)
-        order, out_order = _ordered(a, "NC" + _SPATIAL[spatial])
-        dims = dims_of(info)
-        if dims is None:
-            return tensor_info(None, info.dtype, spatial + 2, info.vdevice)
-        x = [dims[place] for place in order]
         size = a.attr("output_size")
-        result = [*x[:2], *(x[2:] if size is None else map(d.dim, size))]
-        return tensor_info([result[place] for place in inverse(out_order)], info.dtype, spatial + 2, info.vdevice)
+        return _laid_out(a, spatial, lambda x: x if size is None else [d.as_dim(item) for item in size])
 
     return infer
 
@@ -206,8 +207,10 @@ class _Axis(Struct, frozen=True):
         return self.end(i) - self.start(i) if even is None else te.const(even, "int64")
 
 
-def _adaptive(spatial: int) -> Callable[[Any], te.Tensor]:
-    def meaning(a: Any) -> te.Tensor:
+def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
+    def meaning(a: Any) -> te.Tensor | None:
+        if not is_plain(a.layout, a.out_layout) or not _is_static(a):
+            return None
         letters = "NC" + _SPATIAL[spatial]
         x = reordered(a.data, [a.layout.index(letter) for letter in letters])
         order = [a.out_layout.index(letter) for letter in letters]

@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal[
     # struct info arguments of the call
     "sinfo", "sinfos",
     # attributes of the call
-    "int", "opt_int", "ints", "opt_ints", "sections", "float", "opt_float", "bool", "str", "opt_str", "dtype", "value",
+    "int", "opt_int", "ints", "opt_ints", "sections", "float", "opt_float", "bool", "opt_bool", "str", "opt_str", "dtype", "value",
 ]  # fmt: skip
 """What a parameter takes.
 
@@ -85,7 +85,7 @@ class RelaxOp(Struct, frozen=True):
     """A graph-level operator.
 
     `infer` gives the struct info of a call. `numpy(np, a)` computes the result from arrays, and `compute(a)` from
-    `te.Tensor`s; in both, `a` holds arguments and attributes under the names of the parameters. An operator without
+    `te.Tensor`s, or is None where the attributes have no such meaning; in both, `a` holds arguments and attributes under the names of the parameters. An operator without
     `compute` cannot be legalised; one with `expand` is only a way of writing other calls.
     """
 

@@ -137,7 +137,7 @@ for _name, _reducer, _identity in (("cumsum", te.sum, 0), ("cumprod", te.prod, 1
                 Param("data"),
                 Param("axis", "opt_int", None),
                 Param("dtype", "dtype", None),
-                Param("exclusive", "bool", False),
+                Param("exclusive", "opt_bool", False),
             ),
             _infer_scan,
             f"Return the running {'sum' if _identity == 0 else 'product'} along `axis`; without it, of all elements in "

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
+from msgspec import Struct
+
 from .. import te, tir
-from ..base import StructInfo
 from ..te import topi
 from . import dims as d
-from .inference import Inference, tensor_info
+from .inference import Inference
 
 
 def complete_windows(
@@ -31,18 +34,58 @@ def complete_windows(
     return complete
 
 
-def places(a: Inference, layout: str, letters: str, what: str) -> list[int]:
-    """Where in `layout` the `letters` stand; E0321 where it lacks one, or splits a dimension."""
-    if sorted(layout) != sorted(letters):
-        raise a.fail("E0321", f"cannot work in the {what} layout {layout}", f"use an order of the letters {letters}")
-    return [layout.index(letter) for letter in letters]
+class Layout(Struct, frozen=True):
+    """The order of dimensions, such as NHWC; in NCHW4c the channels are split, with blocks of 4 innermost."""
+
+    parts: tuple[tuple[str, int], ...]
+    """The letter of each dimension, and the size of its block where it is the inner part of a split; else 0."""
+
+    @property
+    def ndim(self) -> int:
+        return len(self.parts)
+
+    def factor(self, letter: str) -> int:
+        """What the outer part of dimension `letter` must be multiplied with."""
+        return prod(size for name, size in self.parts if name == letter and size)
+
+    def primal(self, dims: Sequence[tir.PrimExpr], letters: str) -> list[tir.PrimExpr]:
+        """Return whole dimensions in the order of `letters`, from those in this layout."""
+        outer = {name: dim for (name, size), dim in zip(self.parts, dims, strict=True) if not size}
+        return [d.multiply(outer[letter], self.factor(letter)) for letter in letters]
+
+    def split(self, dims: Sequence[tir.PrimExpr], letters: str) -> list[tir.PrimExpr]:
+        """Return the dimensions in this layout, from whole ones in the order of `letters`."""
+        whole = dict(zip(letters, dims, strict=True))
+        return [d.dim(size) if size else d.floordiv(whole[name], self.factor(name)) for name, size in self.parts]
+
+
+def layout_of(a: Inference, name: str, letters: str) -> Layout:
+    """Return the layout that attribute `name` says; E0321 where it is none of the dimensions `letters`."""
+    text = a.attr(name)
+    found = re.findall(r"([A-Z])|([1-9][0-9]*)([a-z])", text)
+    layout = Layout(tuple((outer, 0) if outer else (inner.upper(), int(size)) for outer, size, inner in found))
+    outer_letters = [letter for letter, size in layout.parts if not size]
+    whole = "".join(outer or size + inner for outer, size, inner in found) == text
+    if not whole or sorted(outer_letters) != sorted(letters) or any(part not in letters for part, _ in layout.parts):
+        raise a.fail("E0321", f"cannot work in the layout {text} as '{name}'", f"use an order of the letters {letters}")
+    return layout
+
+
+def is_plain(*layouts: str) -> bool:
+    """Whether no dimension of `layouts` is split, as tensor expressions and oracles need it."""
+    return all(layout.isalpha() for layout in layouts)
 
 
 def window_length(
-    length: tir.PrimExpr, window: tir.PrimExpr, stride: int, dilation: int, padding: tuple[int, int], ceil: bool = False
+    length: tir.PrimExpr,
+    window: tir.PrimExpr | int,
+    stride: int,
+    dilation: int,
+    padding: tuple[int, int],
+    ceil: bool = False,
 ) -> tir.PrimExpr:
     """How many windows fit in an axis."""
-    covered = d.add(d.multiply(d.subtract(window, 1), dilation), 1)
+    covered = d.add(d.multiply(d.subtract(d.as_dim(window), 1), dilation), 1)
     free = d.subtract(d.add(length, sum(padding)), covered)
     return d.add(d.floordiv(d.add(free, stride - 1) if ceil else free, stride), 1)
 
@@ -51,10 +94,6 @@ def sides(padding: Sequence[int]) -> list[tuple[int, int]]:
     """The padding of each dimension before and after, from TVM's order: all before, then all after."""
     half = len(padding) // 2
     return list(zip(padding[:half], padding[half:], strict=True))
-
-
-def unknown(a: Inference, name: str, dtype: str, ndim: int) -> StructInfo:
-    return tensor_info(None, dtype, ndim, a.tensor(name).vdevice)
 
 
 def padded(

@@ -143,6 +143,8 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> _Lowered
     values["result"] = _result(inner)
     assert op.compute is not None
     made = op.compute(SimpleNamespace(**values))
+    if made is None:
+        return None
     return inputs.finish(cast("tuple[te.Tensor, ...]", made) if isinstance(made, tuple) else (made,))
 
 

@@ -1,0 +1,104 @@
+"""Tensor expressions become the TensorIR that TVM makes of them."""
+
+from __future__ import annotations
+
+import pytest
+import tvms  # noqa: F401  registers the printer
+from tvms.ir import te, tir
+from tvms.ir.interp import run
+
+
+def _matmul(a: te.Tensor, b: te.Tensor) -> te.Tensor:
+    k = te.reduce_axis((0, a.shape[1]), name="k")
+
+    def value(i: te.Expr, j: te.Expr) -> te.Expr:
+        return te.sum(a[i, k] * b[k, j], axis=k)
+
+    return te.compute((a.shape[0], b.shape[1]), value, name="matmul")
+
+
+MATMUL_RELU = """\
+# from tvm.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), relu: T.Buffer((128, 128), "float32")):
+    T.func_attr({"tir.noalias": True})
+    # with T.block("root"):
+    matmul = T.alloc_buffer((128, 128))
+    for i, j, k in T.grid(128, 128, 128):
+        with T.block("matmul"):
+            v_i, v_j, v_k = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[v_i, v_k], B[v_k, v_j])
+            T.writes(matmul[v_i, v_j])
+            with T.init():
+                matmul[v_i, v_j] = T.float32(0.0)
+            matmul[v_i, v_j] = matmul[v_i, v_j] + A[v_i, v_k] * B[v_k, v_j]
+    for i0, i1 in T.grid(128, 128):
+        with T.block("relu"):
+            v_i0, v_i1 = T.axis.remap("SS", [i0, i1])
+            T.reads(matmul[v_i0, v_i1])
+            T.writes(relu[v_i0, v_i1])
+            relu[v_i0, v_i1] = T.max(matmul[v_i0, v_i1], T.float32(0.0))"""
+
+
+def test_a_composed_computation_allocates_what_is_between() -> None:
+    a, b = te.placeholder((128, 128), name="A"), te.placeholder((128, 128), name="B")
+    product = _matmul(a, b)
+    relu = te.compute(product.shape, lambda *i: te.max(product(*i), 0), name="relu")
+    assert te.create_prim_func([a, b, relu]).script("tvm-0.21").strip() == MATMUL_RELU
+
+
+def test_symbolic_shapes_are_matched_and_free_variables_are_parameters() -> None:
+    n, m = tir.Var("int64", "n"), tir.Var("int64", "m")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a(i) + te.cast(te.Expr(m), "float32"), name="B")
+    function = te.create_prim_func([a, b, m])
+    assert [param.name for param in function.params] == ["var_A", "var_B", "m"]
+    assert "A = T.match_buffer(var_A, (n,))" in function.script("tvm-0.21")
+
+
+def test_several_values_are_reduced_together() -> None:
+    import numpy as np
+    from tvms.ir.base import IRModule
+
+    a = te.placeholder((3, 5), name="A")
+    k = te.reduce_axis((0, 5), "k")
+    both = te.comm_reducer(
+        lambda x, y: (x[0] + y[0], te.maximum(x[1], y[1])),
+        lambda s, t: (te.const(0, s), te.min_value(t)),  # type: ignore[reportUnknownLambdaType]
+    )
+    total, greatest = te.compute((3,), lambda i: both((a(i, k), a(i, k)), axis=k), name="both")
+    module = IRModule({"main": te.create_prim_func([a, total, greatest])})
+    x = np.random.default_rng(0).random((3, 5), "float32")
+    sums, maxima = np.empty(3, "float32"), np.empty(3, "float32")
+    run(module, "main", [x, sums, maxima])
+    np.testing.assert_allclose(sums, x.sum(1), 1e-6)
+    np.testing.assert_array_equal(maxima, x.max(1))
+
+
+def test_a_scalar_computation_gets_an_iterator() -> None:
+    a = te.placeholder((), name="A")
+    b = te.compute((), lambda: a() + 1, name="B")
+    text = te.create_prim_func([a, b]).script("tvm-0.21")
+    assert "vi = T.axis.spatial(1, 0)" in text
+
+
+def test_block_names_are_unique() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a(i) + 1, name="T_add")
+    c = te.compute((4,), lambda i: b(i) + 1, name="T_add")
+    d = te.compute((4,), lambda i: c(i) + 1, name="T_add")
+    text = te.create_prim_func([a, d]).script("tvm-0.21")
+    assert [f'T.block("T_add{suffix}")' in text for suffix in ("", "_1", "_2")] == [True] * 3
+
+
+def test_misuse_is_refused() -> None:
+    a = te.placeholder((4, 4), name="A")
+    with pytest.raises(TypeError, match="tensor 'A' has 2 dimensions, but is indexed with 1"):
+        a[0]
+    with pytest.raises(TypeError, match="the function takes 1 indices, but the tensor has 2 dimensions"):
+        te.compute((4, 4), lambda i: a(i, i))
+    with pytest.raises(TypeError, match="a tensor expression has no truth value"):
+        bool(a(0, 0) < 1)
+    with pytest.raises(ValueError, match="placeholder 'A' is not among the arguments of the function"):
+        te.create_prim_func([te.compute((4, 4), lambda i, j: a(i, j))])
