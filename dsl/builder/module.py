@@ -84,7 +84,10 @@ class _Builder:
         self.name = ""
         self.attrs: Attrs = {}
         self.functions: dict[str, BaseFunc] = {}
+        self.places: dict[str, syntax.Name] = {}
+        """Where each function's name stands first."""
         self.kinds: dict[int, str] = {}
+        """What each definition is, by its identity."""
 
     def build(self) -> IRModule:
         """Build everything that is in the file."""
@@ -157,10 +160,10 @@ class _Builder:
     def define(self, definition: syntax.Definition) -> None:
         """Build one function; E0104 where its name is taken."""
         context, name = self.context, definition.name
-        taken = self.functions.get(name)
-        if taken is not None:
-            first = Note("the first one is here", taken.span)
-            context.error("E0104", f"two functions are called '{name}'", _name(definition), "rename one of them", first)
+        first = self.places.setdefault(name, _name(definition))
+        if first.start != definition.name_start:
+            note = Note("the first one is here", context.span(first))
+            context.error("E0104", f"two functions are called '{name}'", _name(definition), "rename one of them", note)
         build = build_prim_func if self.kinds[id(definition)] == _PRIM_FUNC else relax_function.build_function
         with context.recover():
             self.functions.setdefault(name, build(context, definition))

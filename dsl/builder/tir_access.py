@@ -96,7 +96,7 @@ def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = 
     except Mismatch:
         raise context.error("E0205", f"expected an index, got {describe(value)}", place) from None
     if not is_int(index.dtype) and not (index.dtype == "bool" and lanes_of(index.dtype) == 1):
-        raise context.error("E0205", f"an index is an integer, not {index.dtype}", place)
+        raise context.error("E0233", f"an index is an integer, not {index.dtype}", place)
     return index
 
 

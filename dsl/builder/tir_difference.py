@@ -11,12 +11,13 @@ _Terms = list[tuple[tir.PrimExpr, int]]
 
 def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
     """Return `stop - start` without the terms that both sides have; of `start + extent` exactly `extent`."""
+    stop, start = make.match_types(stop, start)
     whole = make.sub(stop, start)
     if isinstance(start, tir.IntImm) and (start.value == 0 or isinstance(stop, tir.IntImm)):
         return whole
-    if not (is_int(stop.dtype) and is_int(start.dtype)):
+    if not is_int(whole.dtype):
         return whole
-    if isinstance(stop, tir.Add) and stop.dtype == start.dtype and structural_equal(stop.a, start):
+    if isinstance(stop, tir.Add) and structural_equal(stop.a, start):
         return stop.b
     terms: _Terms = []
     constant = _collect(stop, 1, terms) + _collect(start, -1, terms)
