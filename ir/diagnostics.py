@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from . import script
 from .base import Span
+
+Severity: TypeAlias = Literal["error", "warning"]
 
 
 class Note(Struct, frozen=True):
@@ -26,7 +28,7 @@ class Diagnostic(Struct, frozen=True):
     span: Span | None = None
     help: str | None = None
     notes: tuple[Note, ...] = ()
-    severity: Literal["error", "warning"] = "error"
+    severity: Severity = "error"
 
 
 class TvmsError(Exception):

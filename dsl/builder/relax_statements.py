@@ -161,17 +161,20 @@ def _branch(
 
 
 def _dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
-    """`with R.dataflow():` with its R.output, if it has one; what leaves the block is known after it, too."""
+    """`with R.dataflow():` with its R.output, if it has one.
+
+    Its names are known after it, also those that are not output: TVM prints such programs. The verifier warns of them.
+    """
     context = builder.context
     check_dataflow(builder, statement)
     outputs = output_names(builder, statement.body)
     leaving: dict[str, Any] = {}
     with builder.dataflow(statement.trivia), context.scope.frame():
         build_dataflow_body(builder, statement.body, {node.id for node in outputs})
-        leaving.update((node.id, context.scope.get(node.id)) for node in outputs)
+        names = {name for inner in statement.body for name in defined_names(inner)} | {node.id for node in outputs}
+        leaving.update((name, context.scope.get(name)) for name in names if name in context.scope)
     for name, value in leaving.items():
         context.scope.define(name, value)
-    _hide(builder, statement.body, lambda name: f"let it out of the dataflow block that binds it: R.output({name})")
 
 
 def _hide(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], help: Callable[[str], str]) -> None:

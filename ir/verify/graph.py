@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .. import relax, tir
 from ..base import Node
-from ..diagnostics import Diagnostic, Note, Severity
+from ..diagnostics import Diagnostic, Severity
 from ..visit import children, walk
 
 
@@ -54,7 +54,7 @@ class _Checker:
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
         self.visible: set[relax.Var] = set()
-        self.defined: dict[relax.Var, relax.Var] = {}
+        self.defined: set[relax.Var] = set()
         self.dimensions: set[tir.Var] = set()
         self.reported: set[object] = set()
 
@@ -75,7 +75,7 @@ class _Checker:
             self.report(
                 "E0431", f"variable '{var.name_hint}' is defined twice", var, "give the second one a name of its own"
             )
-        self.defined[var] = var
+        self.defined.add(var)
         self.visible.add(var)
 
     def expression(self, expr: Node) -> None:
@@ -135,10 +135,8 @@ class _Checker:
         if var in self.visible:
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
-            help = "add it to the block's R.output(…)"
-            note = Note("it is defined here", self.defined[var].span)
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
-            self.report("E0432", message, var, help, note, severity="warning")
+            self.report("E0432", message, var, "add it to the block's R.output(…)", severity="warning")
         else:
             self.report("E0430", f"variable '{var.name_hint}' is used where it is not defined", var, "define it above")
 
@@ -150,9 +148,6 @@ class _Checker:
                 help = "let a parameter have it as a dimension, or bind it with R.match_cast"
                 self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
 
-    def report(
-        self, code: str, message: str, place: Node, help: str, *notes: Note, severity: Severity = "error"
-    ) -> None:
-        """Record a breach of the law."""
-        shown = tuple(note for note in notes if note.span is not None)
-        self.found.append(Diagnostic(code, message, place.span, help, shown, severity))
+    def report(self, code: str, message: str, place: Node, help: str, severity: Severity = "error") -> None:
+        """Record a breach of the law; a variable is shown where it is defined."""
+        self.found.append(Diagnostic(code, message, place.span, help, severity=severity))

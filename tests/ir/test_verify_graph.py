@@ -1,0 +1,90 @@
+"""The law of the graph level: each breach is found, once, at its place; programs that keep it give no alarm."""
+
+from __future__ import annotations
+
+import pytest
+import tvms
+from tvms.dsl.diagnostics import render
+
+FINE = """
+I.ir_module Module:
+    T.prim_func(private=True) double(x_handle: T.handle, y_handle: T.handle):
+        n = T.int64()
+        x = T.match_buffer(x_handle, (n, T.int64(4)), "float32")
+        y = T.match_buffer(y_handle, (n, T.int64(4)), "float32")
+        for i, j in T.grid(n, T.int64(4)):
+            with T.block("double"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+
+    R.function countdown(flag: R.Tensor((), "bool"), x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        n = T.int64()
+        cls = Module
+        if flag:
+            result = R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((n, 4), "float32"))
+        else:
+            result: R.Tensor((n, 4), "float32") = cls.countdown(flag, x)
+        return result
+"""
+
+BREACHES = [
+    (
+        "a dataflow variable leaves its block",
+        """
+R.function main(x: R.Tensor((4,), "float32")):
+    with R.dataflow():
+        y = R.add(x, x)
+        z = R.add(y, y)
+        R.output(z)
+    return y
+""",
+        """warning[E0432]: dataflow variable 'y' is used outside its block
+  --> case.tvms:4:9
+   |
+ 4 |         y = R.add(x, x)
+   |         ^
+   = help: add it to the block's R.output(…)""",
+    ),
+    (
+        "arguments that do not fit",
+        """
+I.ir_module Module:
+    T.prim_func(private=True) f(a: T.Buffer((4, 8), "float32"), b: T.Buffer((4, 8), "float32")):
+        T.evaluate(0)
+
+    R.function main(x: R.Tensor((4, 9), "float32")) -> R.Tensor((4, 8), "float32"):
+        cls = Module
+        y = R.call_tir(cls.f, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
+        return y
+""",
+        "E0435",
+    ),
+    (
+        "the wrong number of arguments",
+        """
+I.ir_module Module:
+    T.prim_func(private=True) f(a: T.Buffer((4, 8), "float32"), b: T.Buffer((4, 8), "float32")):
+        T.evaluate(0)
+
+    R.function main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
+        cls = Module
+        y = R.call_tir(cls.f, (x, x), out_sinfo=R.Tensor((4, 8), "float32"))
+        return y
+""",
+        "E0435",
+    ),
+]
+
+
+def test_programs_that_keep_the_law_give_no_alarm() -> None:
+    assert tvms.verify(tvms.parse(FINE)) == ()
+
+
+@pytest.mark.parametrize(("text", "expected"), [row[1:] for row in BREACHES], ids=[row[0] for row in BREACHES])
+def test_breaches_are_found(text: str, expected: str) -> None:
+    found = tvms.verify(tvms.parse(text, "case.tvms"))
+    assert len(found) == 1
+    if expected.startswith("E"):
+        assert found[0].code == expected
+    else:
+        assert render(found) == expected
