@@ -32,7 +32,7 @@ def infer_struct_info(expr: Expr) -> StructInfo:
     The parts of a call need to carry theirs, except where they are literals, tuples or calls themselves.
 
     Raises TvmsError, placed at the call: E0301 for an operator that does not exist; E0105 for arguments that do not
-    fit; E0321…E0329 for operands of the wrong kind, rank, dtype or shape.
+    fit; E0321…E0328 for operands of the wrong kind, rank, dtype or shape.
     """
     if expr.struct_info is not None:
         return expr.struct_info
