@@ -51,9 +51,9 @@ class Comments:
 
     def lead(self, text: str) -> None:
         """Take the lines above everything: those set off by a blank line, and `#tvms 1`, are the header."""
-        lines = text.split("\n")[:-1]
+        lines = text.lstrip("\ufeff\f \t\r\n").split("\n")[:-1]
         blank = max((index for index, line in enumerate(lines) if not line.strip()), default=-1)
-        if blank < 0 and lines and lines[0].lstrip("\ufeff\f").startswith("#tvms"):
+        if blank < 0 and lines and lines[0].startswith("#tvms"):
             blank = 0
         self.header = tuple(comment for line in lines[: blank + 1] for comment in _comment(line))
         self.pending = [comment for line in lines[blank + 1 :] for comment in _comment(line)]

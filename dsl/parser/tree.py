@@ -68,9 +68,10 @@ class Tree:
         return self._definition(head, name, parameters, returns, body)
 
     def generic_function(
-        self, head: Token, name: Token, opening: Token, names: list[Token], closing: Token, *rest: Any
+        self, head: Token, name: Token, opening: Token, names: list[Token], *rest: Any
     ) -> syntax.Definition:
-        parameters, returns, body = rest
+        """The names are those of symbolic sizes; annotations declare them anyway."""
+        *_, parameters, returns, body = rest
         return self._definition(head, name, parameters, returns, body)
 
     def _definition(

@@ -1,0 +1,55 @@
+"""Layout of a text by rule: spaces, indentation, line breaks in brackets. What is written stays as it is."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any, cast
+
+from msgspec import Struct
+
+from ...ir.base import Source, Span
+from ...ir.diagnostics import TvmsError, error
+from .. import syntax
+from ..parser import parse_syntax
+from .text import layout
+
+POSITIONS = frozenset({"start", "end", "name_start", "name_end"})
+
+
+def format_text(text: str, name: str = "<string>", line_length: int | None = None) -> str:
+    """Return `text` in the one layout there is for it, its names, sugar and comments untouched.
+
+    A bracket that the author broke into lines stays broken, one element a line, closed by a comma. With a
+    `line_length`, brackets are broken where a line would be longer, and only there or where their last element has a
+    comma after it. Raises TvmsError for a text with syntax errors.
+    """
+    source = Source(name, text)
+    before = _parsed(source)
+    formatted = layout(text, line_length)
+    if not _same(before, _parsed(Source(name, formatted))) or layout(formatted, line_length) != formatted:
+        help = "please report this text; it is left as it is"
+        raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
+    return formatted
+
+
+def _parsed(source: Source) -> syntax.File:
+    file, diagnostics = parse_syntax(source)
+    if diagnostics:
+        raise TvmsError(diagnostics)
+    return file
+
+
+def _same(left: syntax.File, right: syntax.File) -> bool:
+    """Return whether two texts are the same but for positions; comments count."""
+    pairs: list[tuple[Any, Any]] = [(left.body, right.body), (left.header, right.header), (left.footer, right.footer)]
+    for one, other in pairs:
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, Struct):
+            shown = [field for field in one.__struct_fields__ if field not in POSITIONS]
+            pairs.extend((getattr(one, field), getattr(other, field)) for field in shown)
+        elif isinstance(one, tuple):
+            pairs.extend(zip_longest(cast("tuple[Any, ...]", one), other, fillvalue=pairs))
+        elif one != other:
+            return False
+    return True

@@ -1,0 +1,113 @@
+"""One logical line as the formatter sees it: which token belongs to which bracket, and what stands before each."""
+
+from __future__ import annotations
+
+import re
+
+from ..parser.lexer import NESTING, Token
+
+OPERANDS = frozenset({"NAME", "NUMBER", "STRING", "True", "False", "None", "...", ")", "]", "}"})
+SIGNS = frozenset({"+", "-", "*", "~"})
+TIGHT_AFTER = frozenset({"(", "[", "{", ".", "@"})
+TIGHT_BEFORE = frozenset({")", "]", "}", ".", ",", ":"})
+GAP = re.compile(r"#[^\n]*|\\\r?\n|\n")
+
+
+class LogicalLine:
+    """The tokens of a logical line without its NEWLINE. All lists run parallel to `tokens`.
+
+    `owner` is the index of the bracket directly around a token, of a closing one that of its opening one, -1 outside
+    all; `closing` leads from an opening bracket to its closing one.
+    """
+
+    def __init__(self, source: str, tokens: list[tuple[str, Token]]) -> None:
+        self.kinds = [kind for kind, _ in tokens]
+        self.texts = [token.text for _, token in tokens]
+        self.owner: list[int] = []
+        self.closing: dict[int, int] = {}
+        self.own_comments: list[list[str]] = []
+        """Comments on lines of their own before the token."""
+        self.end_comments: list[list[str]] = []
+        """Comments at the end of the line before the token."""
+        self.breaks: list[bool] = []
+        """Whether a line ends before the token."""
+        self.separators: dict[int, list[int]] = {}
+        """For each bracket the commas between its elements, not those of a lambda's parameters."""
+        self.spaced: list[bool] = []
+        """Whether a space stands before the token if it is on the line of the one before it."""
+        self._find_owners()
+        self._read_gaps(source, [token for _, token in tokens])
+        self._space()
+        self.ends = [0]
+        """Where each token would end if all stood on one line; `ends[i]` is for the token before `i`."""
+        for text, spaced in zip(self.texts, self.spaced, strict=True):
+            self.ends.append(self.ends[-1] + spaced + len(text))
+
+    def width(self, start: int, stop: int) -> int:
+        """Return the columns that the tokens from `start` to before `stop` take on one line."""
+        return self.ends[stop] - self.ends[start] - self.spaced[start] if start < stop else 0
+
+    def is_bare(self, opening: int) -> bool:
+        """Return whether a bracket is neither that of a call or of parameters nor a subscript."""
+        return not opening or self.kinds[opening - 1] not in OPERANDS
+
+    def takes_comma(self, opening: int) -> bool:
+        """Return whether a comma may follow the last element of a bracket without changing what it means."""
+        last = self.closing[opening] - 1
+        if last == opening or self.kinds[last] == ",":
+            return False
+        is_call = self.texts[opening] == "(" and not self.is_bare(opening)
+        is_display = self.texts[opening] != "(" and self.is_bare(opening)
+        return is_call or is_display or opening in self.separators
+
+    def _find_owners(self) -> None:
+        opened = [-1]
+        for index, text in enumerate(self.kinds):
+            nesting = NESTING.get(text, 0)
+            self.owner.append(opened[-1])
+            if nesting > 0:
+                opened.append(index)
+            elif nesting < 0:
+                self.closing[opened.pop()] = index
+
+    def _read_gaps(self, source: str, tokens: list[Token]) -> None:
+        end = tokens[0].start
+        for token in tokens:
+            gap = source[end : token.start]
+            at_end: list[str] = []
+            own: list[str] = []
+            broken = False
+            for piece in GAP.findall(gap) if "\n" in gap else ():
+                if piece.startswith("#"):
+                    (own if broken else at_end).append(piece.rstrip())
+                broken = broken or piece == "\n"
+            self.end_comments.append(at_end)
+            self.own_comments.append(own)
+            self.breaks.append(broken)
+            end = token.end
+
+    def _space(self) -> None:
+        """Decide on all spaces, and which commas separate."""
+        lambdas: list[int] = []  # the owners of those whose colon is still to come
+        before, after_operand, after_sign, after_lambda = "", False, False, False
+        for index, kind in enumerate(self.kinds):
+            owner = self.owner[index]
+            in_lambda = bool(lambdas) and lambdas[-1] == owner
+            tight = not before or after_sign or before in TIGHT_AFTER
+            tight = tight or (kind in TIGHT_BEFORE and (before, kind) != (",", ":"))
+            if kind in ("(", "["):
+                tight = tight or after_operand
+            if "=" in (kind, before):
+                tight = tight or owner >= 0
+            if before == ":" and not after_lambda:
+                tight = tight or (owner >= 0 and self.texts[owner] == "[" and not self.is_bare(owner))
+            self.spaced.append(not tight)
+            after_lambda = kind == ":" and in_lambda
+            if kind == "lambda":
+                lambdas.append(owner)
+            elif after_lambda:
+                lambdas.pop()
+            elif kind == "," and not in_lambda:
+                self.separators.setdefault(owner, []).append(index)
+            after_sign = kind in SIGNS and not after_operand
+            before, after_operand = kind, kind in OPERANDS

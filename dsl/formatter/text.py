@@ -1,0 +1,106 @@
+"""Puts lines, comments and blank lines where they belong."""
+
+from __future__ import annotations
+
+from ..parser.comments import columns
+from ..parser.lexer import Lexer, Line, Problem
+from .breaks import INDENT, broken_brackets
+from .line import LogicalLine
+
+MAX_BLANK_LINES = 2
+"""Between definitions and statements of the file; inside blocks there is at most one."""
+
+
+def layout(text: str, line_length: int | None) -> str:
+    """Return a text without syntax errors in its layout."""
+    return _Writer(text, line_length).write()
+
+
+def _ignore(problem: Problem) -> None: ...
+
+
+class _Writer:
+    def __init__(self, text: str, line_length: int | None) -> None:
+        self.lexer = Lexer(text, _ignore)
+        self.text = self.lexer.text
+        self.line_length = line_length
+        self.columns = [0]
+        """Where the open blocks were indented to in the text."""
+        self.lines: list[str] = []
+        self.at_block_start = True
+
+    def write(self) -> str:
+        end = 0
+        for line in self.lexer.lines():
+            kind, first = line.tokens[0]
+            self.gap(self.text[end : first.start], line, kind == "$END")
+            if kind != "$END":
+                tokens = line.tokens[:-1]
+                end = tokens[-1][1].end
+                self.lines.extend(_logical_line(LogicalLine(self.text, tokens), self.indent(), self.line_length))
+        newline = "\r\n" if "\r\n" in self.text.partition("\n")[0] + "\n" else "\n"
+        return "".join(line + newline for line in self.lines)
+
+    def indent(self, level: int | None = None) -> int:
+        return INDENT * (len(self.columns) - 1 if level is None else level)
+
+    def gap(self, gap: str, line: Line, at_end: bool) -> None:
+        """Write what stands between two logical lines, and open and close blocks."""
+        first, *own = gap.split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
+        if first.strip():
+            self.lines[-1] += f"  {first[first.index('#') :].strip()}"
+        if line.layout and line.layout[0][0] == "INDENT":
+            self.columns.append(columns(own[-1])[0])
+            self.at_block_start = True
+        next_level = len(self.columns) - 1 - sum(kind == "DEDENT" for kind, _ in line.layout)
+        level, blank = len(self.columns) - 1, 0
+        for text in own[:-1]:
+            comment = text.strip()
+            if not comment:
+                blank += 1
+                continue
+            column, _ = columns(text[: text.index("#")])
+            while level > next_level and column < self.columns[level]:
+                level -= 1
+            self.blank_lines(blank, level)
+            self.lines.append(" " * self.indent(level) + comment)
+            blank = 0
+        del self.columns[next_level + 1 :]
+        if not at_end:
+            self.blank_lines(blank, next_level)
+
+    def blank_lines(self, count: int, level: int) -> None:
+        if not self.at_block_start:
+            self.lines.extend([""] * min(count, 1 if level else MAX_BLANK_LINES))
+        self.at_block_start = False
+
+
+def _logical_line(line: LogicalLine, indent: int, line_length: int | None) -> list[str]:
+    """Return a logical line as lines of the text."""
+    broken = broken_brackets(line, indent, line_length)
+    ends = {line.closing[opening]: opening for opening in broken}
+    starts = {opening + 1 for opening in broken} | set(ends)
+    starts |= {comma + 1 for opening in broken for comma in line.separators.get(opening, [])}
+    lines: list[str] = []
+    current = [" " * indent]
+    comments: list[str] = []
+    for index, text in enumerate(line.texts):
+        comments += line.end_comments[index]
+        if index in starts:
+            if index in ends and line.takes_comma(ends[index]):
+                current.append(",")
+            if comments:
+                current.append(f"  {comments.pop(0)}")
+            if index - 1 in broken:
+                indent += INDENT
+            margin = " " * indent
+            lines += ["".join(current), *(margin + comment for comment in comments + line.own_comments[index])]
+            comments = []
+            if index in ends:
+                indent -= INDENT
+            current = [" " * indent]
+        else:
+            comments += line.own_comments[index]
+            current.append(" " * line.spaced[index])
+        current.append(text)
+    return [*lines, "".join(current)]

@@ -1,0 +1,160 @@
+"""The formatter: one layout for every text, that of the printer; nothing else changes, however narrow the lines."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tvms.dsl.formatter import format_text
+from tvms.dsl.load import parse
+from tvms.ir.diagnostics import TvmsError
+
+SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").glob("*.tvms"))
+
+
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("", ""),
+        ("\n\n", ""),
+        ("x=1", "x = 1\n"),
+        ("x=-1+ - y*~z **-2", "x = -1 + -y * ~z ** -2\n"),
+        ("x = not(a)and b", "x = not (a) and b\n"),
+        ("x=a if(b)else[c]", "x = a if (b) else [c]\n"),
+        ("f ( a ,b = 1 , * c )", "f(a, b=1, *c)\n"),
+        ("f(a = [1], b=(2,))", "f(a=[1], b=(2,))\n"),
+        ("x [ 1 : 2 , : , a+1 :: b ]", "x[1:2, :, a + 1::b]\n"),
+        ("x[lambda a,b : a, {c :d}]", "x[lambda a, b: a, {c: d}]\n"),
+        ("x:T . int32=1", "x: T.int32 = 1\n"),
+        ("x+=1", "x += 1\n"),
+        ("(a,b)=c", "(a, b) = c\n"),
+        ("a ,b=c", "a, b = c\n"),
+        ("x = 'a''b' \"c\"", "x = 'a' 'b' \"c\"\n"),
+        ("x = [ ... , a [ ... ]]", "x = [..., a[...]]\n"),
+        ("import a . b as c,d", "import a.b as c, d\n"),
+        ("from a import(b)", "from a import (b)\n"),
+        ("x = 1 + \\\n  2", "x = 1 + 2\n"),
+        ("return(1)", "return (1)\n"),
+        ("assert a,'b'", "assert a, 'b'\n"),
+        ("@ a . b ( c )\ndef f [ n ] ( x :y )->z :pass", "@a.b(c)\ndef f[n](x: y) -> z: pass\n"),
+        ("a.b( c ) f( x ) :\n  pass", "a.b(c) f(x):\n    pass\n"),
+        ("class A( B ) :\n\tpass", "class A(B):\n    pass\n"),
+        ("if a :\n b\nelif c:\n\n  d\nelse :\n   e", "if a:\n    b\nelif c:\n    d\nelse:\n    e\n"),
+        ("with a as b,c:\n d", "with a as b, c:\n    d\n"),
+        ("\ufeffx = 1\n\n\n\n\ny = 2\n\n\n", "x = 1\n\n\ny = 2\n"),
+        ("if a:\n\n\n    b\n\n\n    c\n", "if a:\n    b\n\n    c\n"),
+        ("x=1\r\ny=2\r\n", "x = 1\r\ny = 2\r\n"),
+    ],
+)
+def test_layout(text: str, formatted: str) -> None:
+    assert format_text(text) == formatted
+
+
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("f(a,)", "f(\n    a,\n)\n"),
+        ("f(\na, b)", "f(\n    a,\n    b,\n)\n"),
+        ("f(a, [\nb])", "f(a, [\n    b,\n])\n"),
+        ("x = (\na + b)", "x = (\n    a + b\n)\n"),
+        ("x = (a,)", "x = (a,)\n"),
+        ("x = (\na,)", "x = (\n    a,\n)\n"),
+        ("x[a,]", "x[a,]\n"),
+        ("x[\na]", "x[\n    a\n]\n"),
+        ("f(\n)", "f()\n"),
+        ("f(lambda a, b: c,)", "f(\n    lambda a, b: c,\n)\n"),
+        ("f(a # one\n , b # two\n)", "f(\n    a,  # one\n    b,  # two\n)\n"),
+        ("f( # one\n  # two\n a\n # three\n)", "f(  # one\n    # two\n    a,\n    # three\n)\n"),
+        ("f( # one\n)", "f(  # one\n)\n"),
+        ("f(a + # one\n # two\n b)", "f(\n    a + b,  # one\n    # two\n)\n"),
+    ],
+)
+def test_brackets_that_the_author_broke(text: str, formatted: str) -> None:
+    assert format_text(text) == formatted
+
+
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("f(\n  a, b)", "f(a, b)\n"),
+        ("f(a,)", "f(\n    a,\n)\n"),
+        ("f(aaaaaa, bbbbbb, ccccc)", "f(\n    aaaaaa,\n    bbbbbb,\n    ccccc,\n)\n"),
+        ("a[i] = ffffff(aaaaaaaa, b)", "a[i] = ffffff(\n    aaaaaaaa,\n    b,\n)\n"),
+        ("f(a, g(bbbbbbbb, ccccccccc))", "f(\n    a,\n    g(\n        bbbbbbbb,\n        ccccccccc,\n    ),\n)\n"),
+        ("xxxxxxxxxxxx = yyyyyyyyyyyyyyyy", "xxxxxxxxxxxx = yyyyyyyyyyyyyyyy\n"),
+        ("x = (aaaaaaaaa + bbbbbbbbbb)", "x = (\n    aaaaaaaaa + bbbbbbbbbb\n)\n"),
+        ("T.f(a) g(bbbbbb: c) -> ddd: pass", "T.f(a) g(\n    bbbbbb: c,\n) -> ddd: pass\n"),
+    ],
+)
+def test_lines_of_twenty_columns(text: str, formatted: str) -> None:
+    assert format_text(text, line_length=20) == formatted
+
+
+def test_comments_and_blank_lines_stay_where_they_are() -> None:
+    text = (
+        "#tvms 1\n\n# above\na b:# after\n  # first\n  c\n\n  # second\n  d   # third\n  # fourth\n\n"
+        "# below\n\n\n\n  # last\ne\n"
+    )
+    assert format_text(text) == (
+        "#tvms 1\n\n# above\na b:  # after\n    # first\n    c\n\n    # second\n    d  # third\n    # fourth\n\n"
+        "# below\n\n\n# last\ne\n"
+    )
+
+
+def test_a_text_with_errors_is_refused() -> None:
+    with pytest.raises(TvmsError) as caught:
+        format_text("x = \ny = = 1\n", "a.tvms")
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0008", "E0008"]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_samples_are_formatted(sample: Path) -> None:
+    text = sample.read_text(encoding="utf-8")
+    assert format_text(text, sample.name) == text
+
+
+@pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_what_the_printer_writes_is_formatted(sample: Path, dialect: str) -> None:
+    printed = parse(sample.read_text(encoding="utf-8")).script(dialect).rstrip("\n") + "\n"
+    assert format_text(printed) == printed
+
+
+WORDS = re.compile(r"#[^\n]*|\w+|[^\w\s,]")
+
+
+@pytest.mark.parametrize("line_length", [None, 1, 20, 88])
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_only_white_space_and_commas_change(sample: Path, line_length: int | None) -> None:
+    text = sample.read_text(encoding="utf-8")
+    formatted = format_text(text, line_length=line_length)
+    assert WORDS.findall(formatted) == WORDS.findall(text)
+    assert format_text(formatted, line_length=line_length) == formatted
+
+
+@pytest.mark.parametrize("line_length", [None, 1, 40])
+@pytest.mark.parametrize("seed", range(8))
+def test_any_spacing_gives_the_same_layout(seed: int, line_length: int | None) -> None:
+    generator = random.Random(seed)
+    text = format_text(SAMPLES[seed % len(SAMPLES)].read_text(encoding="utf-8"), line_length=line_length)
+    if line_length is not None:
+        text = format_text(text, line_length=10_000)
+
+    def loosen(match: re.Match[str]) -> str:
+        return generator.choice([" ", "   ", "\t"]) + match[0].strip() + generator.choice(["", " "])
+
+    lines = [
+        line if "#" in line or '"' in line else re.sub(r" ?[-+*/=<>]+ ?", loosen, line) for line in text.split("\n")
+    ]
+    assert format_text("\n".join(lines), line_length=10_000) == format_text(text, line_length=10_000), f"seed {seed}"
+
+
+@given(st.recursive(st.sampled_from(["a", "b.c", "1", "-d"]), lambda inner: st.one_of(
+    st.tuples(st.sampled_from(["f({}, {})", "[{}, {}]", "({} + {})", "x[{}, {}:]", "({}, {},)", "g(y={}, *{},)", "{{{}: {}}}", "(lambda e, g: {} if {} else c)"]), inner, inner).map(lambda parts: parts[0].format(*parts[1:]))
+), max_leaves=30), st.sampled_from([None, 1, 10, 30]))  # fmt: skip
+def test_any_nest_of_brackets_is_laid_out_stably(text: str, line_length: int | None) -> None:
+    assert WORDS.findall(format_text(text, line_length=line_length)) == WORDS.findall(text)
