@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
 
 from .. import syntax
 from ..syntax import Expr, Stmt
-from .comments import Comments
+from .expressions import ExpressionTree
 from .lexer import Problem, Token
-from .literals import LiteralError, number, string
-from .operators import resolve
 
 
-class Tree:
-    """The actions. What is wrong with a value or a target goes to `report`, and the tree goes on."""
-
-    def __init__(self, comments: Comments, report: Callable[[Problem], None]) -> None:
-        self.comments = comments
-        self.report = report
-
-    # --- Lists ------------------------------------------------------------------------------------------------
-
-    def nothing(self) -> list[Any]:
-        return []
-
-    def absent(self) -> None:
-        return None
-
-    def first(self, item: Any) -> list[Any]:
-        return [item]
-
-    def more(self, items: list[Any], item: Any) -> list[Any]:
-        items.append(item)
-        return items
-
-    def more_after_comma(self, items: list[Any], comma: Token, item: Any) -> list[Any]:
-        items.append(item)
-        return items
-
-    append = more
-
-    def pair(self, first: Any, second: Any) -> list[Any]:
-        return [first, second]
-
-    def second(self, first: Token, second: Any) -> Any:
-        return second
+class Tree(ExpressionTree):
+    """The actions for definitions and statements. What is wrong with a target goes to `report`."""
 
     # --- Definitions ------------------------------------------------------------------------------------------
 
@@ -111,9 +77,6 @@ class Tree:
 
     def no_parameters(self, opening: Token, closing: Token) -> tuple[syntax.Param, ...]:
         return ()
-
-    def parameter(self, name: Token) -> syntax.Param:
-        return syntax.Param(start=name.start, end=name.end, name=name.text, annotation=None)
 
     def annotated_parameter(self, name: Token, colon: Token, annotation: Expr) -> syntax.Param:
         return syntax.Param(start=name.start, end=annotation.end, name=name.text, annotation=annotation)
@@ -279,149 +242,3 @@ class Tree:
     def _import(self, first: Token, prefix: str, names: list[tuple[Token, str]], end: int) -> syntax.Import:
         bound = tuple((name, prefix + token.text) for token, name in names)
         return syntax.Import(start=first.start, end=end, names=bound, trivia=self.comments.trivia(first.start))
-
-    # --- Expressions ------------------------------------------------------------------------------------------
-
-    def starred(self, star: Token, value: Expr) -> syntax.Starred:
-        return syntax.Starred(start=star.start, end=value.end, value=value)
-
-    def bare_tuple(self, elements: list[Expr], comma: Token, last: Expr | None = None) -> syntax.Tuple:
-        if last is not None:
-            elements.append(last)
-        return syntax.Tuple(start=elements[0].start, end=(last or comma).end, elements=tuple(elements))
-
-    def conditional(self, then: Expr, if_: Token, condition: Expr, else_: Token, otherwise: Expr) -> syntax.Conditional:
-        return syntax.Conditional(
-            start=then.start, end=otherwise.end, then=then, condition=condition, otherwise=otherwise
-        )
-
-    def lambda_expression(self, lambda_: Token, *rest: Any) -> syntax.Lambda:
-        names: list[Token] = rest[0] if len(rest) == 3 else []
-        body: Expr = rest[-1]
-        params = tuple(self.parameter(name) for name in names)
-        return syntax.Lambda(start=lambda_.start, end=body.end, params=params, body=body)
-
-    def resolve(self, chain: list[Expr | Token]) -> Expr:
-        return resolve(chain, self._misplaced_not)
-
-    def _misplaced_not(self, token: Token, operator: str) -> None:
-        message = f"`not` cannot stand directly after `{operator}`"
-        self.report(Problem("E0008", message, token.start, token.end, "put parentheses around `not …`"))
-
-    def attribute(self, value: Expr, dot: Token, name: Token) -> syntax.Attribute:
-        return syntax.Attribute(start=value.start, end=name.end, value=value, attr=name.text)
-
-    def call(self, func: Expr, opening: Token, *rest: Any) -> syntax.Call:
-        *inner, closing = rest
-        arguments: list[Expr | syntax.Keyword] = inner[0] if inner else []
-        return syntax.Call(
-            start=func.start,
-            end=closing.end,
-            func=func,
-            args=tuple(self._positional(arguments)),
-            keywords=tuple(argument for argument in arguments if isinstance(argument, syntax.Keyword)),
-        )
-
-    def _positional(self, arguments: list[Expr | syntax.Keyword]) -> list[Expr]:
-        positional: list[Expr] = []
-        keyword: syntax.Keyword | None = None
-        for argument in arguments:
-            if isinstance(argument, syntax.Keyword):
-                keyword = argument
-                continue
-            if keyword is not None and not isinstance(argument, syntax.Starred):
-                message = f"an argument without a name stands after `{keyword.name}=…`"
-                help = "put arguments without names first"
-                self.report(Problem("E0008", message, argument.start, argument.end, help))
-            positional.append(argument)
-        return positional
-
-    def keyword(self, name: Token, equal: Token, value: Expr) -> syntax.Keyword:
-        return syntax.Keyword(start=name.start, end=value.end, name=name.text, value=value)
-
-    def subscript(self, value: Expr, opening: Token, indices: list[Expr], closing: Token) -> syntax.Subscript:
-        match indices:
-            case [syntax.Tuple(elements=())]:
-                indices = []
-            case _:
-                pass
-        return syntax.Subscript(start=value.start, end=closing.end, value=value, indices=tuple(indices))
-
-    def subscript_with_comma(
-        self, value: Expr, opening: Token, indices: list[Expr], comma: Token, closing: Token
-    ) -> syntax.Subscript:
-        return self.subscript(value, opening, indices, closing)
-
-    def slice(
-        self,
-        lower: Expr | None,
-        colon: Token,
-        upper: Expr | None,
-        second_colon: Token | None = None,
-        step: Expr | None = None,
-    ) -> syntax.Slice:
-        end = (step or second_colon or upper or colon).end
-        return syntax.Slice(start=(lower or colon).start, end=end, lower=lower, upper=upper, step=step)
-
-    def name(self, token: Token) -> syntax.Name:
-        return syntax.Name(start=token.start, end=token.end, id=token.text)
-
-    def number(self, token: Token) -> syntax.Constant:
-        value = self._value(token, number)
-        return syntax.Constant(start=token.start, end=token.end, value=0 if value is None else value)
-
-    def string(self, tokens: list[Token]) -> syntax.Constant:
-        value = "".join(self._value(token, string) or "" for token in tokens)
-        return syntax.Constant(start=tokens[0].start, end=tokens[-1].end, value=value)
-
-    def _value(self, token: Token, read: Callable[[str], Any]) -> Any:
-        try:
-            return read(token.text)
-        except LiteralError as error:
-            start = token.start + error.start
-            end = token.end if error.end is None else token.start + error.end
-            self.report(Problem(error.code, error.message, start, end, error.help))
-            return None
-
-    def true(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(start=token.start, end=token.end, value=True)
-
-    def false(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(start=token.start, end=token.end, value=False)
-
-    def none(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(start=token.start, end=token.end, value=None)
-
-    def ellipsis(self, token: Token) -> syntax.Constant:
-        return syntax.Constant(start=token.start, end=token.end, value=...)
-
-    def parenthesised(self, opening: Token, value: Expr, closing: Token) -> syntax.Parenthesised:
-        return syntax.Parenthesised(start=opening.start, end=closing.end, value=value)
-
-    def tuple_in_parentheses(self, opening: Token, *rest: Any) -> syntax.Tuple:
-        elements, closing = _elements(rest)
-        return syntax.Tuple(start=opening.start, end=closing.end, elements=elements)
-
-    def list_display(self, opening: Token, *rest: Any) -> syntax.List:
-        elements, closing = _elements(rest)
-        return syntax.List(start=opening.start, end=closing.end, elements=elements)
-
-    def dict_display(self, opening: Token, *rest: Any) -> syntax.Dict:
-        *inner, closing = rest
-        items: list[tuple[Expr, Expr]] = inner[0] if inner else []
-        return syntax.Dict(
-            start=opening.start,
-            end=closing.end,
-            keys=tuple(key for key, _ in items),
-            values=tuple(value for _, value in items),
-        )
-
-    def item(self, key: Expr, colon: Token, value: Expr) -> tuple[Expr, Expr]:
-        return key, value
-
-
-def _elements(rest: tuple[Any, ...]) -> tuple[tuple[Expr, ...], Token]:
-    """Split what follows an opening bracket, `[elements [, [last]]] closing`, into the elements and the closing one."""
-    *elements, closing = rest
-    first: list[Expr] = elements[0] if elements else []
-    return (*first, *elements[2:]), closing

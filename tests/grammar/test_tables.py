@@ -36,7 +36,7 @@ def test_an_edited_grammar_is_built_in_memory(tmp_path: Path, monkeypatch: pytes
 
 def test_every_action_has_its_function_and_every_function_its_action() -> None:
     actions = {rule.action for rule in tables.load().rules} - {""}
-    functions = {name for name in vars(Tree) if not name.startswith("_")}
+    functions = {name for name in dir(Tree) if not name.startswith("_")}
     assert actions == functions
 
 
