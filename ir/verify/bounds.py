@@ -8,19 +8,19 @@ from __future__ import annotations
 from .. import tir
 from ..base import Node
 from ..diagnostics import Note
-from .flow import Access, Place
+from .flow import Access, Flow
 from .report import Report
 
 
-def check_bounds(access: Access, place: Place, report: Report) -> None:
+def check_bounds(access: Access, flow: Flow, report: Report) -> None:
     """Check the indices of an access whose loops all have constant bounds."""
     buffer = access.buffer
-    if not place.certain or len(buffer.shape) != len(access.indices):
+    if len(buffer.shape) != len(access.indices):
         return
     for axis, (index, extent) in enumerate(zip(access.indices, buffer.shape, strict=True)):
         if not isinstance(extent, tir.IntImm):
             continue
-        bounds = _index_bounds(index, place)
+        bounds = _index_bounds(index, flow)
         if bounds is None or (bounds[0] >= 0 and bounds[1] < extent.value):
             continue
         reached = bounds[1] if bounds[1] >= extent.value else bounds[0]
@@ -31,27 +31,25 @@ def check_bounds(access: Access, place: Place, report: Report) -> None:
         return
 
 
-def _index_bounds(index: tir.PrimExpr, place: Place) -> tuple[int, int] | None:
+def _index_bounds(index: tir.PrimExpr, flow: Flow) -> tuple[int, int] | None:
     """Of a ramp only the base is checked: a vector may run on into the next row."""
     match index:
         case tir.Ramp(base=first) | tir.Broadcast(value=first):
-            return place.bounds(first)
+            return flow.bounds(first)
         case _:
-            return place.bounds(index)
+            return flow.bounds(index)
 
 
 def _first_placed(*nodes: Node) -> Node:
     return next((node for node in nodes if node.span is not None), nodes[0])
 
 
-def check_binding(node: tir.BlockRealize, place: Place, report: Report) -> None:
+def check_binding(node: tir.BlockRealize, flow: Flow, report: Report) -> None:
     """Check that the values that a block's axes are bound to lie in their domains."""
-    if not place.certain:
-        return
     for axis, value in zip(node.block.iter_vars, node.iter_values, strict=False):
         if axis.dom is None:
             continue
-        bounds, start, extent = place.bounds(value), place.bounds(axis.dom.min), place.bounds(axis.dom.extent)
+        bounds, start, extent = flow.bounds(value), flow.bounds(axis.dom.min), flow.bounds(axis.dom.extent)
         if bounds is None or start is None or extent is None:
             continue
         least, most = start[0], start[0] + extent[1] - 1

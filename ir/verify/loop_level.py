@@ -7,7 +7,7 @@ from ..diagnostics import Diagnostic
 from .blocks import check_blocks
 from .bounds import check_binding, check_bounds
 from .dtypes import check_dtypes
-from .flow import Access, Flow, Place
+from .flow import Access, Flow
 from .loops import check_loops
 from .races import check_race
 from .report import Report
@@ -25,10 +25,9 @@ def check_prim_func(function: tir.PrimFunc) -> list[Diagnostic]:
         return report.found
     shared = frozenset([buffer.data for buffer in function.buffer_map.values()])
 
-    def visit_access(access: Access, place: Place) -> None:
-        check_bounds(access, place, report)
-        check_race(access, place, shared, report)
+    def check_access(access: Access, flow: Flow) -> None:
+        check_bounds(access, flow, report)
+        check_race(access, flow, shared, report)
 
-    flow = Flow(visit_access, lambda node, place: check_binding(node, place, report))
-    flow.visit(function.body, Place())
+    Flow(check_access, lambda node, flow: check_binding(node, flow, report)).visit(function.body)
     return report.found

@@ -5,37 +5,31 @@ E0419: iterations of a parallel loop race.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import tir
 from ..diagnostics import Note
 from ..equal import structural_equal
 from ..visit import walk
-from .flow import Access, Place
+from .flow import Access, Flow
 from .report import Report
 
 
-def check_race(access: Access, place: Place, shared: frozenset[tir.Var], report: Report) -> None:
+def check_race(access: Access, flow: Flow, shared: frozenset[tir.Var], report: Report) -> None:
     """Check a store, with nothing uncertain around it, against every parallel loop that it stands in.
 
     Certain is a race where no index mentions the loop variable, the iterations are two or more, and the stored value
     is computed from the same element, in a buffer that the caller sees (`shared` has their data pointers).
     """
-    if not isinstance(access, tir.BufferStore) or not place.certain or access.buffer.data not in shared:
+    if not isinstance(access, tir.BufferStore) or access.buffer.data not in shared:
         return
     if not _updates_itself(access):
         return
-    indices = [place.resolve(index) for index in access.indices]
-    for position, loop in enumerate(place.loops):
-        extent = loop.extent
-        is_single = not isinstance(extent, tir.IntImm) or extent.value < 2
-        inner = {each.loop_var for each in place.loops[position + 1 :]}
-        if not _is_parallel(loop) or is_single or any(_mentions(each, loop.loop_var) for each in indices):
-            continue
-        if any(
-            _mentions(end, loop.loop_var)
-            for each in place.loops
-            if each.loop_var in inner
-            for end in (each.min, each.extent)
-        ):
+    indices = [flow.resolve(index) for index in access.indices]
+    for position, loop in enumerate(flow.loops):
+        inner_ends = [end for each in flow.loops[position + 1 :] for end in (each.min, each.extent)]
+        is_single = not isinstance(loop.extent, tir.IntImm) or loop.extent.value < 2
+        if not _is_parallel(loop) or is_single or _mention((*indices, *inner_ends), loop.loop_var):
             continue
         message = f"iterations of the loop over '{loop.loop_var.name}' race: all update the same element of "
         help = f"let an index depend on '{loop.loop_var.name}', or make the loop serial"
@@ -60,5 +54,5 @@ def _updates_itself(store: tir.BufferStore) -> bool:
     )
 
 
-def _mentions(expr: tir.PrimExpr, variable: tir.Var) -> bool:
-    return any(node is variable for node in walk(expr))
+def _mention(expressions: Iterable[tir.PrimExpr], variable: tir.Var) -> bool:
+    return any(node is variable for expression in expressions for node in walk(expression))
