@@ -1,7 +1,8 @@
 """Arrays of other libraries as NumPy arrays, without copies (DLPack).
 
-NumPy reads what it has a dtype for. bfloat16 and the 8-bit floats it refuses: those are read from the exchanged
-structure itself (https://dmlc.github.io/dlpack/latest/c_api.html).
+NumPy does it, but for bfloat16 and the 8-bit floats, which it refuses, and for libraries that speak DLPack 0, whose
+memory it takes for read-only: those are read from the exchanged structure itself
+(https://dmlc.github.io/dlpack/latest/c_api.html).
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ Array: TypeAlias = np.ndarray[Any, Any]
 _ON_HOST = frozenset((1, 3, 11))
 """kDLCPU, kDLCUDAHost, kDLROCMHost."""
 _CODES = {
-    (4, 16): "bfloat16", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
+    **{(0, bits): f"int{bits}" for bits in (8, 16, 32, 64)}, **{(1, bits): f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{(2, bits): f"float{bits}" for bits in (16, 32, 64)}, (4, 16): "bfloat16", (6, 8): "bool",
+    (7, 8): "float8_e3m4", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
     (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",
 }  # fmt: skip
-"""The dtypes that NumPy does not know, by DLPack's type code and bits."""
+"""Dtypes by DLPack's type code and bits."""
 
 
 class _Tensor(ctypes.Structure):
@@ -38,6 +41,9 @@ _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_cha
 )
 
 
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+
+
 def is_on_host(value: Any) -> bool:
     """Whether the processor can read the memory of `value`, which speaks DLPack."""
     device, _ = value.__dlpack_device__()
@@ -47,9 +53,18 @@ def is_on_host(value: Any) -> bool:
 def from_dlpack(value: Any) -> Array:
     """Return a NumPy array on the memory of `value`; BufferError where it cannot be had without a copy."""
     try:
-        return np.from_dlpack(value)
+        array = np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError):
         return _read(value)
+    return array if array.flags.writeable or _is_said_read_only(value) else _read(value)
+
+
+def _is_said_read_only(value: Any) -> bool:
+    """Whether the read-only array that NumPy made is so because its owner says it; before DLPack 1.0 none could."""
+    try:
+        return not _is_valid(value.__dlpack__(max_version=(1, 0)), b"dltensor")
+    except TypeError:
+        return False
 
 
 def _read(owner: Any) -> Array:

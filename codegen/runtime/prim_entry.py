@@ -49,7 +49,8 @@ class PrimEntry:
         self._bind_offset(buffer)
         is_written = buffer.data in written
         spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
-        return spec, Place(buffer.name, self.name, buffer.span or param.span)
+        name = buffer.name if param.name == f"{buffer.name}_handle" else param.name
+        return spec, Place(name, self.name, buffer.span or param.span)
 
     def _bind_offset(self, buffer: tir.Buffer) -> None:
         """Arrays start at their first element, so that the offset a buffer declares is always 0."""

@@ -8,7 +8,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-
 import tvms
 from tvms.ir.interp import run
 from tvms.ir.numpy_dtype import numpy_dtype

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tvms.ir.numpy_dtype import numpy_dtype
 
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -59,7 +58,7 @@ def test_division_of_the_least_integer_wraps_around(agree: Callable[..., Any], d
     assert (c[3] == 0).all()
 
 
-@pytest.mark.parametrize("source", (*INTS, *FLOATS, "bool"))
+@pytest.mark.parametrize("source", [*INTS, *FLOATS, "bool"])
 def test_casts_are_exact(agree: Callable[..., Any], numbers: Callable[..., Any], source: str) -> None:
     values = numbers(32, source)
     if source in ("float16", "float32", "float64", "bfloat16"):

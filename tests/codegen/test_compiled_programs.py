@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import tvms
 from tvms.codegen.lower import lower
 from tvms.ir.tir import PrimFunc

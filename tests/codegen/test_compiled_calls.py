@@ -1,0 +1,208 @@
+"""Calls of compiled functions: what is checked before machine code runs, and what is said then."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tvms
+
+TEXT = """
+I.ir_module Module:
+    T.prim_func scale(x: T.handle, y: T.handle, factor: T.float32):
+        T.func_attr({"tir.noalias": True})
+        n = T.int64()
+        X = T.match_buffer(x, (n, 4), "float32")
+        Y = T.match_buffer(y, (n, 8), "float32")
+        for i, j in T.grid(n, 8):
+            Y[i, j] = X[i, j // 2] * factor
+
+    T.prim_func half(x: T.handle, y: T.handle):
+        n = T.int64()
+        X = T.match_buffer(x, (n * 2,), "bfloat16")
+        Y = T.match_buffer(y, (n,), "bfloat16")
+        for i in range(n):
+            Y[i] = X[i * 2]
+
+    T.prim_func checked(A: T.Buffer((4,), "int32"), d: T.int8) -> T.int32:
+        assert A[0] > 0, "the first element must be positive"
+        return A[1] // T.Cast("int32", d)
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled() -> tvms.Executable:
+    return tvms.compile(tvms.parse(TEXT))
+
+
+def message(entry: Any, *args: Any, **named: Any) -> str:
+    with pytest.raises(tvms.TvmsError) as raised:
+        entry(*args, **named)
+    lines = str(raised.value).splitlines()
+    return "\n".join(line.strip() for line in lines if line.startswith("error") or "help:" in line)
+
+
+def test_names_and_numbers(compiled: tvms.Executable) -> None:
+    assert compiled.entry_names == ("scale", "half", "checked")
+    assert compiled.stats["total"] > 0
+    x, y = np.ones((3, 4), "f4"), np.zeros((3, 8), "f4")
+    compiled["scale"](x, factor=2.5, y=y)
+    assert (y == 2.5).all()
+    compiled["scale"](x, y, np.float32(3))
+    assert (y == 3).all()
+    compiled["scale"](np.zeros((0, 4), "f4"), np.zeros((0, 8), "f4"), 1)
+
+
+X, Y = np.ones((3, 4), "f4"), np.zeros((3, 8), "f4")
+READ_ONLY = np.zeros((3, 8), "f4")
+READ_ONLY.flags.writeable = False
+SHARED = np.zeros((3, 12), "f4")
+
+FAULTS: list[tuple[tuple[Any, ...], str]] = [
+    ((X, Y), "error[E0701]: 'scale' takes 3 arguments (x, y, factor), but factor is missing"),
+    ((X, Y, 1, 2), "error[E0701]: 'scale' takes 3 arguments (x, y, factor), but 4 were given"),
+    (
+        ([1.0], Y, 1),
+        "error[E0702]: argument 'x' of 'scale': expected an array, got list\n= help: pass numpy.asarray of it",
+    ),
+    ((X, Y, "2"), "error[E0702]: argument 'factor' of 'scale': expected a number, got str"),
+    (
+        (X, READ_ONLY, 1),
+        "error[E0702]: argument 'y' of 'scale': it is written, but is read-only\n= help: pass a writeable array",
+    ),
+    (
+        (X.astype("f8"), Y, 1),
+        "error[E0703]: argument 'x' of 'scale': expected dtype float32, got float64\n"
+        "= help: convert it: x.astype(float32)",
+    ),
+    (
+        (X[0], Y, 1),
+        "error[E0704]: argument 'x' of 'scale': expected shape (n, 4), got (4,)\n= help: pass an array of 2 dimensions",
+    ),
+    (
+        (X[:, :3], Y, 1),
+        "error[E0705]: argument 'x' of 'scale': expected shape (n, 4) with n = 3, got (3, 3)\n"
+        "= help: dimension 1 must be 4, not 3",
+    ),
+    (
+        (X, np.zeros((2, 8), "f4"), 1),
+        "error[E0705]: argument 'y' of 'scale': expected shape (n, 8) with n = 3, got (2, 8)\n"
+        "= help: dimension 0 must be 3, not 2",
+    ),
+    (
+        (np.ones((4, 3), "f4").T, Y, 1),
+        "error[E0706]: argument 'x' of 'scale': expected an array laid out row by row, without gaps\n"
+        "= help: pass numpy.ascontiguousarray of it",
+    ),
+    (
+        (SHARED.reshape(-1)[:12].reshape(3, 4), SHARED.reshape(-1)[8:32].reshape(3, 8), 1),
+        "error[E0719]: argument 'y' of 'scale': it is written, but overlaps argument 'x' in memory\n"
+        "= help: pass arrays that do not overlap, or drop tir.noalias from the function",
+    ),
+]
+
+
+@pytest.mark.parametrize(("args", "expected"), FAULTS)
+def test_arguments_that_do_not_fit(compiled: tvms.Executable, args: tuple[Any, ...], expected: str) -> None:
+    assert message(compiled["scale"], *args) == expected
+
+
+def test_names_that_do_not_fit(compiled: tvms.Executable) -> None:
+    scale = compiled["scale"]
+    assert message(scale, X, Y, 1, y=Y).startswith("error[E0701]: argument 'y' of 'scale' is given twice")
+    expected = "error[E0701]: 'scale' has no argument 'z'\n= help: it takes: x, y, factor"
+    assert message(scale, X, Y, z=1) == expected
+    assert message(lambda: compiled["main"]) == (
+        "error[E0102]: the module has no function 'main'\n= help: functions are: scale, half, checked"
+    )
+
+
+def test_sizes_that_are_expressions(compiled: tvms.Executable) -> None:
+    x = np.arange(6).astype(ml_dtypes.bfloat16)
+    y = np.zeros(3, ml_dtypes.bfloat16)
+    compiled["half"](x, y)
+    assert y.astype("f4").tolist() == [0, 2, 4]
+    assert message(compiled["half"], x, np.zeros(2, ml_dtypes.bfloat16)) == (
+        "error[E0705]: argument 'x' of 'half': expected shape (n * 2,) with n = 2, got (6,)\n"
+        "= help: dimension 0 must be 4, not 6"
+    )
+
+
+def test_faults_while_running(compiled: tvms.Executable) -> None:
+    checked, a = compiled["checked"], np.array([1, -7, 0, 0], "i4")
+    assert checked(a, 2) == -4
+    assert message(checked, a, 0) == "error[E0708]: division by zero"
+    assert message(checked, -a, 1) == "error[E0711]: the first element must be positive"
+    assert message(checked, a, 200) == "error[E0703]: argument 'd' of 'checked': 200 does not fit in int8"
+
+
+class Foreign:
+    """An array of another library, which shares its memory by DLPack."""
+
+    def __init__(self, array: np.ndarray, device: int = 1) -> None:
+        self.array, self.device = array, device
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.array.__dlpack__()
+
+
+def test_arrays_of_other_libraries_are_not_copied(compiled: tvms.Executable) -> None:
+    y = np.zeros((3, 8), "f4")
+    compiled["scale"](Foreign(X), Foreign(y), 4)
+    assert (y == 4).all()
+    assert message(compiled["scale"], Foreign(X, device=2), y, 4) == (
+        "error[E0718]: argument 'x' of 'scale': it lies on another device\n"
+        "= help: move it to the processor first, as with x.cpu()"
+    )
+
+
+def test_faults_of_compilation_are_all_reported() -> None:
+    text = """
+I.ir_module Module:
+    T.prim_func one(A: T.Buffer((4,), "float32")):
+        A[0] = T.call_extern("float32", "system", T.float32(1))
+
+    T.prim_func two(A: T.Buffer((4,), "float32")):
+        T.evaluate(T.tvm_storage_sync("shared"))
+        A[0] = T.call_extern("float32", "expf", T.float64(1))
+"""
+    assert message(tvms.compile, tvms.parse(text)) == (
+        "error[E0603]: the external function 'system' is not known\n"
+        "= help: use an intrinsic, or call a Python function from the graph level with R.call_dps_packed\n"
+        "error[E0602]: the intrinsic 'tir.tvm_storage_sync' does not exist on target 'llvm'"
+    )
+    assert message(tvms.compile, tvms.parse(text), target="z80") == (
+        "error[E0601]: there is no target 'z80'\n= help: targets are: llvm"
+    )
+
+
+def test_functions_of_the_c_library() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4,), "float32")):
+    for i in range(4):
+        A[i] = T.call_pure_extern("float32", "fmaxf", A[i], T.float32(2))
+"""
+    a = np.arange(4, dtype="f4")
+    tvms.compile(tvms.parse(text))["main"](a)
+    assert a.tolist() == [2, 2, 2, 3]
+
+
+def test_threads_may_call_at_once(compiled: tvms.Executable) -> None:
+    results = [np.zeros((50, 8), "f4") for _ in range(8)]
+
+    def work(index: int) -> None:
+        for _ in range(20):
+            compiled["scale"](np.full((50, 4), index, "f4"), results[index], 2)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((result == 2 * index).all() for index, result in enumerate(results))

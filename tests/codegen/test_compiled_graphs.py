@@ -1,0 +1,176 @@
+"""Graph-level functions: compiled to steps over kernels, they give what the interpreter gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+
+ADD = """
+I.ir_module Module:
+    T.prim_func add(a: T.handle, b: T.handle, c: T.handle):
+        T.func_attr({"tir.noalias": True})
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        C = T.match_buffer(c, (n,), "float32")
+        for i in range(n):
+            C[i] = A[i] + B[i]
+
+    T.prim_func increment(A: T.Buffer((4,), "float32")):
+        for i in range(4):
+            A[i] = A[i] + T.float32(1)
+"""
+
+
+def floats(*shape: int) -> np.ndarray:
+    return (np.arange(np.prod(shape)) % 11 - 4).reshape(shape).astype("f4")
+
+
+def test_operators_on_a_symbolic_batch(agree: Callable[..., Any]) -> None:
+    text = """
+R.function main(x: R.Tensor(("n", 6), "float32"), w: R.Tensor((6, 3), "float32"), b: R.Tensor((3,), "float32")) -> R.Tensor(("n", 3), "float32"):
+    n = T.int64()
+    with R.dataflow():
+        lv = R.matmul(x, w)
+        lv1 = R.add(lv, b)
+        lv2 = R.nn.relu(lv1)
+        gv = R.nn.softmax(lv2)
+        R.output(gv)
+    return gv
+"""
+    for n in (1, 5):
+        agree(text, floats(n, 6), floats(6, 3), floats(3), ulps=8)
+
+
+def test_calls_of_loop_functions(agree: Callable[..., Any]) -> None:
+    text = (
+        ADD
+        + """
+    R.function helper(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        y = R.call_tir(Module.add, (x, x), out_sinfo=R.Tensor((n,), "float32"))
+        return y
+
+    R.function main(x: R.Tensor(("n",), "float32")) -> R.Tuple(R.Tensor(("n",), "float32"), R.Shape(["n"])):
+        n = T.int64()
+        y = Module.helper(x)
+        z = R.call_tir(Module.add, (x, y), out_sinfo=R.Tensor((n,), "float32"))
+        pair = (z, y)
+        first = pair[0]
+        return (first, R.shape([n]))
+"""
+    )
+    result, _ = agree(text, floats(7))
+    np.testing.assert_array_equal(result[0], 3 * floats(7))
+    assert result[1] == (7,)
+
+
+def test_branches_casts_and_constants(agree: Callable[..., Any]) -> None:
+    text = (
+        ADD
+        + """
+    R.function main(c: R.Tensor((), "bool"), x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        m = T.int64()
+        y = R.match_cast(x, R.Tensor((m,), "float32"))
+        if c:
+            z = R.call_tir(Module.add, (x, y), out_sinfo=R.Tensor((m,), "float32"))
+        else:
+            z = R.multiply(y, R.const(3, "float32"))
+        return z
+"""
+    )
+    for condition in (True, False):
+        agree(text, np.array(condition), floats(5))
+
+
+def test_results_in_place() -> None:
+    text = (
+        ADD
+        + """
+    R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.call_tir_inplace(Module.increment, (x,), out_sinfo=R.Tensor((4,), "float32"), inplace_indices=[0])
+        return y
+"""
+    )
+    x = floats(4)
+    result = tvms.compile(tvms.parse(text))["main"](x)
+    assert result is x
+    np.testing.assert_array_equal(x, floats(4) + 1)
+
+
+PACKED = """
+R.function main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    n = T.int64()
+    y = R.call_dps_packed("test.twice", (x,), out_sinfo=R.Tensor((n,), "float32"))
+    return y
+"""
+
+
+def test_python_functions_are_called_by_name() -> None:
+    main = tvms.compile(tvms.parse(PACKED))["main"]
+    with pytest.raises(tvms.TvmsError) as raised:
+        main(floats(3))
+    assert str(raised.value).splitlines()[0] == "error[E0715]: the external function 'test.twice' is not registered"
+    assert 'register it: tvms.register_func("test.twice", function)' in str(raised.value)
+
+    @tvms.register_func("test.twice")
+    def twice(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, 2, out=out)
+
+    np.testing.assert_array_equal(main(floats(3)), 2 * floats(3))
+    with pytest.raises(ValueError, match="registered already"):
+        tvms.register_func("test.twice", twice)
+    tvms.register_func("test.twice", twice, override=True)
+
+
+def test_an_operator_without_a_meaning_is_named() -> None:
+    text = """
+R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    y = R.nn.dropout(x, rate=0.5)
+    z = y[0]
+    return z
+"""
+    try:
+        tvms.compile(tvms.parse(text))
+    except tvms.TvmsError as problem:
+        first = str(problem).splitlines()[0]
+        assert first == "error[E0607]: the operator 'R.nn.dropout' has no loop-level meaning to compile"
+
+
+def test_arguments_of_a_graph_function_are_checked() -> None:
+    text = """
+R.function main(x: R.Tensor(("n", 784), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tensor(("n", 784), "float32"):
+    return x
+"""
+    main = tvms.compile(tvms.parse(text))["main"]
+    cases: list[tuple[Any, Any, str]] = [
+        (floats(3, 100), floats(3), "argument 'x' of 'main': expected shape (n, 784) with n = 3, got (3, 100)"),
+        (floats(3, 784), floats(2), "argument 'y' of 'main': expected shape (n,) with n = 3, got (2,)"),
+        ([1, 2], floats(2), "argument 'x' of 'main': expected an array, got list"),
+    ]
+    for x, y, expected in cases:
+        with pytest.raises(tvms.TvmsError) as raised:
+            main(x, y)
+        assert expected in str(raised.value).splitlines()[0]
+
+
+def test_recursion_and_closures(agree: Callable[..., Any]) -> None:
+    text = (
+        ADD
+        + """
+    R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        R.function inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            z = R.call_tir(Module.add, (x, y), out_sinfo=R.Tensor((4,), "float32"))
+            return z
+        u = inner(x)
+        v = inner(u)
+        return v
+"""
+    )
+    result, _ = agree(text, floats(4))
+    np.testing.assert_array_equal(result, 3 * floats(4))
