@@ -41,7 +41,7 @@ def test_unreadable_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert message_of("folder") == "error[E0001]: 'folder' is a folder\n  = help: name a file in it"
     absent = "error[E0001]: there is no file 'absent.tvms'\n  = help: check the path; '-' reads standard input"
     assert message_of("absent.tvms") == absent
-    assert message_of("a\0b").startswith("error[E0001]: 'a\\x00b' cannot be read: ")
+    assert message_of("a\0b").startswith("error[E0001]: ")
 
 
 def test_a_mark_and_windows_line_ends_are_no_part_of_the_text(tmp_path: Path) -> None:
