@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from . import dsl as dsl  # registers the printer
 
 if TYPE_CHECKING:
-    from .codegen import Executable, compile, emit, register_func
+    from .codegen import Executable, compile, emit
     from .dsl.load import load_module as load
     from .dsl.load import parse
     from .ir.base import GlobalVar, IRModule
     from .ir.diagnostics import Diagnostic, TvmsError
     from .ir.equal import structural_equal, structural_hash
+    from .ir.functions import register_func
     from .ir.interp import run as interpret
     from .ir.relax import Function
     from .ir.tir import PrimFunc
@@ -62,7 +63,7 @@ _PLACES = {
     "interpret": "ir.interp.run",
     "load": "dsl.load.load_module",
     "parse": "dsl.load.parse",
-    "register_func": "codegen.register_func",
+    "register_func": "ir.functions.register_func",
     "structural_equal": "ir.equal.structural_equal",
     "structural_hash": "ir.equal.structural_hash",
     "verify": "ir.verify.verify",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..ir.functions import register_func
 from .runtime.executable import Executable, compile, emit
-from .runtime.functions import register_func
 from .target import TARGETS, Target
 
 __all__ = ["TARGETS", "Executable", "Target", "compile", "emit", "register_func"]

@@ -50,7 +50,9 @@ def library() -> None:
     tvms.register_func(LIBRARY, dense_bias_relu, override=True)
 
 
-def call(function: Callable[..., Any], module: Any, entry: str, inputs: list[np.ndarray], shape: tuple[int, ...]) -> Any:
+def call(
+    function: Callable[..., Any], module: Any, entry: str, inputs: list[np.ndarray], shape: tuple[int, ...]
+) -> Any:
     """Call a graph function for its value, or a loop function with a buffer for its result."""
     if isinstance(module[entry], tvms.Function):
         return function(*inputs)

@@ -14,8 +14,8 @@ import numpy as np
 from ...ir import relax
 from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
+from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
-from ..runtime.functions import find_function
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
 from ..runtime.specs import Place

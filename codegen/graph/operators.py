@@ -9,9 +9,9 @@ import numpy as np
 
 from ...ir import relax
 from ...ir.diagnostics import error
+from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.dlpack import Array
-from ..runtime.functions import find_function
 from ..runtime.sizes import Frame
 from .compiler import GraphCompiler, Value
 from .specs import Shape, make_allocator

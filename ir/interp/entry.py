@@ -30,7 +30,7 @@ def run(
     Tensors and buffers are NumPy arrays of the declared dtype and shape, shapes and tuples are tuples. A graph
     function returns its value; a loop-level function writes its arrays in place and returns what `T.ret` gives.
 
-    `functions` are the external functions by name; those of `call_dps_packed` get their results' memory last.
+    `functions` are external functions by name, beside those of `tvms.register_func`; those of `call_dps_packed` get their results' memory last.
     `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error; with
     `shuffle` the threads of a block take turns in random order.
 

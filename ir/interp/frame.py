@@ -11,6 +11,7 @@ import numpy as np
 from .. import relax
 from ..base import IRModule, Node
 from ..diagnostics import Note, TvmsError, error
+from ..functions import find_function
 from .memory import Memory, Pointer, View, allocate
 
 
@@ -39,11 +40,8 @@ class World:
         return self.random.permutation(count).tolist() if self.shuffle else range(count)
 
     def external(self, name: str, node: Node) -> Callable[..., Any]:
-        """Return the external function `name`; E0715 where there is none."""
-        if name not in self.functions:
-            hint = f"pass it as functions={{'{name}': …}}"
-            raise fault("E0715", f"the external function '{name}' is not registered", node, hint)
-        return self.functions[name]
+        """Return the external function `name`, given or registered; E0715 where there is none."""
+        return self.functions.get(name) or find_function(name, node.span)
 
 
 class Frame(dict[Any, Any]):

@@ -127,7 +127,7 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
         ),
         (
             ['T.evaluate(T.call_extern("int32", "nothing", n))'],
-            "E0715: the external function 'nothing' is not registered (pass it as functions={'nothing': …})"
+            "E0715: the external function 'nothing' is not registered (register it: tvms.register_func(\"nothing\", function))"
             ' at `T.call_extern("int32", "nothing", n)`',
         ),
         (

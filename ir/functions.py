@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from ...ir.base import Span
-from ...ir.diagnostics import error
+from .base import Span
+from .diagnostics import error
 
 PackedFunction = Callable[..., Any]
 _Registered = TypeVar("_Registered", bound=PackedFunction)
