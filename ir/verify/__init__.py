@@ -1,7 +1,7 @@
 """The law of the IR, as named checks: each stands in the file of its family, with its codes.
 
-The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph level: `graph` (scoping), `calls` (what is called, and with what),
-`values` (struct info and purity).
+The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph
+level: `graph` (scoping), `calls` (what is called, and with what), `values` (struct info and purity).
 """
 
 from __future__ import annotations

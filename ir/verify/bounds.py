@@ -41,11 +41,13 @@ def _index_bounds(index: tir.PrimExpr, flow: Flow) -> tuple[int, int] | None:
 
 
 def _first_placed(*nodes: Node) -> Node:
-    return next((node for node in nodes if node.span is not None), nodes[0])
+    """Return the first node that has a place of its own: a variable has that of its definition."""
+    return next((node for node in nodes if node.span is not None and not isinstance(node, tir.Var)), nodes[0])
 
 
-def check_binding(node: tir.BlockRealize, flow: Flow, report: Report) -> None:
-    """Check that the values that a block's axes are bound to lie in their domains."""
+def check_binding(node: tir.BlockRealize, flow: Flow, report: Report) -> bool:
+    """Check that the values that a block's axes are bound to lie in their domains; return whether they do."""
+    is_fine = True
     for axis, value in zip(node.block.iter_vars, node.iter_values, strict=False):
         if axis.dom is None:
             continue
@@ -56,3 +58,5 @@ def check_binding(node: tir.BlockRealize, flow: Flow, report: Report) -> None:
         if bounds[0] < least or bounds[1] > most:
             message = f"axis '{axis.var.name}' of block '{node.block.name_hint}' is bound to {bounds[0]} to {bounds[1]}"
             report.add("E0415", message, _first_placed(value, axis, node.block), f"its domain is {least} to {most}")
+            is_fine = False
+    return is_fine

@@ -24,9 +24,10 @@ class Flow:
     """
 
     def __init__(
-        self, check_access: Callable[[Access, Flow], None], check_block: Callable[[tir.BlockRealize, Flow], None]
+        self, check_access: Callable[[Access, Flow], None], check_block: Callable[[tir.BlockRealize, Flow], bool]
     ) -> None:
-        """`check_access` and `check_block` are called at certain places only."""
+        """`check_access` and `check_block` are called at certain places only; where `check_block` is false, nothing
+        is said about what stands in the block."""
         self.check_access = check_access
         self.check_block = check_block
         self.domains: dict[tir.Var, Bounds] = {}
@@ -108,8 +109,7 @@ class Flow:
         block = node.block
         self._visit_all((*node.iter_values, node.predicate))
         with self._where(node.predicate, True):
-            if self.certain:
-                self.check_block(node, self)
+            self.certain = self.certain and self.check_block(node, self)
             for axis, value in zip(block.iter_vars, node.iter_values, strict=False):
                 self.bindings[axis.var] = self.resolve(value)
             if block.init is not None:

@@ -14,7 +14,8 @@ def check_function(function: relax.Function) -> list[Diagnostic]:
     """Check scoping in `function` (TVM: `relax.analysis.well_formed`).
 
     E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·
-    E0432, a warning: a dataflow variable is used outside its block, as in some programs that TVM prints · E0433: a symbolic dimension has no definition.
+    E0432, a warning: a dataflow variable is used outside its block, as in some programs that TVM prints ·
+    E0433: a symbolic dimension has no definition.
     """
     checker = _Checker()
     checker.function(function)
@@ -57,6 +58,7 @@ class _Checker:
         self.defined: set[relax.Var] = set()
         self.dimensions: set[tir.Var] = set()
         self.reported: set[object] = set()
+        self.here: Node | None = None
 
     def function(self, function: relax.Function) -> None:
         """Check a function, which may stand inside another one and see its variables."""
@@ -79,7 +81,14 @@ class _Checker:
         self.visible.add(var)
 
     def expression(self, expr: Node) -> None:
-        """Check what `expr` uses."""
+        """Check what `expr` uses; what is wrong with a variable is shown at the expression that it stands in."""
+        outside = self.here
+        if expr.span is not None and not isinstance(expr, relax.Var | relax.Function | relax.SeqExpr):
+            self.here = expr
+        self._parts(expr)
+        self.here = outside
+
+    def _parts(self, expr: Node) -> None:
         match expr:
             case relax.Var():
                 self.use(expr)
@@ -116,7 +125,7 @@ class _Checker:
         """Check the bindings of a block; a dataflow block's own variables end with it."""
         own: list[relax.Var] = []
         for binding in block.bindings:
-            value = binding.value
+            value, self.here = binding.value, binding
             if isinstance(value, relax.Function):  # a local function may call itself
                 self.define(binding.var)
                 self.expression(value)
@@ -127,6 +136,7 @@ class _Checker:
                 self.define(binding.var)
             if isinstance(binding.var, relax.DataflowVar):
                 own.append(binding.var)
+        self.here = None
         if isinstance(block, relax.DataflowBlock):
             self.visible.difference_update(own)
 
@@ -136,9 +146,10 @@ class _Checker:
             return
         if var in self.defined and isinstance(var, relax.DataflowVar):
             message = f"dataflow variable '{var.name_hint}' is used outside its block"
-            self.report("E0432", message, var, "add it to the block's R.output(…)", severity="warning")
+            self.report("E0432", message, self.here or var, "add it to the block's R.output(…)", severity="warning")
         else:
-            self.report("E0430", f"variable '{var.name_hint}' is used where it is not defined", var, "define it above")
+            message = f"variable '{var.name_hint}' is used where it is not defined"
+            self.report("E0430", message, self.here or var, "define it above")
 
     def dimensions_of(self, node: Node | None, place: Node) -> None:
         """Check that every symbolic dimension in `node` has been bound."""
@@ -149,5 +160,5 @@ class _Checker:
                 self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
 
     def report(self, code: str, message: str, place: Node, help: str, severity: Severity = "error") -> None:
-        """Record a breach of the law; a variable is shown where it is defined."""
+        """Record a breach of the law."""
         self.found.append(Diagnostic(code, message, place.span, help, severity=severity))

@@ -35,6 +35,7 @@ class _Scoping:
         self.threads: set[tir.Var] = set()
         self.loops: dict[tir.Var, int] = {}
         self.blocks: list[tir.Block] = []
+        self.here: Node | None = None
 
     @contextmanager
     def scope(self, node: Node, variables: Iterable[tir.Var]) -> Generator[None]:
@@ -59,7 +60,14 @@ class _Scoping:
             self.visit(node)
 
     def visit(self, node: Node) -> None:
-        """Check `node` and everything below it."""
+        """Check `node` and everything below it; a variable is shown at the expression or statement it stands in."""
+        outside = self.here
+        if node.span is not None and not isinstance(node, tir.Var):
+            self.here = node
+        self._visit_parts(node)
+        self.here = outside
+
+    def _visit_parts(self, node: Node) -> None:
         match node:
             case tir.Var():
                 self._use(node)
@@ -82,7 +90,7 @@ class _Scoping:
             case tir.AttrStmt():
                 self._visit_attribute(node)
             case tir.DeclBuffer():
-                self._use_buffer(node, node.buffer)
+                self._use(node.buffer.data)
                 self.visit(node.body)
             case tir.BufferRealize():
                 new = [variable for variable in variables_of_buffer(node.buffer) if variable not in self.visible]
@@ -99,18 +107,19 @@ class _Scoping:
             case _:
                 self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)])
 
-    def _use(self, variable: tir.Var, place: Node | None = None) -> None:
-        place = variable if variable.span is not None or place is None else place
+    def _use(self, variable: tir.Var) -> None:
         if variable not in self.visible:
             first = self.defined.get(variable)
+            help = "give it a value, or let a parameter, a loop or the shape of a matched buffer be it"
             note = Note("it is defined here, and no longer visible", first.span if first else None)
-            self.report.add("E0401", f"variable '{variable.name}' is not defined here", place, None, note)
+            message = f"variable '{variable.name}' is not defined here"
+            self.report.add("E0401", message, self.here or variable, help, note)
             self.visible.add(variable)
         elif self.loops.get(variable, len(self.blocks)) < len(self.blocks):
             block = self.blocks[-1]
             message = f"block '{block.name_hint}' uses the loop variable '{variable.name}' from outside"
             help = "bind it to an axis of the block, and use that"
-            self.report.add("E0404", message, place, help)
+            self.report.add("E0404", message, self.here or variable, help)
 
     def _use_buffer(self, node: Node, buffer: tir.Buffer) -> None:
         if buffer.data in self.visible:

@@ -1,0 +1,150 @@
+"""The verifier: every mistake is found and said in full, whole programs have none, and nothing is certain by accident."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tvms.dsl.diagnostics import render
+from tvms.dsl.load import load_module, parse
+from tvms.ir import make, tir
+from tvms.ir.base import Op
+from tvms.ir.codes import CODES
+from tvms.ir.verify import verify
+from tvms.ir.visit import rewrite
+
+sys.path.insert(0, str(Path(__file__).parent))
+from ir_programs import X, Y, deep, functions, nest, renamed
+
+ROOT = Path(__file__).parents[2]
+CASES = re.findall(
+    r"^# --- (.+)\n((?:.*\n)+?)# --- says\n((?:.*\n)+?)(?=\n# ---|\Z)",
+    (Path(__file__).parent / "verify_cases.txt").read_text(),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("name", "text", "says"), CASES, ids=[case[0] for case in CASES])
+def test_what_is_said(name: str, text: str, says: str) -> None:
+    found = verify(parse(text))
+    assert render(found).strip() == says.strip()
+    assert all(each.code in CODES for each in found)
+
+
+def test_there_are_cases() -> None:
+    assert len(CASES) > 15
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.tvms")), ids=lambda path: path.name)
+def test_the_samples_obey_the_law(path: Path) -> None:
+    assert render(verify(load_module(str(path)))) == ""
+
+
+@given(functions)
+def test_generated_functions_obey_the_law(function: tir.PrimFunc) -> None:
+    assert verify(function) == ()
+    assert verify(renamed(function)) == ()
+
+
+def codes(node: tir.PrimFunc) -> list[str]:
+    return [each.code for each in verify(node)]
+
+
+def changed(value: tir.PrimExpr) -> tir.PrimFunc:
+    """A function that is fine, but for the value that it stores."""
+    return rewrite(nest([X]), lambda node: replace(node, value=value) if isinstance(node, tir.BufferStore) else None)
+
+
+F = tir.Var("float32", "f")
+(BUFFER,) = nest([X]).buffer_map.values()
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (tir.Add("int32", make.const(1), make.const(1, "int64")), "E0405"),
+        (tir.Cast("int32", tir.Add("int64", make.const(1), make.const(1))), "E0405"),
+        (tir.LT("int32", make.const(1), make.const(1)), "E0405"),
+        (tir.Select("int32", make.const(True), make.const(1), make.const(1, "int8")), "E0405"),
+        (tir.Select("int32", make.const(1.0), make.const(1), make.const(1)), "E0406"),
+        (tir.Cast("int32", tir.And("bool", make.const(1.0), make.const(True))), "E0406"),
+        (tir.Cast("int32", tir.Not("bool", make.const(1.0))), "E0406"),
+        (make.const(1, "int64"), "E0407"),
+        (make.const(1.0), "E0407"),
+        (tir.Let("int32", F, make.const(1), make.const(1)), "E0407"),
+        (tir.Call("int32", Op("tir.clz"), ()), "E0409"),
+        (tir.Call("int32", Op("tir.if_then_else"), (make.const(True), make.const(1))), "E0409"),
+        (X, "E0401"),
+    ],
+)
+def test_wrong_values(value: tir.PrimExpr, code: str) -> None:
+    assert codes(changed(value)) == [code]
+
+
+@pytest.mark.parametrize(
+    ("indices", "code"),
+    [((), "E0408"), ((make.const(0), make.const(0)), "E0408"), ((make.const(0.0),), "E0406")],
+)
+def test_wrong_indices(indices: tuple[tir.PrimExpr, ...], code: str) -> None:
+    def change(node: object) -> tir.BufferStore | None:
+        return replace(node, indices=indices) if isinstance(node, tir.BufferStore) else None
+
+    assert codes(rewrite(nest([X]), change)) == [code]
+
+
+def test_one_variable_for_two_loops_and_a_block_with_too_few_values() -> None:
+    loop = nest([make.const(0)]).body
+    assert isinstance(loop, tir.For)
+    twice = replace(nest([X]), body=replace(loop, body=replace(loop, body=tir.Evaluate(make.const(0)))))
+    assert codes(twice) == ["E0402"]
+    axis = tir.IterVar(tir.Range(make.const(0), make.const(8)), X, tir.IterVarType.DATA_PAR)
+    block = tir.Block((axis,), (), (), "b", tir.Evaluate(make.const(0)))
+    assert codes(tir.PrimFunc((), tir.BlockRealize((), make.const(True), block))) == ["E0410"]
+
+
+@given(st.integers(1, 20), st.integers(-3, 3), st.integers(-12, 12), st.integers(0, 20))
+def test_an_access_is_outside_exactly_when_a_run_says_so(extent: int, factor: int, offset: int, limit: int) -> None:
+    index = f"i * {factor} + {offset}"
+    text = (
+        'T.prim_func f(A: T.Buffer((16,), "float32")):\n'
+        f"    for i in range({extent}):\n        if i < {limit}:\n            A[{index}] = T.float32(0)\n"
+    )
+    reached = [i * factor + offset for i in range(min(extent, limit))]
+    is_outside = any(not 0 <= each < 16 for each in reached)
+    assert [each.code for each in verify(parse(text))] == ["E0414"] * is_outside
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n < 3:\n    A[8] = T.float32(0)",
+        "if A[0] < T.float32(1):\n    A[8] = T.float32(0)",
+        "for i in range(n):\n    A[i + 8] = T.float32(0)",
+        "for i in range(0):\n    A[i + 8] = T.float32(0)",
+        "while A[0] < T.float32(1):\n    A[8] = T.float32(0)",
+        "A[n] = T.float32(0)",
+        "A[0] = T.if_then_else(n < 0, A[-1], T.float32(0))",
+        'for i in range(16):\n    with T.block("b"):\n        T.where(i < 8)\n        v = T.axis.spatial(8, i)\n        A[v] = T.float32(0)',
+        "for i, j in T.grid(4, 4):\n    if i * 4 + j < 8:\n        A[i * 4 + j] = T.float32(0)",
+        "for i in T.parallel(8):\n    if i == 0:\n        A[0] = A[0] + T.float32(1)",
+        "for i in T.parallel(8):\n    A[0] = T.float32(1)",
+        "for i in T.parallel(1):\n    A[0] = A[0] + T.float32(1)",
+    ],
+)
+def test_what_is_not_certain_is_not_said(body: str) -> None:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    assert render(verify(parse(f'T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):\n{lines}'))) == ""
+
+
+def test_any_depth() -> None:
+    inner: tir.Stmt = tir.BufferStore(BUFFER, deep(10_000, make.const(0)), (make.const(0),))
+    for _ in range(10_000):
+        inner = tir.For(tir.Var("int32", "i"), make.const(0), make.const(2), tir.ForKind.SERIAL, inner)
+    assert verify(replace(nest([X, Y]), body=inner, params=tuple(nest([X]).params))) != ()
+    function = nest([X])
+    inner = rewrite(inner, lambda node: replace(node, buffer=next(iter(function.buffer_map.values())))
+                    if isinstance(node, tir.BufferStore) else None)  # fmt: skip
+    assert verify(replace(function, body=inner)) == ()
