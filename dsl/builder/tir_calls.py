@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any
 
 from ...ir import make, tir
@@ -40,6 +41,7 @@ def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
             site.span,
         )
 
+    build.__doc__ = row.doc
     return Form(f"T.{name}", build, signature_of(build))
 
 
@@ -88,6 +90,7 @@ def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
             raise site.error("E0234", message)
         return operator(*args, site.span)
 
+    update_wrapper(build, operator, assigned=("__doc__",))
     return Form(f"T.{name}", build, signature_of(build))
 
 
@@ -122,7 +125,7 @@ def max_value(site: Site, dtype: DTypeName) -> tir.PrimExpr:
 
 @form("T.infinity")
 def infinity(site: Site, dtype: DTypeName) -> tir.PrimExpr:
-    """`T.infinity("float32")`."""
+    """`T.infinity("float32")`: positive infinity."""
     return make.infinity(dtype, site.span)
 
 
@@ -187,6 +190,7 @@ def _packed_form(name: str) -> Form:
         ]
         return ops.build(row, values, span=site.span)
 
+    build.__doc__ = row.doc
     return Form(f"T.{name}", build, signature_of(build))
 
 
@@ -213,7 +217,7 @@ def target(site: Site, target_config: Any, host: Any = None) -> Target:
 
 
 def config_of(site: Site, config: Any, index: int) -> Attributes:
-    """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu."""
+    """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu, of "nvidia/a100" the tag."""
     if isinstance(config, Target):
         return config.attrs
     if is_dict(config):
@@ -222,7 +226,7 @@ def config_of(site: Site, config: Any, index: int) -> Attributes:
         message = f"{site.name} takes the kind of a target or a dict that describes it, not {describe(config)}"
         raise site.error("E0202", message, node=site.argument("", index))
     kind, *options = config.split()
-    result: Attributes = {"kind": kind}
+    result: Attributes = {"tag" if "/" in kind else "kind": kind}
     for option in options:
         key, _, value = option.lstrip("-").partition("=")
         result[key] = value or True
