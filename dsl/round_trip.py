@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..ir.base import IRModule
 from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.equal import first_difference
+from .formatter import format_text
 from .load import parse
 from .printer import script
 
@@ -16,7 +17,8 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:
     """Return every law that `module`, read from the file `name`, breaks in any dialect.
 
-    E0450: the printed text cannot be read · E0451: it is read as another program · E0452: it prints differently.
+    E0450: the printed text cannot be read · E0451: it is read as another program · E0452: it prints differently ·
+    E0453: the formatter changes it.
     """
     return tuple(found for dialect in DIALECTS for found in _check_dialect(module, name, dialect))
 
@@ -36,7 +38,16 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
         yield Diagnostic("E0451", message, help=report)
     second = script(again, dialect)
     if second != text:
-        lines = zip(text.splitlines(), second.splitlines(), strict=False)
-        line = next((i for i, (a, b) in enumerate(lines, 1) if a != b), 1 + min(text.count("\n"), second.count("\n")))
-        message = f"{name}: what is printed in {dialect} prints differently after it was read, first in line {line}"
+        place = f"first in line {_first_difference(text, second)}"
+        message = f"{name}: what is printed in {dialect} prints differently after it was read, {place}"
         yield Diagnostic("E0452", message, help=report)
+    formatted = format_text(text + "\n").removesuffix("\n")
+    if formatted != text:
+        place = f"first in line {_first_difference(text, formatted)}"
+        yield Diagnostic("E0453", f"{name}: the formatter changes what is printed in {dialect}, {place}", help=report)
+
+
+def _first_difference(a: str, b: str) -> int:
+    """Return the first line, from 1, in which two texts differ."""
+    lines = zip(a.splitlines(), b.splitlines(), strict=False)
+    return next((i for i, (x, y) in enumerate(lines, 1) if x != y), 1 + min(a.count("\n"), b.count("\n")))

@@ -97,6 +97,7 @@ CODES: dict[str, str] = {
     "E0450": "printed text that cannot be read",
     "E0451": "printed text that is read as another program",
     "E0452": "printed text that prints differently once it was read",
+    "E0453": "printed text that the formatter changes",
     "E0437": "side effects in what is pure",
     "E0438": "struct info that contradicts its value",
     "E0601": "a target that does not exist",
@@ -134,4 +135,5 @@ CODES: dict[str, str] = {
     "E0807": "a --dim that does not fit",
     "E0808": "an --arg that does not fit",
     "E0809": "an array file that cannot be read",
+    "E0810": "two files that would be written to one place",
 }

@@ -17,6 +17,8 @@ from . import options
 COMMANDS = {
     "check": "read files and report every mistake in them",
     "print": "print a module in canonical form, in any dialect",
+    "fmt": "format files in place, keeping comments, names and meaning",
+    "convert": "rewrite modules in another dialect",
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly or an object file",
     "explain": "explain a diagnostic code, or list all of them",

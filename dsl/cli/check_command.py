@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.verify import verify
 from ..diagnostics import in_order, summary
 from ..load import load_module
 from . import options
-
-
-def _files(path: str) -> list[str]:
-    folder = Path(path)
-    if path == "-" or not folder.is_dir():
-        return [path]
-    files = sorted(str(file) for file in folder.rglob("*.tvms") if file.is_file())
-    if not files:
-        raise error(
-            "E0803", f"the folder '{path}' holds no .tvms file", help="name a file, or a folder with .tvms files"
-        )
-    return files
 
 
 def _check(path: str, round_trip: bool) -> tuple[Diagnostic, ...]:
@@ -40,7 +27,7 @@ def _check(path: str, round_trip: bool) -> tuple[Diagnostic, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 0 if they are fine."""
-    files = [file for path in arguments.paths for file in _files(path)]
+    files = options.find_files(arguments.paths)
     found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments.round_trip)])
     if arguments.output_format != "full":
         from ..reports import FORMATS

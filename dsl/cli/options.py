@@ -47,6 +47,21 @@ def _add_print(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
+def _add_fmt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is not formatted")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+    parser.add_argument("--line-length", type=int, metavar="N", help="wrap lines beyond N columns (default: never)")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="the name to show for standard input")
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms and .py files below), or -")
+    parser.add_argument("--from", dest="source", choices=("auto",), default="auto", help="dialects are recognised")
+    parser.add_argument("--to", choices=DIALECTS, required=True, help="the dialect to write")
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
+
+
 def _add_entry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
 
@@ -85,6 +100,8 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
+    "convert": _add_convert,
+    "fmt": _add_fmt,
     "print": _add_print,
     "run": _add_run,
     "compile": _add_compile,
@@ -113,6 +130,21 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
     return 1 if codes else 0
 
 
+def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
+    """Return the files that `paths` name: themselves, or for a folder all below it that match a pattern."""
+    files: list[str] = []
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            files.append(path)
+            continue
+        below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
+        if not below:
+            wanted = " or ".join(pattern.removeprefix("*") for pattern in patterns)
+            raise error("E0803", f"the folder '{path}' holds no {wanted} file", help="name a file, or another folder")
+        files.extend(below)
+    return files
+
+
 def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
     """Split `NAME=VALUE` arguments of `option`."""
     result: dict[str, str] = {}
@@ -126,22 +158,29 @@ def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
     return result
 
 
+def _mode(path: Path) -> int:
+    """Return the permissions of the file at `path`, or those that a new file would get."""
+    try:
+        return path.stat().st_mode & 0o7777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
 def write_output(data: str | bytes, path: str | None) -> None:
     """Write to the file `path`, whole or not at all, or to standard output."""
     payload = data.encode() if isinstance(data, str) else data
     if path is None:
         sys.stdout.buffer.write(payload)
         return
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
             temporary = Path(file.name)
             file.write(payload)
         try:
-            # A temporary file is private; the result gets the mode that any new file would get.
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
+            temporary.chmod(_mode(target))
             temporary.replace(target)
         except OSError:
             temporary.unlink(missing_ok=True)

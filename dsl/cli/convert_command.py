@@ -1,0 +1,60 @@
+"""`tvms convert PATH… --to DIALECT`: the same programs in another dialect, one file or a tree of files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ..diagnostics import in_order
+from ..load import load_module
+from . import options
+
+SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
+"""The file name of each dialect ends so."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert; a file that cannot be read is reported, and the others are converted."""
+    if arguments.output is None:
+        if len(arguments.paths) != 1 or Path(arguments.paths[0]).is_dir():
+            raise options.UsageError("several files need -o FOLDER")
+        options.write_output(load_module(arguments.paths[0]).script(arguments.to) + "\n", None)
+        return 0
+    found: list[Diagnostic] = []
+    jobs = list(_jobs(arguments.paths, Path(arguments.output), arguments.to))
+    for source, target in jobs:
+        try:
+            text = load_module(source).script(arguments.to) + "\n"
+            _make_folder(target.parent)
+            options.write_output(text, str(target))
+        except TvmsError as problem:
+            found.extend(problem.diagnostics)
+    if found:
+        options.report(in_order(found))
+    print(f"{len(jobs)} file{'s' * (len(jobs) != 1)} read", file=sys.stderr)
+    return options.exit_code(found)
+
+
+def _jobs(paths: list[str], output: Path, dialect: str) -> list[tuple[str, Path]]:
+    """Pair every input with its output: `output` itself for one file, else the same tree below the folder `output`."""
+    if len(paths) == 1 and not Path(paths[0]).is_dir() and not output.is_dir():
+        return [(paths[0], output)]
+    jobs: dict[Path, str] = {}
+    for path in paths:
+        root = Path(path) if Path(path).is_dir() else Path(path).parent
+        for file in options.find_files([path], ("*.tvms", "*.py")):
+            target = (output / Path(file).relative_to(root)).with_suffix(SUFFIXES[dialect])
+            if target in jobs:
+                message = f"'{jobs[target]}' and '{file}' would both become '{target}'"
+                raise error("E0810", message, help="convert them one by one, or rename one")
+            jobs[target] = file
+    return [(file, target) for target, file in jobs.items()]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise error("E0802", f"cannot make '{folder}': {problem.strerror}", help="give another folder") from None

@@ -1,0 +1,64 @@
+"""`tvms fmt PATH…`: layout made canonical; meaning, names, sugar and comments kept."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+
+from ...ir.base import Source
+from ...ir.diagnostics import Diagnostic, TvmsError
+from ..diagnostics import in_order
+from ..formatter import format_text
+from ..load import read_source
+from . import options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Format files in place, or say which are not formatted (`--check`, `--diff`); `-` goes to standard output."""
+    if arguments.stdin_filename and arguments.paths != ["-"]:
+        raise options.UsageError("--stdin-filename goes with the path '-' alone")
+    changed = 0
+    found: list[Diagnostic] = []
+    files = options.find_files(arguments.paths)
+    for path in files:
+        try:
+            changed += _format(path, arguments)
+        except TvmsError as problem:
+            found.extend(problem.diagnostics)
+    if found:
+        options.report(in_order(found))
+    if files != ["-"]:
+        _summarize(changed, len(files), arguments.check or arguments.diff)
+    return options.exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
+
+
+def _format(path: str, arguments: argparse.Namespace) -> bool:
+    """Format one file; return whether that changes it. A file with a syntax error raises and stays as it is."""
+    source = read_source(path)
+    name = arguments.stdin_filename or source.name
+    formatted = format_text(source.text, name, arguments.line_length)
+    is_changed = formatted != source.text
+    if arguments.diff:
+        _show_difference(Source(name, source.text), formatted)
+    elif arguments.check:
+        if is_changed:
+            print(f"would reformat {name}", file=sys.stderr)
+    elif path == "-":
+        options.write_output(formatted, None)
+    elif is_changed:
+        options.write_output(formatted, path)
+    return is_changed
+
+
+def _show_difference(source: Source, formatted: str) -> None:
+    before, after = source.text.splitlines(keepends=True), formatted.splitlines(keepends=True)
+    for line in difflib.unified_diff(before, after, source.name, f"{source.name} (formatted)"):
+        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+
+
+def _summarize(changed: int, count: int, only_looked: bool) -> None:
+    noun = "file" if changed == 1 else "files"
+    verb = "would be reformatted" if only_looked else "reformatted"
+    left = count - changed
+    print(f"{changed} {noun} {verb}, {left} left unchanged", file=sys.stderr)

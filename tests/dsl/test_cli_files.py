@@ -1,0 +1,89 @@
+"""The commands that write files: `fmt` and `convert`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import tvms
+from tvms.dsl.cli import main
+
+UGLY = "# top\nT.prim_func f( ) :\n  T.evaluate( 0 )#c\n"
+NEAT = "# top\nT.prim_func f():\n    T.evaluate(0)  #c\n"
+SAMPLES = Path(__file__).parent.parent.parent / "samples"
+
+
+def test_fmt_rewrites_files_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ugly, neat = tmp_path / "ugly.tvms", tmp_path / "neat.tvms"
+    ugly.write_text(UGLY)
+    ugly.chmod(0o640)
+    neat.write_text(NEAT)
+    link = tmp_path / "link.tvms"
+    link.symlink_to(ugly)
+    assert main(["fmt", "--check", str(ugly), str(neat)]) == 1
+    assert capsys.readouterr().err == f"would reformat {ugly}\n1 file would be reformatted, 1 left unchanged\n"
+    assert ugly.read_text() == UGLY
+    assert main(["fmt", str(link), str(neat)]) == 0
+    assert capsys.readouterr().err == "1 file reformatted, 1 left unchanged\n"
+    assert (ugly.read_text(), neat.read_text()) == (NEAT, NEAT)
+    assert link.is_symlink()
+    assert ugly.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.tvms", "neat.tvms", "ugly.tvms"]
+
+
+def test_fmt_keeps_line_ends_of_windows(tmp_path: Path) -> None:
+    file = tmp_path / "windows.tvms"
+    file.write_bytes(UGLY.replace("\n", "\r\n").encode())
+    assert main(["fmt", str(file)]) == 0
+    assert file.read_bytes() == NEAT.replace("\n", "\r\n").encode()
+
+
+def test_fmt_shows_the_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "ugly.tvms"
+    file.write_text(UGLY)
+    assert main(["fmt", "--diff", str(file)]) == 1
+    assert "-T.prim_func f( ) :\n" in (printed := capsys.readouterr().out)
+    assert "+T.prim_func f():\n" in printed
+    assert file.read_text() == UGLY
+
+
+def test_fmt_leaves_a_file_with_a_mistake_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.tvms"
+    broken.write_text("T.prim_func f( :\n  pass\n")
+    assert main(["fmt", str(broken)]) == 2
+    assert "error[E0009]" in capsys.readouterr().err
+    assert broken.read_text() == "T.prim_func f( :\n  pass\n"
+
+
+def test_fmt_is_a_filter(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(UGLY.encode())))
+    assert main(["fmt", "-", "--stdin-filename", "name.tvms"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == (NEAT, "")
+    assert main(["fmt", "a.tvms", "--stdin-filename", "name.tvms"]) == 2
+
+
+def test_convert_makes_the_same_tree_in_another_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there, back = tmp_path / "there", tmp_path / "back"
+    assert main(["convert", str(SAMPLES), "--to", "tvm-0.27", "-o", str(there)]) == 0
+    assert main(["convert", str(there), "--to", "tvms", "-o", str(back)]) == 0
+    for path in SAMPLES.glob("*.tvms"):
+        assert tvms.structural_equal(tvms.load(path), tvms.load(back / path.name))
+    assert main(["convert", str(SAMPLES), "--to", "tvms"]) == 2
+    assert capsys.readouterr().err.endswith("error[E0801]: several files need -o FOLDER\n")
+
+
+def test_convert_refuses_to_write_two_files_to_one_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.tvms").write_text(NEAT)
+    arguments = [str(tmp_path / "a"), str(tmp_path / "b"), "--to", "tvm-0.21", "-o", str(tmp_path / "out")]
+    assert main(["convert", *arguments]) == 2
+    assert "error[E0810]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_round_trip_is_a_user_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--round-trip", str(SAMPLES)]) == 0
+    assert capsys.readouterr().out.endswith("files checked: no errors\n")
