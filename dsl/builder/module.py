@@ -45,7 +45,7 @@ def module_attrs(site: Site, attrs: Attributes) -> Attrs:
 
 @form("I.module_global_infos")
 def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
-    """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`."""
+    """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`: what functions refer to by its index."""
     for key, infos in global_infos.items():
         if not is_tuple(infos):
             raise site.error("E0202", f"the global infos '{key}' are a list, not {describe(infos)}")

@@ -68,6 +68,7 @@ def _dtype_help(value: Any) -> str:
 
 
 def _tensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.TensorStructInfo:
+    """`R.Tensor((n, 4), "float32")`: a tensor; what is left out is not known."""
     shape, dtype = given.get("shape"), given.get("dtype")
     if isinstance(shape, syntax.Constant) and isinstance(shape.value, str) and dtype is None:
         shape, dtype = None, shape
@@ -109,6 +110,7 @@ def _check_ndim(builder: BlockBuilder, ndim: int, rank: int, call: syntax.Call) 
 
 
 def _shape(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.ShapeStructInfo:
+    """`R.Shape([n, 4])` or `R.Shape(ndim=2)`: a shape."""
     node = given.get("values")
     ndim, span = _ndim(builder, given.get("ndim")), builder.context.span(call)
     written: tuple[tir.PrimExpr, ...] | None = None if node is None else dimensions(builder, node)
@@ -118,6 +120,7 @@ def _shape(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.
 
 
 def _tuple(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.TupleStructInfo:
+    """`R.Tuple(R.Tensor, R.Shape)`: a tuple with these elements."""
     nodes = given.rest
     if len(nodes) == 1 and isinstance(nodes[0], syntax.Tuple | syntax.List):
         nodes = nodes[0].elements
@@ -126,6 +129,7 @@ def _tuple(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.
 
 
 def _callable(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.FuncStructInfo:
+    """`R.Callable((R.Tensor,), R.Tensor, purity=True)`: a function."""
     params, ret, derive = given.get("params"), given.get("ret"), given.get("derive_func")
     fields = None if params is None or _is_none(params) else struct_infos(builder, params)
     result = relax.ObjectStructInfo() if ret is None else struct_info(builder, ret)
@@ -140,10 +144,12 @@ def _is_none(node: syntax.Expr) -> bool:
 
 
 def _object(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.ObjectStructInfo:
+    """`R.Object`: any value."""
     return relax.ObjectStructInfo(span=builder.context.span(call))
 
 
 def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.PrimStructInfo:
+    """`R.Prim("int64")` or `R.Prim(value="n")`: a scalar of the loop level."""
     node = given.get("value")
     dtype = dtype_of(builder, given.get("dtype"), default="")
     value = None if node is None else _prim_value(builder, node, dtype)
@@ -162,6 +168,7 @@ def _prim_value(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.Pri
 
 
 def _dtensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.DTensorStructInfo:
+    """`R.DTensor((n, 4), "float32", "mesh[0]", "S[0]")`: a tensor spread over devices."""
     tensor = _tensor(builder, Arguments({k: given[k] for k in ("shape", "dtype", "ndim") if given.get(k)}), call)
     mesh, how = given.get("device_mesh"), given.get("placement")
     if mesh is None or how is None:

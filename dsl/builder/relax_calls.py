@@ -45,13 +45,13 @@ def call(builder: BlockBuilder, node: syntax.Call) -> Any:
         return _call_value(builder, node)
     if name in FORMS:
         return build_struct_info(builder, name, node)
-    if name in _FORMS:
-        expected, build = _FORMS[name]
+    if name in VALUE_FORMS:
+        expected, build = VALUE_FORMS[name]
         return build(builder, bind(builder.context, name, expected, node), node)
     operator = find(f"relax.{name[2:]}") if name.startswith("R.") else None
     if operator is not None:
         return _call_operator(builder, operator, node)
-    known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *_FORMS, *FORMS]
+    known = [*(f"R.{op.script_name}" for op in relax_ops().values()), *VALUE_FORMS, *FORMS]
     if name.startswith("R.") and not _is_form(builder, node.func):
         raise builder.context.error("E0301", f"there is no operator '{name}'", node.func, did_you_mean(name, known))
     return expressions.evaluate_call(builder.context, node)
@@ -153,7 +153,7 @@ def _extern(builder: BlockBuilder, node: syntax.Expr) -> Any:
 
 
 def _extern_func(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ExternFunc:
-    """`R.ExternFunc("f", struct_info)`."""
+    """`R.ExternFunc("f", struct_info)`: a function that is registered by name at run time."""
     function = _extern(builder, given["global_symbol"])
     if not isinstance(function, relax.ExternFunc):
         raise builder.context.error("E0321", f"{describe(function)} is not the name of a function", node)
@@ -168,12 +168,13 @@ def extern_func(site: Site, global_symbol: Text) -> relax.ExternFunc:
 
 
 def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:
+    """`y = R.match_cast(x, R.Tensor((n, 4), "float32"))`: checked at run time; its new dimensions are bound."""
     value = values.to_expr(builder, values.evaluate(builder, given["value"]), given["value"])
     return MatchCastRequest(value, struct_info(builder, given["struct_info"]))
 
 
 def _shape(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.ShapeExpr:
-    """`R.shape([n, 4])`."""
+    """`R.shape([n, 4])`: dimensions as a value."""
     dims = dimensions(builder, given["values"])
     if dims is None:
         raise builder.context.error(
@@ -184,7 +185,7 @@ def _shape(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.
 
 
 def _prim_value(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.prim_value(n)`."""
+    """`R.prim_value(n)`: a scalar of the loop level as a value."""
     value = values.operand(builder, given["value"])
     if isinstance(value, str | tuple):
         raise builder.context.error("E0321", f"{describe(value)} is not a scalar", given["value"])
@@ -192,7 +193,7 @@ def _prim_value(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> r
 
 
 def _string(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.str("text")`."""
+    """`R.str("text")`: a string as a value."""
     value = values.evaluate(builder, given["value"])
     if not isinstance(value, str):
         raise builder.context.error("E0321", f"{describe(value)} is not a string", given["value"])
@@ -200,18 +201,18 @@ def _string(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax
 
 
 def _dtype(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.dtype("float32")`."""
+    """`R.dtype("float32")`: a dtype as a value."""
     return relax.DataTypeImm(dtype_of(builder, given["value"]), span=builder.context.span(node))
 
 
 def _tuple(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.tuple(a, b)`."""
+    """`R.tuple(a, b)`: what `(a, b)` means."""
     fields = tuple(values.to_expr(builder, values.evaluate(builder, field), field) for field in given.rest)
     return builder.inferred(relax.Tuple(fields, span=builder.context.span(node)))
 
 
 def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.TupleGetItem(t, 0)`."""
+    """`R.TupleGetItem(t, 0)`: what `t[0]` means."""
     index = values.evaluate(builder, given["index"])
     if not isinstance(index, int):
         raise builder.context.error("E0321", f"{describe(index)} is not an index", given["index"])
@@ -219,7 +220,7 @@ def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) 
 
 
 _Build: TypeAlias = Callable[[BlockBuilder, Arguments, syntax.Call], Any]
-_FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
+VALUE_FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
     "R.call_packed": (parameters("func", "*args", "sinfo_args?", "**attrs"), _call_packed),
     "R.ExternFunc": (parameters("global_symbol", "struct_info?"), _extern_func),
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),

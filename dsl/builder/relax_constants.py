@@ -56,7 +56,7 @@ def constant_info(array: NDArray[Any], dtype: str) -> relax.TensorStructInfo:
 
 
 def build_dist_const(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.Constant:
-    """`R.dist.const(value, struct_info)`."""
+    """`R.dist.const(value, struct_info)`: a constant that is spread over devices."""
     info = struct_info(builder, given["struct_info"])
     if not isinstance(info, relax.DTensorStructInfo):
         raise builder.context.error("E0321", "a distributed constant needs R.DTensor(…)", given["struct_info"])

@@ -66,6 +66,7 @@ def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
 
 @form("R.device_mesh", "R.dist.device_mesh")
 def _device_mesh(site: Site, shape: Ints, device_ids: Any) -> relax.DeviceMesh:
+    """`R.device_mesh((2, 2), I.Range(0, 4))`: devices in a grid."""
     if isinstance(device_ids, tir.Range):
         return relax.DeviceMesh(shape, (), device_ids, span=site.span)
     return relax.DeviceMesh(shape, integers(device_ids, site.span), span=site.span)

@@ -11,7 +11,8 @@ from .. import syntax
 from . import relax_function as functions
 from . import relax_values as values
 from .context import Failed
-from .convert import describe
+from .convert import Attributes, describe
+from .forms import Site, form
 from .relax_annotations import struct_info
 from .relax_bindings import Target, assign, bind, unpack
 from .relax_blocks import BlockBuilder, comments_of, is_void
@@ -197,3 +198,24 @@ def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
 def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], outputs: set[str]) -> None:
     """Build the statements of a dataflow block, out of which the variables named `outputs` come."""
     build_statements(builder, body, last_definitions(body, outputs))
+
+
+# --- Forms that are statements: read above, and mistakes anywhere else ---------------------------------------------
+
+
+@form("R.dataflow")
+def dataflow(site: Site) -> None:
+    """`with R.dataflow():`, bindings without side effects; `R.output` says which of them are known after it."""
+    raise site.error("E0201", "R.dataflow opens a block", "write with R.dataflow():")
+
+
+@form("R.output")
+def output(site: Site, *variables: Any) -> None:
+    """`R.output(a, b)` at the end of a dataflow block: the variables that leave it."""
+    raise site.error("E0201", "R.output is a statement, not a value", "write it at the end of a dataflow block")
+
+
+@form("R.func_attr")
+def func_attr(site: Site, attrs: Attributes) -> None:
+    """`R.func_attr({"key": value})`: attributes of the function."""
+    raise site.error("E0201", "R.func_attr is a statement, not a value", "write it at the start of a function")

@@ -63,7 +63,7 @@ def block_of(site: Site) -> BlockFrame:
 
 @form("T.block", "T.sblock")
 def block(site: Site, name: Text = "", no_realize: Flag = False) -> BlockFrame:
-    """`with T.block("name"):`"""
+    """`with T.block("name"):`, a part of the computation that is scheduled as a whole."""
     return BlockFrame(name, not no_realize)
 
 

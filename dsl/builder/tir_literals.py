@@ -23,6 +23,7 @@ def dtype_form(dtype: str) -> Form:
     """Return the form `T.<dtype>`; those of vectors are made where they are used."""
 
     def build(site: Site, expr: Any = None, is_size_var: Flag = False) -> tir.PrimExpr:
+        """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
         if expr is None:
             return _variable(site, dtype, None, is_size_var)
         if isinstance(expr, str):

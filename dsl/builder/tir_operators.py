@@ -27,10 +27,11 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def _register_binary(name: str, combine: Any) -> None:
+def _register_binary(name: str, combine: Any, doc: str | None) -> None:
     def build(site: Site, a: Any, b: Any, *, dtype: Any = None) -> tir.PrimExpr:
         return combine(*_pair(site, a, b), site.span)
 
+    build.__doc__ = doc
     register(f"T.{name}", Form(f"T.{name}", build, signature_of(build)))
 
 
@@ -60,11 +61,15 @@ def _node(kind: type[tir.BinaryOp]) -> Any:
 
 
 for _name, _kind in _NODES.items():
-    _register_binary(_name, _node(_kind))
+    _register_binary(_name, _node(_kind), f"The plain node `{_name}`: operands are promoted, nothing is folded.")
 for _name, _comparison in _COMPARISONS.items():
-    _register_binary(_name, lambda a, b, span, kind=_comparison: compare(kind, a, b, span))  # type: ignore[reportUnknownLambdaType]
+    _register_binary(
+        _name,
+        lambda a, b, span, kind=_comparison: compare(kind, a, b, span),  # type: ignore[reportUnknownLambdaType]
+        f"The plain node `{_name}`: operands are promoted, nothing is folded.",
+    )
 for _name, _function in _FUNCTIONS.items():
-    _register_binary(_name, _function)
+    _register_binary(_name, _function, _function.__doc__)
 
 
 @form("T.Not")
@@ -115,13 +120,13 @@ def shuffle(site: Site, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
 
 @form("T.Range", "I.Range")
 def range_node(site: Site, begin: PrimExpr, end: PrimExpr) -> tir.Range:
-    """`T.Range(begin, end)`."""
+    """`T.Range(begin, end)`: the integers from `begin` up to, not including, `end`."""
     return range_of(begin, end)
 
 
 @form("T.comm_reducer")
 def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
-    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`."""
+    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and what changes none."""
     if not isinstance(combiner, Closure):
         message = f"argument 1, 'combiner', of T.comm_reducer: expected a lambda, got {describe(combiner)}"
         raise site.error("E0202", message, node=site.argument("combiner", 0))
@@ -142,7 +147,7 @@ def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
 def index_map(
     site: Site, mapping: Any, *, inverse_index_map: Any = None, index_dtype: DTypeName = "int64"
 ) -> tir.IndexMap:
-    """`T.index_map(lambda i, j: (i // 16, j, i % 16))`."""
+    """`T.index_map(lambda i, j: (i // 16, j, i % 16))`: where each element of a layout goes."""
     inverse = None if inverse_index_map is None else _index_map(site, inverse_index_map, index_dtype)
     made = _index_map(site, mapping, index_dtype)
     return tir.IndexMap(made.initial_indices, made.final_indices, inverse, span=site.span)

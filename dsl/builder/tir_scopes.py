@@ -158,7 +158,7 @@ def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var |
 
 @form("T.Let")
 def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
-    """`T.Let(x + x, where={x: value})`."""
+    """`T.Let(x + x, where={x: value})`: an expression in which a variable stands for a value."""
     if not is_dict(where) or len(where) != 1:
         raise site.error("E0202", "argument 2, 'where', of T.Let: expected one variable and its value, as in {x: 1}")
     [(var, value)] = where.items()
@@ -179,7 +179,7 @@ def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Fr
 
 @form("T.iter_var")
 def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
-    """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`."""
+    """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`: an iterator, as `T.attr` takes it."""
     kinds = {
         "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
         "Ordered": tir.IterVarType.ORDERED, "DimInfo": tir.IterVarType.OPAQUE, "Opaque": tir.IterVarType.OPAQUE,

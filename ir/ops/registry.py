@@ -147,7 +147,7 @@ _FAMILIES = (
     "image", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
-_loaded: list[bool] = []
+_families: dict[str, tuple[str, ...]] = {}
 
 
 def register(op: RelaxOp) -> RelaxOp:
@@ -159,11 +159,18 @@ def register(op: RelaxOp) -> RelaxOp:
 
 def relax_ops() -> Mapping[str, RelaxOp]:
     """Return all operators by name (`relax.matmul`); the first call loads the families."""
-    if not _loaded:
-        _loaded.append(True)
-        for family in _FAMILIES:
-            import_module(f".{family}", __package__)
+    families()
     return _ops
+
+
+def families() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the operators of each family, in the order of their declaration."""
+    for family in () if _families else _FAMILIES:
+        known = len(_ops)
+        _families[family] = ()
+        import_module(f".{family}", __package__)
+        _families[family] = tuple(_ops)[known:]
+    return _families
 
 
 def find(name: str) -> RelaxOp | None:
