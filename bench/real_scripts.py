@@ -1,0 +1,162 @@
+"""How much of TVMScript as people wrote it is read, kept by the laws of printing, and understood by apache-tvm.
+
+    python bench/real_scripts.py FOLDER [AREA ...] [--peer PYTHON] [--json FILE]
+
+FOLDER holds one definition a file, `<area>/<name>.py`, and `index.jsonl` with one object a line: `file`, and `in_raises`
+where the text is a negative test. `--peer` names a Python interpreter that has apache-tvm 0.27: it reads what tvms
+prints in that dialect and prints it itself; the module is *equal* if that, read by tvms, is the module again, and if
+the definition as it was written, where the peer still reads it, is structurally equal there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tvms
+from tvms.dsl.load import parse
+from tvms.dsl.round_trip import check_round_trip
+from tvms.ir.base import IRModule, Node
+from tvms.ir.diagnostics import TvmsError
+from tvms.ir.equal import first_difference
+
+STAGES = ("parsed", "verified", "laws", "accepted", "equal")
+"""What a text may reach, in order: each only after all before it."""
+
+PEER = """
+import json, sys
+from tvm_ffi import structural_equal
+from tvm.script import from_source
+def read(text):
+    try:
+        return from_source(text, check_well_formed=False), None
+    except BaseException as problem:
+        lines = [line for line in str(problem).splitlines() if line.strip()]
+        errors = [line for line in lines if line.lstrip().startswith("error:")]
+        return None, (errors or lines or [type(problem).__name__])[0].strip()
+for line in sys.stdin:
+    task = json.loads(line)
+    found, problem = read(task["text"])
+    answer = {"problem": problem}
+    if found is not None:
+        original, _ = read(task["original"])
+        answer["printed"] = found.script(show_meta=False)
+        answer["same"] = None if original is None else structural_equal(found, original)
+    print(json.dumps(answer), file=sys.stderr, flush=True)
+"""
+
+
+class Peer:
+    """apache-tvm in a process of its own, which is begun again after a crash."""
+
+    def __init__(self, python: str) -> None:
+        self.command = [python, "-c", PEER]
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, text: str, original: str) -> dict[str, Any]:
+        """Return what the peer says of a text: `problem`, or `printed` and whether it is the `same` as the original."""
+        if self.process is None:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(
+                self.command, stdin=pipe, stderr=pipe, stdout=subprocess.DEVNULL, text=True, bufsize=1
+            )
+        assert self.process.stdin is not None
+        assert self.process.stderr is not None
+        print(json.dumps({"text": text, "original": original}), file=self.process.stdin, flush=True)
+        for line in self.process.stderr:
+            if line.startswith('{"problem"'):
+                return json.loads(line)
+        self.process = None
+        return {"problem": "the peer crashed"}
+
+
+def first_line(problem: TvmsError) -> str:
+    """Return the first error of a report."""
+    return str(problem).splitlines()[0]
+
+
+def comparable(module: IRModule) -> Node:
+    """Return the only function of a file without a module, whose name a peer need not keep; else the module."""
+    functions = tuple(module.functions.values())
+    return functions[0] if not module.name and len(functions) == 1 else module
+
+
+def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
+    """Return how many stages the text at `path` reaches, and why no more."""
+    text = path.read_text()
+    try:
+        module = parse(text, path.name)
+    except TvmsError as problem:
+        return 0, first_line(problem)
+    wrong = [each for each in tvms.verify(module) if each.severity == "error"]
+    if wrong:
+        return 1, f"error[{wrong[0].code}]: {wrong[0].message}"
+    broken = check_round_trip(module, path.stem)
+    if broken:
+        return 2, f"error[{broken[0].code}]: {broken[0].message.removeprefix(f'{path.stem}: ')}"
+    return judge_with_peer(module, text, peer) if peer is not None else (3, "")
+
+
+def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
+    """Return as `judge` does for a module that keeps the laws."""
+    answer = peer.ask(module.script("tvm-0.27"), text)
+    if answer["problem"] is not None:
+        return 3, str(answer["problem"])
+    if answer["same"] is False:
+        return 4, "the peer reads the original as another program"
+    try:
+        again = parse(answer["printed"], "printed by the peer")
+    except TvmsError as problem:
+        return 4, f"what the peer prints is refused: {first_line(problem)}"
+    difference = first_difference(comparable(module), comparable(again))
+    return (5, "") if difference is None else (4, f"the peer prints another program, which differs at {difference}")
+
+
+def definitions(folder: Path, areas: list[str]) -> Iterator[tuple[str, Path]]:
+    """Yield area and path of each definition in `folder` that is not a negative test."""
+    for line in (folder / "index.jsonl").read_text().splitlines():
+        entry = json.loads(line)
+        area = entry["file"].split("/")[0]
+        if not entry.get("in_raises") and (not areas or area in areas):
+            yield area, folder / entry["file"]
+
+
+def main() -> None:
+    """Print the table, and below it each exception with its cause."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("areas", nargs="*", help="default: all")
+    parser.add_argument("--peer", help="a Python interpreter with apache-tvm 0.27")
+    parser.add_argument("--json", type=Path, help="where to write the result of each file")
+    arguments = parser.parse_args()
+    peer = Peer(arguments.peer) if arguments.peer else None
+    stages = STAGES if peer is not None else STAGES[:3]
+    files: Counter[str] = Counter()
+    reached: Counter[tuple[str, str]] = Counter()
+    causes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    results: list[dict[str, str]] = []
+    for area, path in definitions(arguments.folder, arguments.areas):
+        count, cause = judge(path, peer)
+        files[area] += 1
+        reached.update((area, stage) for stage in stages[:count])
+        if count < len(stages):
+            name = f"{area}/{path.name}"
+            causes[stages[count], cause].append(name)
+            results.append({"file": name, "fails": stages[count], "cause": cause})
+    print(f"{'area':<18}{'files':>8}" + "".join(f"{stage:>10}" for stage in stages))
+    for area, total in files.items():
+        print(f"{area:<18}{total:>8}" + "".join(f"{reached[area, stage]:>10}" for stage in stages))
+    for (stage, cause), names in sorted(causes.items(), key=lambda item: (stages.index(item[0][0]), -len(item[1]))):
+        print(f"\nnot {stage}: {cause}")
+        print("\n".join(f"    {name}" for name in names))
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
