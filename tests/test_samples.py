@@ -26,8 +26,8 @@ def perceptron(x: np.ndarray, w1: np.ndarray, b1: np.ndarray, w2: np.ndarray) ->
 PERCEPTRON = [(1, 784), (256, 784), (256,), (10, 256)]
 REFERENCES: list[tuple[str, str, list[tuple[int, ...]], Callable[..., np.ndarray]]] = [
     ("01_elementwise_add", "add", [(128, 64), (128, 64)], np.add),
-    ("02_matmul", "matmul", [(128, 128), (128, 128)], np.matmul),
-    ("03_matmul_relu", "matmul_relu", [(64, 96), (96, 80)], lambda a, b: relu(a @ b)),
+    ("02_matmul", "matmul", [(48, 64), (64, 32)], np.matmul),
+    ("03_matmul_relu", "matmul_relu", [(32, 48), (48, 40)], lambda a, b: relu(a @ b)),
     ("04_perceptron", "main", PERCEPTRON, perceptron),
     ("04_perceptron", "main_loops", PERCEPTRON, perceptron),
     ("05_dynamic_batch", "main", [(1, 32), (32, 16), (16,)], lambda x, w, b: relu(x @ w + b)),

@@ -60,13 +60,13 @@ def test_usage_errors_are_code_2(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_saves_and_reads_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a = np.arange(128 * 128, dtype=np.float32).reshape(128, 128) / 1000
+    a = np.arange(48 * 64, dtype=np.float32).reshape(48, 64) / 1000
     np.save(tmp_path / "a.npy", a)
     arguments = ["--arg", f"A={tmp_path}/a.npy", "--arg", "B=2", "--out", str(tmp_path / "out"), "--verify"]
     assert main(["run", MATMUL, *arguments]) == 0
     output = capsys.readouterr().out
     assert "verify: agrees with the interpreter" in output
-    np.testing.assert_allclose(np.load(tmp_path / "out" / "C.npy"), a @ np.full_like(a, 2), rtol=1e-4)
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "C.npy"), a @ np.full((64, 32), 2, np.float32), rtol=1e-4)
 
 
 def test_run_refuses_a_wrong_array_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
