@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tvms
+from tvms.dsl.formatter import format_text
 from tvms.dsl.parser import parse_syntax
 from tvms.ir.base import Source
 
@@ -59,8 +60,7 @@ def program(count: int) -> str:
     body = function[start:].rstrip()
     copies = (body.replace("def matmul_relu", f"def matmul_relu{i}") for i in range(count))
     indented = ("\n".join(f"    {line}" if line else line for line in copy.splitlines()) for copy in copies)
-    header = "from tvm.script import ir as I\nfrom tvm.script import tirx as T\n\n@I.ir_module\nclass Module:\n"
-    return header + "\n\n".join(indented) + "\n"
+    return "@I.ir_module\nclass Module:\n" + "\n\n".join(indented) + "\n"
 
 
 def measure(text: str) -> dict[str, float]:
@@ -73,6 +73,7 @@ def measure(text: str) -> dict[str, float]:
         "text to verified IR": median_seconds(lambda: tvms.verify(tvms.parse(text))),
         "print (tvms)": median_seconds(module.script),
         "print (tvm-0.27)": median_seconds(lambda: module.script("tvm-0.27")),
+        "format": median_seconds(lambda: format_text(text)),
     }
 
 
