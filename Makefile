@@ -1,6 +1,7 @@
 # make run     install, and run a perceptron that is checked against the interpreter
 # make test    install with the test extras, and run all tests
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
+# make generate  write what is generated: the tables of the grammar, the reference in docs/, the grammar for editors
 # make fuzz    run the property-based tests for longer      make bench   measure
 # make clean   remove everything that was made
 #
@@ -15,7 +16,7 @@ PIP_FLAGS += --no-input --progress-bar off
 PYTEST_FLAGS += --color no
 endif
 
-.PHONY: run test check fuzz bench clean
+.PHONY: run test check generate fuzz bench clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -28,7 +29,12 @@ check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/python -m tvms.grammar.generate --check
+	$(BIN)/python -m tvms.dsl.reference --check
 	$(BIN)/python -m pytest tests/test_house.py
+
+generate: .venv/installed-dev
+	$(BIN)/python -m tvms.grammar.generate
+	$(BIN)/python -m tvms.dsl.reference
 
 fuzz: .venv/installed-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz

@@ -1,10 +1,19 @@
-"""The codes of all diagnostics: stable, each with a one-line title. Add at the end of its family; never reuse one.
-
-E00 reading and syntax · E01 names and scopes · E02 loop-level forms · E03 graph-level forms and struct info ·
-E04 the law of the IR (verifier) · E05 schedules · E06 compilation · E07 calls and run time · E08 the command line.
-"""
+"""The codes of all diagnostics: stable, each with a one-line title. Add at the end of its family; never reuse one."""
 
 from __future__ import annotations
+
+FAMILIES: dict[str, str] = {
+    "E00": "reading and syntax",
+    "E01": "names and scopes",
+    "E02": "loop-level forms",
+    "E03": "graph-level forms and struct info",
+    "E04": "the law of the IR",
+    "E05": "schedules",
+    "E06": "compilation",
+    "E07": "calls and run time",
+    "E08": "the command line",
+}
+"""What the codes that begin alike are about."""
 
 CODES: dict[str, str] = {
     "E0001": "the file cannot be read",

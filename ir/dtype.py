@@ -16,7 +16,7 @@ _FLOAT8 = {
 _SMALL_FLOATS = {f"float8_{kind}": 8 for kind in _FLOAT8} | {
     "float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4,
 }  # fmt: skip
-_PATTERN = re.compile(
+PATTERN = re.compile(
     r"(?P<base>bool|handle|void|float8_\w+?|float6_\w+?|float4_\w+?|bfloat16|(?P<code>u?int|float)(?P<bits>\d+))"
     r"(?P<vscale>xvscale)?(?:x(?P<lanes>\d+))?$"
 )
@@ -40,7 +40,7 @@ class DType(Struct, frozen=True):
 @lru_cache(maxsize=1024)
 def parse_dtype(dtype: str) -> DType:
     """Take `dtype` apart; ValueError where it is none."""
-    match = _PATTERN.match(dtype)
+    match = PATTERN.match(dtype)
     if match is None:
         raise ValueError(f"'{dtype}' is no dtype")
     base = match["base"]

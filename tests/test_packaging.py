@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("grammar", "dsl", "ir", "codegen")
-DATA = ("py.typed", "grammar/tvms.lark", "grammar/tvms.tables")
+DATA = ("py.typed", "grammar/tvms.lark", "grammar/tvms.tables", "dsl/reference/language.md")
 
 PROGRAM = """
 import numpy as np, tvms

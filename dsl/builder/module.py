@@ -34,7 +34,10 @@ def ir_module(site: Site, mod: Any = None, check_well_formed: Any = True) -> Non
 
 @form("R.function")
 def function(site: Site) -> None:
-    """`R.function(private=True) f(…):` opens a graph-level function; `relax_function` reads its arguments."""
+    """`R.function(private=True) f(…):` opens a graph-level function.
+
+    `relax_function` reads its arguments.
+    """
 
 
 @form("I.module_attrs")

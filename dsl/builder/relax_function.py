@@ -28,7 +28,8 @@ from .relax_blocks import BlockBuilder, comments_of, with_comments
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
 
-_HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
+HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
+"""What `R.function` takes."""
 
 
 class Signature(Struct, frozen=True):
@@ -180,7 +181,7 @@ def _flag(context: Context, definition: syntax.Definition, name: str, default: b
     """Return what the head says: `R.function(private=True)`."""
     if not isinstance(definition.head, syntax.Call):
         return default
-    node = bind(context, "R.function", _HEAD, definition.head).get(name)
+    node = bind(context, "R.function", HEAD, definition.head).get(name)
     if node is None:
         return default
     if not isinstance(node, syntax.Constant) or not isinstance(node.value, bool):

@@ -29,7 +29,10 @@ def prim_func(
     s_tir: Flag = True,
     persistent: Flag = False,
 ) -> bool:
-    """`T.prim_func(private=True) f(…):` opens a loop-level function. Its value: whether the function is private."""
+    """`T.prim_func(private=True) f(…):` opens a loop-level function.
+
+    Its value: whether the function is private.
+    """
     return private
 
 

@@ -7,14 +7,13 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from .highlight import to_ansi, to_html
-
 
 def show(node: Any, dialect: str = "tvms", color: bool | None = None) -> None:
     """Print `node`: as HTML in a notebook, in colours in a terminal, else plain.
 
     `color` forces colours on or off; by default they follow the terminal and the variable NO_COLOR.
     """
+    from ..highlighting import to_ansi, to_html
     from . import script
 
     text = script(node, dialect)

@@ -11,13 +11,11 @@ from msgspec import Struct
 
 from ...ir.ops import tir as intrinsics
 from ...ir.ops import tir_builtin, tir_device, tir_math
-from ..builder import module as _all_forms
-from ..builder import relax_annotations, relax_calls, tir_methods
+from ..builder import relax_annotations, relax_calls, relax_function, tir_methods
 from ..builder.forms import NAMESPACES, Form, Namespace
+from ..builder.module import function
 
 __all__ = ["SECTIONS", "Entry", "forms"]
-
-assert _all_forms.FORMS
 
 SECTIONS = {
     "module": "Modules and definitions",
@@ -70,6 +68,7 @@ def forms() -> dict[str, Entry]:
         *(_entry(name, form) for letter in NAMESPACES.values() for name, form in _members(letter, letter.name)),
         *(_entry(f"A.{name}", form, 2) for name, form in tir_methods.BUFFER_METHODS.items()),
         *(_entry(f"x.{name}", form, 2) for name, form in tir_methods.EXPRESSION_METHODS.items()),
+        *_graph_level("module", {"R.function": (relax_function.HEAD, function)}),
         *_graph_level("relax_annotations", relax_annotations.FORMS),
         *_graph_level("relax_calls", relax_calls.VALUE_FORMS),
     ]

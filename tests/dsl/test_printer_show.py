@@ -7,7 +7,7 @@ import re
 
 import pytest
 import tvms.dsl  # noqa: F401  (lets nodes print themselves)
-from tvms.dsl.printer.highlight import to_ansi, to_html
+from tvms.dsl.highlighting import to_ansi, to_html
 from tvms.ir import base, tir
 
 TEXT = 'with T.block("a<b"):  # why\n    A[0] = T.float32(1.5)\n'
@@ -24,7 +24,7 @@ def test_showing_is_plain_outside_a_terminal(capsys: pytest.CaptureFixture[str])
     node.show(color=True)
     plain, coloured = capsys.readouterr().out.splitlines()
     assert plain == "T.evaluate(1)"
-    assert coloured == "\x1b[36mT.evaluate\x1b[0m(\x1b[33m1\x1b[0m)"
+    assert coloured == "\x1b[96mT.evaluate\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)"
 
 
 def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: p
     node.show()
     monkeypatch.delenv("NO_COLOR")
     node.show()
-    assert capsys.readouterr().out.splitlines() == ["T.int64(1)", "\x1b[36mT.int64\x1b[0m(\x1b[33m1\x1b[0m)"]
+    assert capsys.readouterr().out.splitlines() == ["T.int64(1)", "\x1b[96mT.int64\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)"]
 
 
 def test_an_unknown_dialect_names_the_known_ones() -> None:

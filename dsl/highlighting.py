@@ -1,0 +1,85 @@
+"""A Pygments lexer of the language, whose words, numbers and strings are those of the grammar; and text in colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pygments import highlight
+from pygments.formatter import Formatter
+from pygments.formatters import HtmlFormatter, TerminalFormatter
+from pygments.lexer import Lexer, RegexLexer, bygroups, this, using, words  # type: ignore[reportUnknownVariableType]
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
+
+from ..grammar.tables import load
+from ..ir.dtype import is_dtype
+
+_TOKENS = load()
+_NAME, _NUMBER = _TOKENS.patterns["NAME"], _TOKENS.patterns["NUMBER"]
+_SIGNS = [text for text in _TOKENS.fixed if not text.isidentifier()]
+_OPERATORS = ("->", "+", "-", "*", "~", "=")
+_WORD_OPERATORS = ("and", "as", "in", "not", "or")
+_CONSTANTS = ("False", "None", "True")
+_KEYWORDS = [text for text in _TOKENS.fixed if text.isidentifier() and text not in (*_WORD_OPERATORS, *_CONSTANTS)]
+_DIALECT = r"[ITRS](?:\.\w+)+"
+_groups: Callable[..., Any] = bygroups  # type: ignore[reportUnknownVariableType]
+_GAP = r"[^\S\n]+"
+
+
+def _string(lexer: Lexer, match: re.Match[str]) -> Iterator[tuple[int, Any, str]]:
+    """A string that is the name of a dtype is a type."""
+    yield match.start(), Keyword.Type if is_dtype(match[0][1:-1]) else String, match[0]
+
+
+def _form(lexer: Lexer, match: re.Match[str]) -> Iterator[tuple[int, Any, str]]:
+    """`T.float32` is a type, any other form a builtin."""
+    yield match.start(), Keyword.Type if is_dtype(match[0][2:]) else Name.Builtin, match[0]
+
+
+class TvmsLexer(RegexLexer):
+    """Lexer of `.tvms` files, and of TVMScript."""
+
+    name = "tvms"
+    aliases = ["tvms"]
+    filenames = ["*.tvms"]
+    mimetypes = ["text/x-tvms"]
+    flags = re.UNICODE
+    tokens = {
+        "root": [
+            (r"#[^\n]*", Comment.Single),
+            (r"\s+", Text.Whitespace),
+            (_TOKENS.patterns["STRING"], _string),
+            (r"\\\r?\n", Text),
+            (rf"(@)({_DIALECT})", _groups(Punctuation, Name.Decorator)),
+            (rf"\b(def|class)({_GAP})({_NAME})", _groups(Keyword, Text.Whitespace, Name.Function)),
+            (rf"\b({_DIALECT})(\([^()\n]*\))?({_GAP})(?!(?:if|else|for|in|as|is|and|or|not)\b)({_NAME})",
+             _groups(Keyword.Declaration, using(this), Text.Whitespace, Name.Function)),
+            (rf"\b{_DIALECT}", _form),
+            (words(_KEYWORDS, r"\b", r"\b"), Keyword),
+            (words(_CONSTANTS, r"\b", r"\b"), Keyword.Constant),
+            (words(_WORD_OPERATORS, r"\b", r"\b"), Operator.Word),
+            (_NUMBER, Number),
+            (_NAME, Name),
+            (_TOKENS.patterns["AUGMENT"], Operator),
+            (_TOKENS.patterns["BINARY"], Operator),
+            (words(_OPERATORS), Operator),
+            (words(_SIGNS), Punctuation),
+        ]
+    }  # fmt: skip
+
+
+def to_ansi(text: str) -> str:
+    """Return `text` with the escape sequences that colour it in a terminal."""
+    return highlight(text, _exact_lexer(), TerminalFormatter(bg="dark"))
+
+
+def to_html(text: str) -> str:
+    """Return `text` as a piece of HTML that shows it in colours."""
+    formatter: Formatter[str] = HtmlFormatter(noclasses=True)
+    return highlight(text, _exact_lexer(), formatter).rstrip("\n")
+
+
+def _exact_lexer() -> Lexer:
+    """Return a lexer that neither adds nor drops line ends."""
+    return TvmsLexer(stripnl=False, ensurenl=False)

@@ -1,0 +1,37 @@
+"""`python -m tvms.dsl.reference` writes what is generated from the declarations; `--check` compares it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from .pages import diagnostics, language, operators
+from .textmate import textmate
+
+ROOT = Path(__file__).parents[2]
+GENERATED: dict[str, Callable[[], str]] = {
+    "docs/language.md": language,
+    "docs/operators.md": operators,
+    "docs/diagnostics.md": diagnostics,
+    "grammar/tvms.tmLanguage.json": textmate,
+}
+"""Every generated file, by its path in the repository, and what it holds."""
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Write the generated files below `root`, or with `--check` return 1 where one is not what it should be."""
+    stale: list[str] = []
+    for path, make in GENERATED.items():
+        file, text = root / path, make()
+        if "--check" not in arguments:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(path)
+    for path in stale:
+        print(f"{path} is stale: run python -m tvms.dsl.reference", file=sys.stderr)
+    return int(bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

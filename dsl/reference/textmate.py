@@ -1,0 +1,112 @@
+"""A TextMate grammar of the language, for editors: its words, signs and numbers are those of `tvms.lark`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ...grammar.tables import load
+from ...ir.dtype import PATTERN
+from ...ir.ops.registry import relax_ops
+from .catalogue import forms
+
+_CONSTANTS = ("True", "False", "None")
+_WORD_OPERATORS = ("and", "or", "not", "in", "as")
+_DECLARING = ("class", "def", "lambda", "import", "from")
+_ESCAPE = {"name": "constant.character.escape.tvms", "match": r"\\(?:\r\n|[\s\S])"}
+
+
+def textmate() -> str:
+    """Return the grammar as JSON; scopes end in `.tvms`."""
+    return json.dumps(_grammar(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _grammar() -> dict[str, Any]:
+    tables = load()
+    words = [text for text in tables.fixed if text.isidentifier()]
+    control = [word for word in words if word not in (*_CONSTANTS, *_WORD_OPERATORS, *_DECLARING)]
+    signs = "|".join([tables.patterns["AUGMENT"], tables.patterns["BINARY"], "->", "[-+*~=@]"])
+    return {
+        "name": "tvms",
+        "scopeName": "source.tvms",
+        "fileTypes": ["tvms"],
+        "firstLineMatch": r"^#\s*tvms\s+\d+",
+        "patterns": [
+            {"name": "comment.line.number-sign.tvms", "match": "#.*$"},
+            *_definitions(),
+            _block(),
+            *_strings(),
+            *_forms(),
+            {"name": "constant.numeric.tvms", "match": rf"(?<![\w.])(?:{tables.patterns['NUMBER']})"},
+            {"name": "constant.language.tvms", "match": rf"\b(?:{_either(_CONSTANTS)})\b"},
+            {"name": "keyword.operator.word.tvms", "match": rf"\b(?:{_either(_WORD_OPERATORS)})\b"},
+            {"name": "storage.type.tvms", "match": rf"\b(?:{_either(_DECLARING)})\b"},
+            {"name": "keyword.control.tvms", "match": rf"\b(?:{_either(control)})\b"},
+            {"name": "keyword.operator.tvms", "match": signs},
+        ],
+    }
+
+
+def _definitions() -> list[dict[str, Any]]:
+    """The heads: `T.prim_func(private=True) name`, `def name`, `class Name`, and decorators."""
+    heads = _either(entry.name for entry in forms().values() if entry.role == "definition")
+    return [
+        {
+            "match": rf"^\s*({heads})(\([^()]*\))?\s+([^\W\d]\w*)",
+            "captures": {
+                "1": {"name": "storage.type.tvms"},
+                "2": {"patterns": [{"include": "$self"}]},
+                "3": {"name": "entity.name.function.tvms"},
+            },
+        },
+        {
+            "match": r"\b(def|class)\s+([^\W\d]\w*)",
+            "captures": {"1": {"name": "storage.type.tvms"}, "2": {"name": "entity.name.function.tvms"}},
+        },
+        {
+            "match": rf"(@)\s*({heads})\b",
+            "captures": {"1": {"name": "punctuation.decorator.tvms"}, "2": {"name": "storage.type.tvms"}},
+        },
+    ]
+
+
+def _block() -> dict[str, Any]:
+    """The name of a block, which schedules know it by."""
+    return {
+        "match": r'\b(T\.s?block)(\()("[^"\\]*")',
+        "captures": {"1": {"name": "support.function.tvms"}, "3": {"name": "entity.name.section.tvms"}},
+    }
+
+
+def _strings() -> list[dict[str, Any]]:
+    """Strings; one that is the name of a dtype stands out."""
+    dtype = PATTERN.pattern.removesuffix("$").replace("?P<", "?<")
+    return [
+        {"name": "string.quoted.dtype.tvms support.type.tvms", "match": rf'"(?:{dtype})"'},
+        *(
+            {"name": f"string.quoted.{kind}.tvms", "begin": quote, "end": end, "patterns": [_ESCAPE]}
+            for kind, quote, end in (
+                ("triple", '"""', '"""'), ("triple", "\'\'\'", "\'\'\'"), ("double", '"', '"|$'), ("single", "\'", "\'|$"),
+            )
+        ),
+    ]  # fmt: skip
+
+
+def _forms() -> list[dict[str, Any]]:
+    """What is declared in `I`, `T`, `R`, `S`: types, then all else; a name that does not exist is left plain."""
+    entries = [entry for entry in forms().values() if entry.name[0] in "ITRS"]
+    types = [entry.name for entry in entries if entry.role == "type"]
+    functions = [entry.name for entry in entries if entry.role != "type"]
+    functions += [f"R.{op.script_name}" for op in relax_ops().values()]
+    return [
+        {"name": "support.type.tvms", "match": rf"\b(?:{_either(types)})(?:x\d+)?\b"},
+        {"name": "support.function.tvms", "match": rf"\b(?:{_either(functions)})\b"},
+        {"match": r"\b[ITRS](?:\.\w+)+"},
+    ]
+
+
+def _either(names: Iterable[str]) -> str:
+    """Return the pattern of any of `names`, longest first, those of one prefix sharing it."""
+    return "|".join(re.escape(name) for name in sorted(set(names), key=lambda name: (-len(name), name)))
