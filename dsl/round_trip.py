@@ -32,7 +32,7 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
         yield Diagnostic("E0450", f"{name}: what is printed in {dialect} cannot be read", help=report)
         yield from problem.diagnostics
         return
-    difference = first_difference(module, again)
+    difference = first_difference(module, again, map_free_vars=True)
     if difference is not None:
         message = f"{name}: what is printed in {dialect} is read as another program, which differs at {difference}"
         yield Diagnostic("E0451", message, help=report)
