@@ -29,8 +29,6 @@ class Dialect(Struct, frozen=True):
     sinfo_args: str = "sinfo_args"
     allocated_buffer: str = "decl_buffer"
     """A buffer with memory of its own outside blocks."""
-    has_flat_scopes: bool = False
-    """Whether variables and buffers are declared by lines only, never by `with`."""
     slices_vectors: bool = True
     """Whether `A[0:4]` may be a vector; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
@@ -53,7 +51,6 @@ _TVM_027 = Dialect(
     out_sinfo="out_ty",
     sinfo_args="ty_args",
     allocated_buffer="alloc_buffer",
-    has_flat_scopes=True,
     slices_vectors=False,
     attr_prefix="tirx.",
 )

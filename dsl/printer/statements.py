@@ -48,20 +48,17 @@ class _Scope(Struct, frozen=True):
     """Gives the line for the name; by default `name = head`, or `head` alone where there is no name."""
     name: Callable[[], str] | None = None
     """Defines what the statement defines."""
-    may_be_flat: bool = True
-    """Whether dialects without nested declarations have it as a line wherever it stands."""
 
 
 def _add_scope(printer: Printer, node: tir.Stmt, inner: tir.Stmt, scope: _Scope) -> None:
     """Add a statement with a scope: as a plain line where that is the rest of the scope around it, else as a `with`
     (TVM: `DoConciseScoping`)."""
-    is_rest = printer.frames[-1].concise
-    if is_rest or (scope.may_be_flat and printer.dialect.has_flat_scopes):
+    if printer.frames[-1].concise:
         name = scope.name() if scope.name is not None else ""
         line = scope.line(name) if scope.line is not None else f"{name} = {scope.head}" if name else scope.head
         trivia = node.trivia or Trivia()
         printer.add(line, Trivia(trivia.before, trivia.after))
-        body(printer, inner, is_rest)
+        body(printer, inner)
         frame = printer.frames[-1]
         frame.lines.extend([frame.indent + comment for comment in trivia.end])
         return
@@ -262,7 +259,7 @@ def _realize_head(printer: Printer, node: tir.BufferRealize | tir.ProducerRealiz
 @prints_lines(tir.BufferRealize, tir.ProducerRealize)
 def _realize(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize) -> None:
     scope = string(node.storage_scope) if isinstance(node, tir.ProducerRealize) else None
-    _add_scope(printer, node, node.body, _Scope(_realize_head(printer, node, scope), may_be_flat=False))
+    _add_scope(printer, node, node.body, _Scope(_realize_head(printer, node, scope)))
 
 
 # --- Attributes -----------------------------------------------------------------------------------------------
@@ -295,4 +292,4 @@ def _attr(printer: Printer, node: tir.AttrStmt) -> None:
         key = string(node.attr_key)
         head = f"{printer.tir('attr')}({printer.attr_value(node.node)}, {key}, {printer.expr(node.value)})"
     name = _define(printer, defines) if defines is not None else None
-    _add_scope(printer, node, inner, _Scope(head, name=name, may_be_flat=False))
+    _add_scope(printer, node, inner, _Scope(head, name=name))
