@@ -147,14 +147,10 @@ def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
     return f"{_operator_name(printer, op)}({', '.join([*arguments, f'format={printer.expr(node.args[place])}'])})"
 
 
-def _hint_on_device(printer: Printer, node: relax.Call) -> str:
-    device = ", ".join([f"{key}={printer.value(value)}" for key, value in node.attrs.items()])
-    return f"{printer.relax('hint_on_device')}({_callee(printer, node.args[0])}, {printer.relax('device')}({device}))"
-
-
-def _to_vdevice(printer: Printer, node: relax.Call) -> str:
+def _placed(printer: Printer, node: relax.Call, op: Op) -> str:
+    """Print a call that names a device of the module; what TVM 0.21 prints for `hint_on_device`, it cannot read."""
     name = string(vdevice_name(printer, node.attrs["dst_vdevice"]))
-    return f"{printer.relax('to_vdevice')}({_callee(printer, node.args[0])}, dst_vdevice={name})"
+    return f"{_operator_name(printer, op)}({_callee(printer, node.args[0])}, dst_vdevice={name})"
 
 
 def _special_call(printer: Printer, node: relax.Call, op: Op) -> str | None:
@@ -162,10 +158,8 @@ def _special_call(printer: Printer, node: relax.Call, op: Op) -> str | None:
         return _function_call(printer, node, op)
     if len(node.args) > _FORMAT_PLACE.get(op.name, len(node.args)):
         return _formatted_call(printer, node, op)
-    if op.name == "relax.hint_on_device" and node.args:
-        return _hint_on_device(printer, node)
-    if op.name == "relax.to_vdevice" and node.args and "dst_vdevice" in node.attrs:
-        return _to_vdevice(printer, node)
+    if op.name in ("relax.hint_on_device", "relax.to_vdevice") and node.args and "dst_vdevice" in node.attrs:
+        return _placed(printer, node, op)
     return None
 
 
@@ -176,7 +170,7 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
     if operator is None:
         return [f"{key}={printer.attr_value(attrs[key])}" for key in sorted(attrs)]
     if printer.dialect.native:
-        defaults = {param.name: param.default for param in operator.attributes}
+        defaults = {param.name: param.kept_default for param in operator.attributes}
         attrs = {key: value for key, value in attrs.items() if not _same_value(value, defaults.get(key, REQUIRED))}
     return [f"{key}={printer.attr_value(value)}" for key, value in attrs.items()]
 

@@ -1,0 +1,67 @@
+"""What is generated from the declarations is current, and every form that is declared is exercised by a text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tvms.dsl.load import parse
+from tvms.dsl.reference.__main__ import GENERATED, main
+from tvms.dsl.reference.catalogue import SECTIONS, forms
+from tvms.ir.codes import CODES, FAMILIES
+from tvms.ir.equal import structural_equal
+from tvms.ir.ops.registry import families, relax_ops
+from tvms.ir.ops.tir import INTRINSICS
+
+ROOT = Path(__file__).parents[2]
+TEXTS = sorted((ROOT / "tests/cases/forms").glob("*.tvms"))
+NATIVE_ONLY = ("constants",)
+"""Texts of forms that Apache TVM does not have."""
+_NOT_TEXT = re.compile(r"#.*|\"[^\"]*\"")
+
+
+def test_generated_files_are_current() -> None:
+    assert main(["--check"], ROOT) == 0
+
+
+def test_check_names_stale_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in GENERATED:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+    assert main([], tmp_path) == 0
+    (tmp_path / "docs/operators.md").write_text("older")
+    (tmp_path / "docs/language.md").unlink()
+    assert main(["--check"], tmp_path) == 1
+    stale = "docs/language.md", "docs/operators.md"
+    assert capsys.readouterr().err == "".join(f"{path} is stale: run python -m tvms.dsl.reference\n" for path in stale)
+
+
+def test_every_form_says_what_it_means_and_has_its_place() -> None:
+    assert [entry.name for entry in forms().values() if not entry.doc] == []
+    assert {entry.section for entry in forms().values()} == set(SECTIONS)
+
+
+def test_every_intrinsic_is_a_form_and_every_operator_of_a_family() -> None:
+    assert {f"T.{row.script}" for row in INTRINSICS.values()} <= forms().keys()
+    assert [name for names in families().values() for name in names] == list(relax_ops())
+    assert {code[:3] for code in CODES} <= FAMILIES.keys()
+
+
+def test_every_form_is_exercised() -> None:
+    text = "\n".join(_NOT_TEXT.sub("", path.read_text(encoding="utf-8")) for path in TEXTS)
+    used = set(re.findall(r"\b[ITRS](?:\.\w+)+", text))
+    used |= {f"{receiver}.{name}" for receiver in "Ax" for name in re.findall(r"\.(\w+)\(", text)}
+    declared = {*forms(), *(f"R.{op.script_name}" for op in relax_ops().values())}
+    assert sorted(declared - used) == []
+
+
+@pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_texts_of_forms_print_and_parse_back(path: Path, dialect: str) -> None:
+    if path.stem in NATIVE_ONLY and dialect != "tvms":
+        pytest.skip("Apache TVM does not have these forms")
+    module = parse(path.read_text(encoding="utf-8"), path.name)
+    text = module.script(dialect)
+    again = parse(text, "printed")
+    assert structural_equal(module, again, map_free_vars=True)
+    assert again.script(dialect) == text
