@@ -37,6 +37,9 @@ class Trivia(Struct, frozen=True):
     """The comment at the end of its (first) line."""
     end: tuple[str, ...] = ()
     """Own-line comments below the last statement of its body."""
+    parts: tuple[tuple[str, Trivia], ...] = ()
+    """Comments of declarations in its body, which are no nodes: `T.reads(…)` under the key "reads", and
+    `C = T.alloc_buffer(…)` under "C"."""
 
 
 class Node(Struct, frozen=True, eq=False, kw_only=True):

@@ -104,7 +104,7 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
         return define(context, target, value.value)
     if isinstance(target, syntax.Name) and _is_computed(context, value):
         return _let(context, target, to_expr(context, value, source), node, node.trivia)
-    body.keep(node.trivia)
+    body.keep(node.trivia, node)
 
     def name_or_let(name: syntax.Name, element: Any) -> None:
         if _is_computed(context, element):
@@ -142,7 +142,7 @@ def define(
     match target:
         case None:
             return None
-        case syntax.Parenthesised() | syntax.Starred():
+        case syntax.Starred():
             return define(context, target.value, value, bind)
         case syntax.Name():
             return context.scope.define(target.id, value) if bind is None else bind(target, value)

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
+from .. import syntax
+from ..declarations import declaration_key
 
 Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
 """Puts a frame around a body, at a place and with its comments."""
@@ -53,9 +55,14 @@ class BlockFrame:
 
 
 class Body:
-    """The statements of one body, in order. A frame opened without `with` reaches to the end of the body."""
+    """The statements of one body, in order. A frame opened without `with` reaches to the end of the body.
 
-    def __init__(self) -> None:
+    `declares` says that it is the body of a block or function, whose trivia hold the comments of declarations.
+    """
+
+    def __init__(self, declares: bool = False) -> None:
+        self._declares = declares
+        self._parts: list[tuple[str, Trivia]] = []
         self._items: list[tir.Stmt | tuple[Wrap, Span, Trivia | None]] = []
         self._comments: list[str] = []
 
@@ -71,13 +78,16 @@ class Body:
         """Let `frame` hold everything that follows."""
         self._items.append((frame.wrap, span, self._joined(trivia)))
 
-    def keep(self, trivia: Trivia | None) -> None:
-        """Keep the comments of a declaration, which is no statement of its own, for the next statement."""
-        if trivia is not None:
+    def keep(self, trivia: Trivia | None, declaration: syntax.Stmt | None = None) -> None:
+        """Keep the comments of what is no statement of its own: a declaration, or else for the next statement."""
+        key = declaration_key(declaration) if declaration is not None and self._declares else None
+        if trivia is not None and key is not None:
+            self._parts.append((key, trivia))
+        elif trivia is not None:
             self._comments += [*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end]
 
-    def close(self) -> tuple[tir.Stmt, tuple[str, ...]]:
-        """Return the body as one statement, and the comments after which no statement came."""
+    def close(self) -> tuple[tir.Stmt, Trivia | None]:
+        """Return the body as one statement, and the comments that none of its statements holds."""
         stack: list[tir.Stmt] = []
         for item in reversed(self._items):
             if isinstance(item, tir.Stmt):
@@ -85,7 +95,8 @@ class Body:
             else:
                 wrap, span, trivia = item
                 stack = [wrap(sequence(stack[::-1]), span, trivia)]
-        return sequence(stack[::-1]), tuple(self._comments)
+        rest = Trivia(end=tuple(self._comments), parts=tuple(self._parts))
+        return sequence(stack[::-1]), rest if rest.end or rest.parts else None
 
     def _joined(self, trivia: Trivia | None) -> Trivia | None:
         if not self._comments:
@@ -109,7 +120,7 @@ class FunctionFrame:
         self.threads: dict[tir.Var, tir.IterVar] = {}
         """The threads of `T.env_thread`, by their variable."""
         self.blocks: list[BlockFrame] = []
-        self.bodies: list[Body] = [Body()]
+        self.bodies: list[Body] = [Body(declares=True)]
         self.has_block = False
         self.last_block_as_written: tir.Block | None = None
         """The block that ended last, without regions filled in: a root block has none but those given."""

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir import relax, tir
-from ...ir.base import GlobalVar, Trivia
+from ...ir.base import GlobalVar
 from .. import syntax
 from .context import Context, Failed
 from .convert import Flag, describe
@@ -15,7 +15,7 @@ from .expressions import apply, evaluate
 from .forms import Form, Site, form
 from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
-from .tir_statements import build_statements
+from .tir_statements import build_statements, joined
 
 _TRUE = tir.IntImm("bool", 1)
 
@@ -67,12 +67,9 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
     attrs = function.attrs
     if not is_private:
         attrs.setdefault("global_symbol", definition.name)
-    trivia = definition.trivia
-    if comments:
-        trivia = replace(trivia or Trivia(), end=comments + (trivia.end if trivia else ()))
     return tir.PrimFunc(
         tuple(function.params), _completed(function, body), returned, function.buffer_map,
-        attrs=attrs, span=context.span(definition), trivia=trivia,
+        attrs=attrs, span=context.span(definition), trivia=joined(definition.trivia, comments),
     )  # fmt: skip
 
 

@@ -21,13 +21,15 @@ from .tir_blocks import close_block
 from .tir_frames import BlockFrame, Body, Frame, InitFrame, LoopFrame
 
 
-def build_body(context: Context, statements: Sequence[syntax.Stmt]) -> tuple[tir.Stmt, tuple[str, ...]]:
-    """Return `statements` as one statement, and the comments below the last one that became a node.
+def build_body(
+    context: Context, statements: Sequence[syntax.Stmt], declares: bool = False
+) -> tuple[tir.Stmt, Trivia | None]:
+    """Return `statements` as one statement, and the comments that belong to the body as a whole.
 
     A statement that fails is left out, and the names it defines are poisoned.
     """
     bodies: list[Body] = context.tir.bodies
-    bodies.append(Body())
+    bodies.append(Body(declares))
     try:
         with context.scope.frame():
             build_statements(context, statements)
@@ -54,11 +56,11 @@ def _defined_names(statement: syntax.Stmt) -> tuple[str, ...]:
     return ()
 
 
-def _with_end(trivia: Trivia | None, comments: tuple[str, ...]) -> Trivia | None:
-    """Return `trivia` with `comments`, found at the end of the body, before those that stand there already."""
-    if not comments:
-        return trivia
-    return Trivia(end=comments) if trivia is None else replace(trivia, end=comments + trivia.end)
+def joined(trivia: Trivia | None, body: Trivia | None) -> Trivia | None:
+    """Return the trivia of a statement with those that its body has as a whole."""
+    if body is None or trivia is None:
+        return trivia or body
+    return replace(trivia, end=body.end + trivia.end, parts=body.parts)
 
 
 def _expression(context: Context, node: syntax.ExprStmt) -> None:
@@ -72,7 +74,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
     elif isinstance(value, tir.Stmt):
         body.add(replace(value, span=context.span(node), trivia=node.trivia))
     elif value is None or isinstance(value, str | tir.Buffer | tuple):
-        body.keep(node.trivia)
+        body.keep(node.trivia, node)
     else:
         help = "write it after 'with', with a body" if isinstance(value, BlockFrame | InitFrame) else None
         raise context.error("E0207", f"{describe(value)} is no statement", node, help)
@@ -94,7 +96,7 @@ def _for(context: Context, node: syntax.For) -> None:
     with context.scope.frame():
         define(context, node.target, loop.value)
         body, comments = build_body(context, node.body)
-    context.tir.body.add(loop.wrap(body, context.span(node), _with_end(node.trivia, comments)))
+    context.tir.body.add(loop.wrap(body, context.span(node), joined(node.trivia, comments)))
 
 
 def _with(context: Context, node: syntax.With) -> None:
@@ -110,18 +112,18 @@ def _with(context: Context, node: syntax.With) -> None:
     if isinstance(frame, BlockFrame):
         context.tir.blocks.append(frame)
         try:
-            body, comments = build_body(context, node.body)
+            body, comments = build_body(context, node.body, declares=True)
         finally:
             context.tir.blocks.pop()
-        return close_block(context, frame, body, node, _with_end(node.trivia, comments))
+        return close_block(context, frame, body, node, joined(node.trivia, comments))
     if isinstance(frame, InitFrame):
         body, comments = build_body(context, node.body)
         context.tir.blocks[-1].init = body
-        return context.tir.body.keep(_with_end(node.trivia, comments))
+        return context.tir.body.keep(joined(node.trivia, comments), node)
     with context.scope.frame():
         define(context, node.target, frame.value)
         body, comments = build_body(context, node.body)
-    return context.tir.body.add(frame.wrap(body, span, _with_end(node.trivia, comments)))
+    return context.tir.body.add(frame.wrap(body, span, joined(node.trivia, comments)))
 
 
 def _check_body(context: Context, target: syntax.Expr | None, body: Sequence[syntax.Stmt]) -> None:
@@ -137,7 +139,7 @@ def _check_body(context: Context, target: syntax.Expr | None, body: Sequence[syn
 def _while(context: Context, node: syntax.While) -> None:
     test = _condition(context, evaluate(context, node.condition), node.condition)
     body, comments = build_body(context, node.body)
-    trivia = _with_end(node.trivia, comments)
+    trivia = joined(node.trivia, comments)
     context.tir.body.add(tir.While(test, body, span=context.span(node), trivia=trivia))
 
 
@@ -149,8 +151,8 @@ def _if(context: Context, node: syntax.If) -> None:
             return build_statements(context, node.body if test else node.orelse)
     test = _condition(context, test, node.condition)
     then_case, comments = build_body(context, node.body)
-    else_case, more = build_body(context, node.orelse) if node.orelse else (None, ())
-    trivia = _with_end(node.trivia, comments + more)
+    else_case, more = build_body(context, node.orelse) if node.orelse else (None, None)
+    trivia = joined(node.trivia, joined(more, comments))
     context.tir.body.add(tir.IfThenElse(test, then_case, else_case, span=context.span(node), trivia=trivia))
     return None
 

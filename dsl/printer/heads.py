@@ -37,5 +37,5 @@ def add_function(
         frame.line(f"@{head}")
         if not body.lines:
             body.line("pass")
-        printer.add(f"def {signature}", Trivia(after=trivia.after, end=trivia.end), body)
+        printer.add(f"def {signature}", Trivia(after=trivia.after, end=trivia.end, parts=trivia.parts), body)
     frame.lines.append("")

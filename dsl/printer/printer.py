@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from ...ir.base import GlobalInfo, IRModule, Node, Trivia
 from ...ir.tir import IntImm
+from ..declarations import place_comments
 from .dialects import Dialect
 from .literals import identifier, short_float, string, tvm_float
 
@@ -236,6 +237,7 @@ class Printer:
         frame.lines.extend([frame.indent + comment for comment in trivia.before])
         frame.lines.append(f"{frame.indent}{head}  {trivia.after}" if trivia.after else frame.indent + head)
         if body is not None:
+            place_comments(body.lines, body.indent, trivia)
             body.lines.extend([body.indent + comment for comment in trivia.end])
             frame.lines.append(body.lines)
 
