@@ -72,6 +72,11 @@ class Param(Struct, frozen=True):
         return self.kind in ARGUMENT_KINDS
 
     @property
+    def kept_default(self) -> Any:
+        """The default as the attributes of a call keep it: an absent dtype is "void"."""
+        return "void" if self.kind == "dtype" and self.default is None else self.default
+
+    @property
     def is_attribute(self) -> bool:
         return not self.is_argument and self.kind not in SINFO_KINDS
 
