@@ -1,7 +1,8 @@
 """The syntax tree: what the grammar says of a text, before any name has a meaning.
 
 Both spellings of a definition (`T.prim_func(private=True) f(…):` and the decorated `def f(…):` inside a `class`)
-become the same `Definition`. Positions are character offsets into the source, half open.
+become the same `Definition`. Positions are character offsets into the source, half open; parentheses around an
+expression are no node, but lie within its positions.
 """
 
 from __future__ import annotations
@@ -106,12 +107,6 @@ class Starred(Syntax, frozen=True, eq=False):
     value: Expr
 
 
-class Parenthesised(Syntax, frozen=True, eq=False):
-    """An expression in parentheses that are no tuple's: kept, so that the formatter can keep them."""
-
-    value: Expr
-
-
 Expr: TypeAlias = (
     Name
     | Constant
@@ -127,7 +122,6 @@ Expr: TypeAlias = (
     | Conditional
     | Lambda
     | Starred
-    | Parenthesised
 )
 
 

@@ -98,7 +98,6 @@ class Context:
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         """What the module shares (`I.module_global_infos`), known before any function is built."""
-        self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         self.tir: Any = None
         """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
 
@@ -158,6 +157,6 @@ def target_names(target: syntax.Expr | None) -> tuple[str, ...]:
         return (target.id,)
     if isinstance(target, syntax.Tuple | syntax.List):
         return tuple(name for element in target.elements for name in target_names(element))
-    if isinstance(target, syntax.Starred | syntax.Parenthesised):
+    if isinstance(target, syntax.Starred):
         return target_names(target.value)
     return ()

@@ -119,15 +119,17 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
             return dtype_form(node.attr)
         if member is None:
             help = did_you_mean(node.attr, owner.members)
-            raise context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", _attribute_name(node), help)
+            name = _attribute_name(context, node)
+            raise context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", name, help)
         return member
     if isinstance(owner, ModuleReference):
         return context.global_var(node.attr, node)
     return attribute_of(context, owner, node)
 
 
-def _attribute_name(node: syntax.Attribute) -> syntax.Syntax:
-    return syntax.Name(node.attr, start=node.end - len(node.attr), end=node.end)
+def _attribute_name(context: Context, node: syntax.Attribute) -> syntax.Syntax:
+    start = context.source.text.rfind(node.attr, node.start, node.end)
+    return syntax.Name(node.attr, start=start, end=start + len(node.attr))
 
 
 def _subscript(context: Context, node: syntax.Subscript) -> Any:
@@ -235,5 +237,4 @@ _EVALUATORS: dict[type, Callable[[Context, Any], Any]] = {
     syntax.Binary: _binary,
     syntax.Conditional: _conditional,
     syntax.Lambda: _lambda,
-    syntax.Parenthesised: lambda context, node: evaluate(context, node.value),
 }

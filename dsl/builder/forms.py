@@ -18,6 +18,7 @@ from ...ir.dtype import is_dtype
 from .. import syntax
 from .context import Context, Failed, did_you_mean, target_names
 from .convert import CONVERTERS, Convert, Mismatch, converter, describe
+from .tir_frames import FunctionFrame
 
 _COMMON_DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -134,6 +135,13 @@ class Site(Struct, frozen=True, eq=False):
     @property
     def span(self) -> Span:
         return self.context.span(self.node)
+
+    @property
+    def function(self) -> FunctionFrame:
+        """The loop-level function around it; E0201 where there is none."""
+        if self.context.tir is None:
+            raise self.error("E0201", f"{self.name} belongs in a loop-level function", "open one with T.prim_func")
+        return self.context.tir
 
     @property
     def first_name(self) -> str:

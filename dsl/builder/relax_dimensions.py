@@ -30,8 +30,6 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
     match node:
         case syntax.Tuple() | syntax.List():
             return tuple(_as_dimension(builder, values.operand(builder, element), element) for element in node.elements)
-        case syntax.Parenthesised():
-            return dimensions(builder, node.value, or_value)
         case syntax.Constant(value=None):
             return None
         case _:
@@ -96,8 +94,6 @@ def _placed(part: Any, node: syntax.Expr) -> Any:
 
 def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:
     """Yield the names of the dimensions that `annotation` defines: strings that are a name, in shapes."""
-    if isinstance(annotation, syntax.Parenthesised):
-        yield from symbolic_names(annotation.value)
     if isinstance(annotation, syntax.Tuple | syntax.List):
         for element in annotation.elements:
             yield from symbolic_names(element)

@@ -37,8 +37,6 @@ def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
     match node:
         case syntax.Name():
             return _name(builder, node)
-        case syntax.Parenthesised():
-            return evaluate(builder, node.value)
         case syntax.Tuple() | syntax.List():
             return tuple(operand(builder, element) for element in node.elements)
         case syntax.Dict():

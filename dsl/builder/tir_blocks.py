@@ -54,8 +54,8 @@ def region_of(value: Any, span: Any) -> tir.BufferRegion:
 
 def block_of(site: Site) -> BlockFrame:
     """Return the innermost block; E0201 where there is none."""
-    function = site.context.tir
-    if function is None or not function.blocks:
+    function = site.function
+    if not function.blocks:
         help = "open one with 'with T.block(\"name\"):'"
         raise site.error("E0201", f"{site.name} belongs in a block", help)
     return function.blocks[-1]
@@ -191,7 +191,7 @@ def remap(site: Site, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") 
         message = f"{where} but lists {len(bindings)} loop variable{'s' * (len(bindings) != 1)}"
         raise site.error("E0203", message, "give one kind for each loop variable", site.argument("bindings", 1))
     names = _axis_names(site, kinds, where)
-    loops: dict[tir.Var, tir.Range] = site.context.tir.loops
+    loops: dict[tir.Var, tir.Range] = site.function.loops
     made: list[tir.Var] = []
     for kind, binding, name in zip(kinds, bindings, names, strict=True):
         if not isinstance(binding, tir.Var) or binding not in loops:

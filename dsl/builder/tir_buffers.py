@@ -117,7 +117,7 @@ def match_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
     if isinstance(param, tir.Var):
-        function = site.context.tir
+        function = site.function
         if not any(param is each for each in function.params):
             help = "match a parameter of the function, or a region of a buffer"
             raise site.error(
@@ -150,7 +150,7 @@ def alloc_buffer(
 
     In the text of TVM after 0.21 it is memory of what follows: `T.decl_buffer` without `data`.
     """
-    function = site.context.tir
+    function = site.function
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
@@ -188,7 +188,7 @@ def decl_buffer(
 
 
 def _declaration(site: Site, made: tir.Buffer, allocate: bool) -> Frame:
-    site.context.tir.declared_buffers.append(made)
+    site.function.declared_buffers.append(made)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
         if not allocate:

@@ -54,7 +54,7 @@ def _loop(
     dtype = f"{low.code}{max(low.bits, high.bits)}"
     [name] = site.names(1, f"{site.name} makes 1 loop")
     var = tir.Var(dtype, name, span=_target_span(site))
-    site.context.tir.loops[var] = tir.Range(start, extent)
+    site.function.loops[var] = tir.Range(start, extent)
     binding = None
     if thread is not None:
         binding = tir.IterVar(None, tir.Var(dtype, "iter"), tir.IterVarType.THREAD_INDEX, thread)
@@ -132,7 +132,7 @@ def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
     for var, start, extent in loops:
         if not is_int(extent.dtype):
             raise site.error("E0206", f"the bounds of a loop are integers, not {extent.dtype}")
-        site.context.tir.loops[var] = tir.Range(start, extent)
+        site.function.loops[var] = tir.Range(start, extent)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
         for index, (var, start, extent) in reversed(list(enumerate(loops))):

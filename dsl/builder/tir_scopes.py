@@ -34,9 +34,7 @@ _TRUE = tir.IntImm("bool", 1)
 @form("T.func_attr")
 def func_attr(site: Site, attrs: Attributes) -> None:
     """`T.func_attr({"tir.noalias": True})`: attributes of the function."""
-    function = site.context.tir
-    if function is None:
-        raise site.error("E0201", "T.func_attr belongs in a loop-level function")
+    function = site.function
     for key, value in attrs.items():
         if key in function.attrs:
             raise site.error("E0209", f"the function has attribute '{key}' already")
@@ -200,7 +198,7 @@ def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) ->
 def env_thread(site: Site, thread_tag: Text, dtype: DTypeName = "int32") -> tir.Var:
     """`tx = T.env_thread("threadIdx.x")`: a thread index, launched later."""
     var = tir.Var(dtype, site.first_name, span=site.span)
-    site.context.tir.threads[var] = tir.IterVar(None, var, tir.IterVarType.THREAD_INDEX, thread_tag, span=site.span)
+    site.function.threads[var] = tir.IterVar(None, var, tir.IterVarType.THREAD_INDEX, thread_tag, span=site.span)
     return var
 
 
@@ -209,7 +207,7 @@ def launch_thread(site: Site, thread: Any, extent: PrimExpr) -> Frame:
     """`with T.launch_thread("blockIdx.x", 128) as bx:`, or `T.launch_thread(tx, 128)` of an env_thread."""
     if isinstance(thread, str):
         thread = env_thread(site, thread, extent.dtype)
-    threads: dict[tir.Var, tir.IterVar] = site.context.tir.threads
+    threads: dict[tir.Var, tir.IterVar] = site.function.threads
     if not isinstance(thread, tir.Var) or thread not in threads:
         help = 'make it with T.env_thread("threadIdx.x")'
         raise site.error("E0202", f"{describe(thread)} is no thread", help, site.argument("thread", 0))

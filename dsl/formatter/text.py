@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..parser.comments import columns
 from ..parser.lexer import Lexer, Line, Problem
 from .breaks import INDENT, broken_brackets
@@ -9,6 +11,8 @@ from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
 """Between definitions and statements of the file; inside blocks there is at most one."""
+CONTINUED = re.compile(r"(?:[ \t\f]|\\\r?\n)*")
+"""What the lexer takes as the space after a token."""
 
 
 def layout(text: str, line_length: int | None) -> str:
@@ -46,9 +50,9 @@ class _Writer:
 
     def gap(self, gap: str, line: Line, at_end: bool) -> None:
         """Write what stands between two logical lines, and open and close blocks."""
-        first, *own = gap.split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
+        first, *own = CONTINUED.sub("", gap, 1).split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
         if first.strip():
-            self.lines[-1] += f"  {first[first.index('#') :].strip()}"
+            self.lines[-1] += f"  {first.strip()}"
         if line.layout and line.layout[0][0] == "INDENT":
             self.columns.append(columns(own[-1])[0])
             self.at_block_start = True

@@ -124,6 +124,8 @@ class _Driver:
             self.report(undecorated(self.decorator))
             self.cut(self.height)
             self.decorator = None
+            if self.takes(kind, token):
+                return True
         here = Token(token.start, token.start)
         if kind == "DEDENT":  # of a block whose every line was left out
             self.advance([("pass", self.values[-1]), ("NEWLINE", here)])

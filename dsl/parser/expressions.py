@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from .. import syntax
 from ..syntax import Expr
 from .comments import Comments
@@ -165,8 +167,8 @@ class ExpressionTree:
     def ellipsis(self, token: Token) -> syntax.Constant:
         return syntax.Constant(start=token.start, end=token.end, value=...)
 
-    def parenthesised(self, opening: Token, value: Expr, closing: Token) -> syntax.Parenthesised:
-        return syntax.Parenthesised(start=opening.start, end=closing.end, value=value)
+    def parenthesised(self, opening: Token, value: Expr, closing: Token) -> Expr:
+        return replace(value, start=opening.start, end=closing.end)
 
     def tuple_in_parentheses(self, opening: Token, *rest: Any) -> syntax.Tuple:
         elements, closing = _elements(rest)

@@ -188,7 +188,7 @@ class Tree(ExpressionTree):
                     pass
                 case syntax.Tuple() | syntax.List():
                     parts.extend(part.elements)
-                case syntax.Starred() | syntax.Parenthesised():
+                case syntax.Starred():
                     parts.append(part.value)
                 case _:
                     message = "nothing can be assigned to this expression"

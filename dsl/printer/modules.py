@@ -45,6 +45,8 @@ def _module(printer: Printer, node: IRModule) -> None:
     printer.module = node
     printer.vdevices = list(node.global_infos.get("vdevice", ()))
     if not node.name:
+        if node.trivia and node.trivia.before:
+            printer.frames[-1].lines.extend([*node.trivia.before, ""])
         _functions(printer, node)
         return
     name = printer.define(node, node.name)

@@ -38,6 +38,8 @@ SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").glob("*.tvms"
         ("import a . b as c,d", "import a.b as c, d\n"),
         ("from a import(b)", "from a import (b)\n"),
         ("x = 1 + \\\n  2", "x = 1 + 2\n"),
+        ("x = 1 \\\n", "x = 1\n"),
+        ("x = 1 \\\n  # one\ny", "x = 1  # one\ny\n"),
         ("return(1)", "return (1)\n"),
         ("assert a,'b'", "assert a, 'b'\n"),
         ("@ a . b ( c )\ndef f [ n ] ( x :y )->z :pass", "@a.b(c)\ndef f[n](x: y) -> z: pass\n"),

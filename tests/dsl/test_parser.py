@@ -46,7 +46,7 @@ A, B, C, D = (("Name", name) for name in "abcd")
     ("text", "tree"),
     [
         ("a", A),
-        ("(a)", ("Parenthesised", A)),
+        ("((a))", A),
         ("()", ("Tuple", [])),
         ("(a,)", ("Tuple", [A])),
         ("(a, b)", ("Tuple", [A, B])),
@@ -283,7 +283,7 @@ def explicit_in_python(node: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("text", "levels"),
     [
-        ("(" * 10_000 + "a" + ")" * 10_000, 10_000),
+        ("(" * 10_000 + "a" + ")" * 10_000, 1),
         ("a" + " + a" * 10_000, 10_000),
         ("-" * 10_000 + "a", 10_000),
         ("a" + "[0]" * 10_000, 10_000),
