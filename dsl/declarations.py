@@ -11,7 +11,9 @@ import re
 from ..ir.base import Trivia
 from . import syntax
 
-_LINE = re.compile(r"\s*(?:(?P<names>\w+(?:, \w+)*)(?:: [^=]*)? = |(?:with )?[\w.]*?\b(?P<form>\w+)\()")
+_LINE = re.compile(
+    r"\s*(?:(?P<names>\w+(?:, \w+)*)(?:: [^=]*)? = |(?P<word>return)\b|(?:with )?[\w.]*?\b(?P<form>\w+)\()"
+)
 
 
 def declaration_key(statement: syntax.Stmt) -> str | None:
@@ -21,6 +23,8 @@ def declaration_key(statement: syntax.Stmt) -> str | None:
         if isinstance(target, syntax.Tuple | syntax.List) and target.elements:
             target = target.elements[0]
         return target.id if isinstance(target, syntax.Name) else None
+    if isinstance(statement, syntax.Return):
+        return "return"
     call = statement.context if isinstance(statement, syntax.With) else getattr(statement, "value", None)
     if isinstance(call, syntax.Call) and isinstance(call.func, syntax.Attribute):
         return _form(call.func.attr)
@@ -35,7 +39,9 @@ def _line_keys(line: str) -> tuple[str, ...]:
     match = _LINE.match(line)
     if match is None:
         return ()
-    return tuple(match["names"].split(", ")) if match["names"] else (_form(match["form"]),)
+    if match["names"]:
+        return tuple(match["names"].split(", "))
+    return (match["word"] or _form(match["form"]),)
 
 
 def place_comments(lines: list[object], indent: str, trivia: Trivia | None) -> None:

@@ -17,6 +17,8 @@ from ...ir import relax
 from ...ir.base import Attrs, GlobalVar, StructInfo, Trivia
 from ...ir.diagnostics import TvmsError
 from ...ir.infer import infer_struct_info
+from .. import syntax
+from ..declarations import declaration_key
 from .context import Context
 
 _LEAVES = (
@@ -41,13 +43,16 @@ def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
     """Return all comments in the order in which they are read."""
     if trivia is None:
         return ()
-    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end)
+    parts = [comment for _, part in trivia.parts for comment in comments_of(part)]
+    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *parts, *trivia.end)
 
 
-def with_comments(trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = ()) -> Trivia | None:
-    """Return `trivia` with more comments above and below; None where there are none at all."""
+def with_comments(
+    trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = (), parts: Iterable[tuple[str, Trivia]] = ()
+) -> Trivia | None:
+    """Return `trivia` with more comments above, below, and of declarations; None where there are none at all."""
     known = trivia or Trivia()
-    new = Trivia((*before, *known.before), known.after, (*known.end, *end))
+    new = Trivia((*before, *known.before), known.after, (*known.end, *end), (*known.parts, *parts))
     return new if comments_of(new) else None
 
 
@@ -58,6 +63,7 @@ class _Sequence(Struct):
     bindings: list[relax.Binding] = []
     dataflow: bool = False
     trivia: Trivia | None = None
+    parts: list[tuple[str, Trivia]] = []
 
     def close(self) -> None:
         """End the open block: drop it where it is empty, join it to the one before where both are of one kind."""
@@ -70,7 +76,7 @@ class _Sequence(Struct):
                 self.blocks[-1] = replace(last, bindings=(*last.bindings, first, *more))
             else:
                 self.blocks.append(kind(tuple(self.bindings), trivia=self.trivia))
-        self.bindings, self.dataflow, self.trivia = [], False, None
+        self.bindings, self.dataflow, self.trivia, self.parts = [], False, None, []
 
 
 def _var_of(binding: relax.Binding) -> relax.Var:
@@ -90,6 +96,8 @@ class BlockBuilder:
         """Whether nested values that are bound from now on are used after their dataflow block."""
         self.comments: list[str] = []
         """Comments of statements that bind nothing: the next binding, or the end of the block, takes them."""
+        self.parts: list[tuple[str, Trivia]] = []
+        """Comments of declarations, such as `R.func_attr`, which the function takes."""
         self.bindings = 0
         """How many bindings were added."""
         self._taken = taken
@@ -124,7 +132,7 @@ class BlockBuilder:
         try:
             yield
         finally:
-            sequence.trivia = with_comments(sequence.trivia, end=self.take_comments())
+            sequence.trivia = with_comments(sequence.trivia, end=self.take_comments(), parts=sequence.parts)
             if not sequence.bindings:
                 self.comments.extend(comments_of(sequence.trivia))
             sequence.close()
@@ -144,6 +152,7 @@ class BlockBuilder:
         value = binding.value if isinstance(binding, relax.VarBinding) else None
         if value is not None and (is_leaf(value) or isinstance(value, relax.Tuple)):
             body = value
+            self.comments.extend(comments_of(binding.trivia))
         else:
             body = replace(var, name_hint=var.name_hint + suffix)
             bindings.append(replace(binding, var=body))
@@ -157,6 +166,15 @@ class BlockBuilder:
             binding = replace(binding, trivia=with_comments(binding.trivia, self.take_comments()))
         self.bindings += 1
         self._sequences[-1].bindings.append(binding)
+
+    def keep_comments(self, statement: syntax.Stmt) -> None:
+        """Keep the comments of a statement that bound nothing, with its line where that is printed again."""
+        sequence, key = self._sequences[-1], declaration_key(statement)
+        if statement.trivia is not None and key is not None and (sequence.dataflow or len(self._sequences) == 1):
+            own = self.parts if key == "return" or not sequence.dataflow else sequence.parts
+            own.append((key, statement.trivia))
+        else:
+            self.comments.extend(comments_of(statement.trivia))
 
     def take_comments(self) -> tuple[str, ...]:
         """Return the comments that wait for a binding, which now have their place."""

@@ -24,7 +24,7 @@ from .relax_annotations import struct_info
 from .relax_arguments import bind, parameters
 from .relax_bindings import Target, new_var
 from .relax_bindings import bind as bind_value
-from .relax_blocks import BlockBuilder, comments_of, with_comments
+from .relax_blocks import BlockBuilder, with_comments
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
 
@@ -84,7 +84,7 @@ def build_function(context: Context, definition: syntax.Definition, is_local: bo
     return relax.Function(
         signature.params, body, ret, signature.is_pure,
         attrs=attrs, struct_info=info, span=context.span(definition),
-        trivia=with_comments(definition.trivia, end=builder.take_comments()),
+        trivia=with_comments(definition.trivia, end=builder.take_comments(), parts=builder.parts),
     )  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | 
 
 def _returned(builder: BlockBuilder, statement: syntax.Return) -> relax.Expr | None:
     context = builder.context
-    builder.comments.extend(comments_of(statement.trivia))
+    builder.keep_comments(statement)
     with context.recover():
         if statement.value is None:
             raise context.error("E0306", "return has no value", statement, "write return R.tuple() where there is none")

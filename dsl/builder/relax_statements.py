@@ -15,7 +15,7 @@ from .convert import Attributes, describe
 from .forms import Site, form
 from .relax_annotations import struct_info
 from .relax_bindings import Target, assign, bind, unpack
-from .relax_blocks import BlockBuilder, comments_of, is_void
+from .relax_blocks import BlockBuilder, is_void
 from .relax_dataflow import defined_names, last_definitions, output_names
 
 
@@ -29,7 +29,7 @@ def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs
         with builder.context.recover(defined_names(statement)):
             _build(builder, statement, outputs is None or id(statement) in outputs)
         if builder.bindings == bindings and not isinstance(statement, syntax.With):
-            builder.comments.extend(comments_of(statement.trivia))
+            builder.keep_comments(statement)
 
 
 def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:

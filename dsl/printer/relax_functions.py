@@ -207,7 +207,7 @@ def _function(printer: Printer, node: relax.Function, trivia: Trivia | None, is_
             frame.line(f"{printer.relax('func_attr')}({printer.attrs(attrs)})")
         with printer.frame(node.body, indented=False) as body:
             _sequence(printer, node.body, lambda text: f"return {text}")
-        frame.lines.append(body.lines)
+        frame.lines.extend(body.lines)
     add_function(printer, printer.relax("function"), keywords, name, params, returns, trivia, frame)
 
 
