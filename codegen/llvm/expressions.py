@@ -170,6 +170,10 @@ class ExpressionEmitter(ABC):
         self.values[expr.var] = self.emit(expr.value)
         return self.emit(expr.body)
 
+    def condition(self, expr: tir.PrimExpr) -> Value:
+        """Return whether `expr` holds; of a number, whether it is not zero."""
+        return emit_cast(self.builder, self.emit(expr), expr.dtype, with_lanes("bool", lanes_of(expr.dtype)))
+
     # --- Vectors
 
     def _ramp(self, expr: tir.Ramp) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_float, lanes_of, with_lanes
+from ...ir.dtype import is_float, lanes_of, parse_dtype, with_lanes
 from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
@@ -105,6 +105,30 @@ def _power(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return _llvm("pow")(emitter, call)
 
 
+def _multiply_fixed_point(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`x * y` of numbers with `q` fractional bits, shifted and rounded, halves upwards; computed in 64 bits.
+
+    `(x, y, q, shift)`, where a positive shift is to the left, or `(x, y, left, right, q, …)`.
+    """
+    wide = with_lanes("int64", lanes_of(call.dtype))
+    args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+    operands = zip(args, emitter.operands(call), strict=True)
+    x, y, *rest = [
+        emit_cast(emitter.builder, value, with_lanes(arg.dtype, lanes_of(call.dtype)), wide) for arg, value in operands
+    ]
+    builder, zero = emitter.builder, number(x.type, 0)
+    if len(rest) == 2:
+        q, shift = rest
+        left = intrinsic(builder, "smax", shift, zero)
+        right = intrinsic(builder, "smax", builder.neg(shift), zero)
+    else:
+        left, right, q = rest[:3]
+    total, one = builder.add(q, right), number(x.type, 1)
+    half = builder.shl(one, builder.sub(total, one))
+    product = builder.mul(builder.shl(x, left), y)
+    return emit_cast(builder, builder.ashr(builder.add(product, half), total), wide, call.dtype)
+
+
 def _scale_by_power_of_two(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     value, exponent = call.args
     if not (isinstance(value, tir.PrimExpr) and isinstance(exponent, tir.PrimExpr)):
@@ -175,7 +199,7 @@ def _against_infinity(sign: str) -> Callable[[ExpressionEmitter, Value], Value]:
 
 def _if_then_else(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     condition, yes, no = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
-    return emitter.branch(emitter.emit(condition), lambda: emitter.emit(yes), lambda: emitter.emit(no))
+    return emitter.branch(emitter.condition(condition), lambda: emitter.emit(yes), lambda: emitter.emit(no))
 
 
 def _first(emitter: ExpressionEmitter, call: tir.Call) -> Value:
@@ -191,6 +215,9 @@ def _reinterpret(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     value, target = emitter.emit(operand), register_type(call.dtype, call.span)
     if "handle" in (operand.dtype, call.dtype):
         return emit_cast(emitter.builder, value, operand.dtype, call.dtype, call.span)
+    source, wanted = parse_dtype(operand.dtype), parse_dtype(call.dtype)
+    if source.bits * source.lanes != wanted.bits * wanted.lanes:
+        raise error("E0606", f"'{operand.dtype}' has not as many bits as '{call.dtype}'", call.span)
     return emitter.builder.bitcast(value, target)
 
 
@@ -295,6 +322,7 @@ ANY: Table = {
     "tir.fabs": _absolute,
     "tir.rsqrt": _reciprocal_root,
     "tir.sigmoid": _sigmoid,
+    **_named("q_multiply_shift q_multiply_shift_per_axis", lambda name: _multiply_fixed_point),
     "tir.fma": _fused_multiply_add,
     "tir.ldexp": _scale_by_power_of_two,
     "tir.bitwise_and": _instruction("and_"),

@@ -94,7 +94,7 @@ class StatementEmitter(ExpressionEmitter):
         header, body, after = (builder.append_basic_block(f"while.{part}") for part in ("loop", "body", "end"))
         builder.branch(header)
         builder.position_at_end(header)
-        builder.cbranch(self.emit(stmt.condition), body, after)
+        builder.cbranch(self.condition(stmt.condition), body, after)
         builder.position_at_end(body)
         self.run(stmt.body)
         if not builder.block.is_terminated:
@@ -102,7 +102,7 @@ class StatementEmitter(ExpressionEmitter):
         builder.position_at_end(after)
 
     def _if(self, stmt: tir.IfThenElse) -> None:
-        condition = self.emit(stmt.condition)
+        condition = self.condition(stmt.condition)
         if stmt.else_case is None:
             with self.builder.if_then(condition):
                 self.run(stmt.then_case)
@@ -115,7 +115,7 @@ class StatementEmitter(ExpressionEmitter):
 
     def _assert(self, stmt: tir.AssertStmt) -> None:
         said = stmt.message.value if isinstance(stmt.message, tir.StringImm) else "assertion failed"
-        self.fail_if(self.builder.not_(self.emit(stmt.condition)), "E0711", said, stmt.span)
+        self.fail_if(self.builder.not_(self.condition(stmt.condition)), "E0711", said, stmt.span)
         self.run(stmt.body)
 
     def _attribute(self, stmt: tir.AttrStmt) -> None:

@@ -15,6 +15,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.diagnostics import error
 from .rewriter import Rewriter, sequence
 from .vectors import add, multiply, widen
 
@@ -149,6 +150,9 @@ def _unless_true(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
 
 def strides_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
     """Return the strides of `buffer` in elements, as int64; row-major where it declares none."""
+    if buffer.strides and len(buffer.strides) != len(buffer.shape):
+        reason = f"buffer '{buffer.name}' has {len(buffer.shape)} dimensions, but {len(buffer.strides)} strides"
+        raise error("E0606", reason, buffer.span, "declare one stride for every dimension")
     if buffer.strides:
         return tuple(map(widen, buffer.strides))
     strides: list[tir.PrimExpr] = [tir.IntImm("int64", 1)]
@@ -170,7 +174,5 @@ def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
     one: tir.PrimExpr = tir.IntImm("int64", 1)
     if not buffer.strides:
         return tir.Allocate(buffer.data, buffer.dtype, tuple(map(widen, buffer.shape)) or (one,), TRUE, body)
-    last = [
-        multiply(make.sub(widen(n), one), widen(step)) for n, step in zip(buffer.shape, buffer.strides, strict=True)
-    ]
+    last = [multiply(make.sub(widen(n), one), step) for n, step in zip(buffer.shape, strides_of(buffer), strict=True)]
     return tir.Allocate(buffer.data, buffer.dtype, (reduce(add, last, one),), TRUE, body)

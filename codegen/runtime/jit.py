@@ -33,14 +33,23 @@ class Library(Struct, frozen=True):
 
 
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
-    """Link an object file in memory; what it needs of the C library comes from this process."""
-    names = list(names)
+    """Link an object file of kernels in memory."""
+    symbols = {name: mangle(name) for name in names}
+    addresses, keep_alive = link_symbols(image, list(symbols.values()), target)
+    return Library({name: addresses[symbol] for name, symbol in symbols.items()}, keep_alive)
+
+
+def link_symbols(image: bytes, symbols: Sequence[str], target: Target) -> tuple[dict[str, int], Any]:
+    """Return the addresses of `symbols` in an object file, and what must live as long as they are used.
+
+    What the object needs of the C library comes from this process.
+    """
     jit = binding.create_lljit_compiler(target.machine)
     builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
-    for name in names:
-        builder.export_symbol(mangle(name))
+    for symbol in symbols:
+        builder.export_symbol(symbol)
     tracker = builder.link(jit, "kernels")
-    return Library({name: tracker[mangle(name)] for name in names}, (jit, tracker))
+    return {symbol: tracker[symbol] for symbol in symbols}, (jit, tracker)
 
 
 def make_callable(library: Library, name: str, arguments: Sequence[Any]) -> Any:

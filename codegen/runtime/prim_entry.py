@@ -13,6 +13,7 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import is_bool
 from ...ir.numpy_dtype import numpy_dtype
 from ..lower.signature import size_variables, written_variables
+from .addresses import address_reader
 from .jit import Library, c_type, make_callable
 from .sizes import Slots
 from .specs import Place, ScalarSpec, TensorSpec
@@ -35,6 +36,7 @@ class PrimEntry:
         self._checks = tuple((*self.parameters[i], i) for i in self._order())
         self._size_slots = range(len(sizes))
         self._result = kernel.ret_type.dtype if isinstance(kernel.ret_type, tir.PrimType) else None
+        self._address = address_reader()
         self._function = make_callable(library, name, self._c_types(kernel))
         self._alone = [i for i, (spec, _) in enumerate(self.parameters) if _is_written(spec)]
         self._alone = self._alone if source.attrs.get("tir.noalias") else []
@@ -89,7 +91,8 @@ class PrimEntry:
         return self._launch(values, frame)
 
     def _launch(self, values: list[Any], frame: list[Any]) -> Any:
-        passed = [value.__array_interface__["data"][0] if type(value) is np.ndarray else value for value in values]
+        address = self._address
+        passed = [address(value.__array_struct__) if type(value) is np.ndarray else value for value in values]
         for index in self._alone:
             self._check_alone(index, passed, values)
         passed += [0 if frame[slot] is None else frame[slot] for slot in self._size_slots]

@@ -135,11 +135,10 @@ R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
     z = y[0]
     return z
 """
-    try:
+    with pytest.raises(tvms.TvmsError) as raised:
         tvms.compile(tvms.parse(text))
-    except tvms.TvmsError as problem:
-        first = str(problem).splitlines()[0]
-        assert first == "error[E0607]: the operator 'R.nn.dropout' has no loop-level meaning to compile"
+    first = str(raised.value).splitlines()[0]
+    assert first == "error[E0607]: the operator 'R.nn.dropout' has no loop-level meaning to compile"
 
 
 def test_arguments_of_a_graph_function_are_checked() -> None:

@@ -34,7 +34,10 @@ def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: p
     node.show()
     monkeypatch.delenv("NO_COLOR")
     node.show()
-    assert capsys.readouterr().out.splitlines() == ["T.int64(1)", "\x1b[96mT.int64\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)"]
+    assert capsys.readouterr().out.splitlines() == [
+        "T.int64(1)",
+        "\x1b[96mT.int64\x1b[39;49;00m(\x1b[94m1\x1b[39;49;00m)",
+    ]
 
 
 def test_an_unknown_dialect_names_the_known_ones() -> None:
