@@ -12,9 +12,11 @@ Every name is imported when it is first used: `import tvms` itself costs next to
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import dsl as dsl  # registers the printer
+from .ir.aliases import AliasFinder
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
@@ -70,11 +72,21 @@ _PLACES = {
 }
 
 
+_ALIASES = {
+    "tvms.te": "tvms.ir.te",
+}
+"""Public modules that stand in a room under another name: TVM's names, so that a program runs after changing its imports."""
+
+sys.meta_path.insert(0, AliasFinder(_ALIASES))  # first: what stands below an alias would be found by its path, too
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'tvms' has no attribute '{name}'")
     from importlib import import_module
 
+    if f"tvms.{name}" in _ALIASES:
+        return import_module(f"tvms.{name}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'tvms' has no attribute '{name}'")
     module, _, attribute = _PLACES[name].rpartition(".")
     value = getattr(import_module(f".{module}", __name__), attribute)
     globals()[name] = value

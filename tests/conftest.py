@@ -1,22 +1,29 @@
-"""What all tests share: seeded randomness that says its seed, and how long property-based tests run."""
+"""What all tests share: seeded randomness that says its seed, and how long property-based tests run.
+
+`make test` runs the same examples each time, so that it fails only for a change; `make fuzz` runs fresh ones.
+"""
 
 from __future__ import annotations
 
 import os
-import secrets
+from zlib import crc32
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fuzz", settings.get_profile("default"), max_examples=5000)
+settings.register_profile(
+    "default", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "fuzz", settings.get_profile("default"), max_examples=5000, derandomize=False, print_blob=True
+)
 settings.load_profile("default")
 
 
 @pytest.fixture
-def random() -> np.random.Generator:
-    """A generator whose seed is shown where the test fails; `TVMS_SEED=…` gives the same again."""
-    seed = int(os.environ.get("TVMS_SEED", secrets.randbits(32)))
+def random(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A generator with a seed of the test's own, shown where it fails; `TVMS_SEED=…` gives another."""
+    seed = int(os.environ.get("TVMS_SEED", crc32(request.node.nodeid.encode())))
     print(f"TVMS_SEED={seed}")
     return np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import tvms
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvms.ir.interp import run
 from tvms.ir.numpy_dtype import numpy_dtype
@@ -81,7 +81,7 @@ T.prim_func main(A: T.Buffer(({ROWS}, {COLUMNS}), "{dtype}"), B: T.Buffer(({COLU
     return text, dtype
 
 
-@settings(max_examples=40, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(programs(), st.integers(0, 1000))
 def test_compiled_is_interpreted(program: tuple[str, str], seed: int) -> None:
     text, dtype = program

@@ -1,0 +1,32 @@
+"""The package `tvms` itself: public names, and modules under TVM's names."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+import tvms
+
+
+@pytest.mark.parametrize(("public", "place"), tvms._ALIASES.items())
+def test_a_module_under_its_public_name_is_the_module_itself(public: str, place: str) -> None:
+    module = importlib.import_module(public)
+    assert module is importlib.import_module(place)
+    assert module.__spec__ is not None
+    assert module.__spec__.name == place
+    assert getattr(tvms, public.removeprefix("tvms.")) is module
+
+
+def test_what_stands_below_an_alias_is_not_imported_twice() -> None:
+    assert importlib.import_module("tvms.te.expr") is importlib.import_module("tvms.ir.te.expr")
+
+
+@pytest.mark.parametrize("name", ["tvms.tee", "tvms.te.nothing"])
+def test_an_unknown_module_is_an_import_error(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named"):
+        importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", tvms.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(tvms, name) is not None
