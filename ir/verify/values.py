@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import GlobalVar, IRModule, Node, Op, StructInfo
+from ..base import GlobalVar, IRModule, Node, Op
 from ..contradiction import contradiction
 from ..diagnostics import Diagnostic, TvmsError
 from ..infer import infer_struct_info
-from ..ops.registry import find
+from ..purity import is_pure_call
 from ..visit import children
 
 _MAY_BE_IMPURE = "relax.force_pure"
@@ -35,7 +35,7 @@ def check_values(function: relax.Function, module: IRModule | None) -> Iterator[
                 in_dataflow = isinstance(node, relax.DataflowBlock)
             case relax.VarBinding():
                 yield from _check_struct_info(node)
-            case relax.Call() if not _is_pure(node, module):
+            case relax.Call() if not is_pure_call(node, module):
                 yield from _check_purity(node, owner, in_dataflow)
             case _:
                 pass
@@ -56,25 +56,6 @@ def _check_struct_info(binding: relax.VarBinding) -> Iterator[Diagnostic]:
     if reason is not None:
         message = f"'{binding.var.name_hint}' is not what its value is: {reason}"
         yield Diagnostic("E0438", message, binding.var.span or value.span, "infer its struct info anew")
-
-
-def _is_pure(call: relax.Call, module: IRModule | None) -> bool:
-    """Whether a call is pure, or nothing is known of what it calls."""
-    match call.op:
-        case Op(name=name):
-            known = find(name)
-            return known is None or known.pure
-        case GlobalVar(name_hint=name) if module is not None:
-            callee = module.functions.get(name)
-            return not isinstance(callee, relax.Function) or callee.is_pure
-        case relax.Expr(struct_info=info):
-            return _type_is_pure(info)
-        case _:
-            return True
-
-
-def _type_is_pure(info: StructInfo | None) -> bool:
-    return not isinstance(info, relax.FuncStructInfo) or info.purity
 
 
 def _check_purity(call: relax.Call, owner: relax.Function, in_dataflow: bool) -> Iterator[Diagnostic]:

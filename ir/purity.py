@@ -1,0 +1,26 @@
+"""Whether a graph-level call has side effects."""
+
+from __future__ import annotations
+
+from . import relax
+from .base import GlobalVar, IRModule, Op, StructInfo
+from .ops.registry import find
+
+
+def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
+    """Whether a call is pure, or nothing is known of what it calls."""
+    match call.op:
+        case Op(name=name):
+            known = find(name)
+            return known is None or known.pure
+        case GlobalVar(name_hint=name) if module is not None:
+            callee = module.functions.get(name)
+            return not isinstance(callee, relax.Function) or callee.is_pure
+        case relax.Expr(struct_info=info):
+            return _type_is_pure(info)
+        case _:
+            return True
+
+
+def _type_is_pure(info: StructInfo | None) -> bool:
+    return not isinstance(info, relax.FuncStructInfo) or info.purity
