@@ -138,10 +138,10 @@ def _prelu(a: Any) -> te.Tensor:
     axis: int = a.axis % a.data.ndim
 
     def value(*i: te.Expr) -> te.Expr:
-        x, slope = a.data(*i), a.alpha(*topi.broadcast_index([i[axis]], [a.data.shape[axis]], a.alpha.shape))
+        x, slope = a.data(*i), a.alpha(*topi.broadcast_index([i[axis]], [a.data.dims[axis]], a.alpha.dims))
         return te.select(te.const(0, a.data.dtype) < x, x, x * slope)
 
-    return te.compute(a.data.shape, value)
+    return te.compute(a.data.dims, value)
 
 
 register(
@@ -178,21 +178,21 @@ def _infer_softmax(a: Inference) -> StructInfo:
 def softmax(x: te.Tensor, axis: int) -> te.Tensor:
     """Softmax along `axis`, in four steps as in TVM, which schedules look for."""
     axis %= x.ndim
-    shape = [dim for number, dim in enumerate(x.shape) if number != axis]
+    shape = [dim for number, dim in enumerate(x.dims) if number != axis]
     maxelem = _greatest(x, axis)
 
     def others(i: tuple[te.Expr, ...]) -> list[te.Expr]:
         return [item for number, item in enumerate(i) if number != axis]
 
-    exponential = te.compute(x.shape, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
-    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
+    exponential = te.compute(x.dims, lambda *i: te.exp(x(*i) - maxelem(*others(i))), "T_softmax_exp")
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
     expsum = te.compute(shape, lambda *i: te.sum(exponential(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_expsum")
-    return te.compute(x.shape, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis})
+    return te.compute(x.dims, lambda *i: exponential(*i) / expsum(*others(i)), "T_softmax_norm", {"axis": axis})
 
 
 def _greatest(x: te.Tensor, axis: int) -> te.Tensor:
-    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
-    shape = [dim for number, dim in enumerate(x.shape) if number != axis]
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
+    shape = [dim for number, dim in enumerate(x.dims) if number != axis]
     return te.compute(shape, lambda *i: te.max(x(*i[:axis], k, *i[axis:]), axis=k), "T_softmax_maxelem")
 
 
@@ -200,16 +200,16 @@ def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
     """The logarithm of softmax along `axis`."""
     axis %= x.ndim
     maxelem = _greatest(x, axis)
-    k = te.reduce_axis((te.const(0, "int64"), x.shape[axis]), "k")
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
     expsum = te.compute(
-        maxelem.shape, lambda *i: te.sum(te.exp(x(*i[:axis], k, *i[axis:]) - maxelem(*i)), axis=k), "compute"
+        maxelem.dims, lambda *i: te.sum(te.exp(x(*i[:axis], k, *i[axis:]) - maxelem(*i)), axis=k), "compute"
     )
 
     def value(*i: te.Expr) -> te.Expr:
         others = [item for number, item in enumerate(i) if number != axis]
         return x(*i) - maxelem(*others) - te.log(expsum(*others))
 
-    return te.compute(x.shape, value, "compute", {"axis": axis})
+    return te.compute(x.dims, value, "compute", {"axis": axis})
 
 
 def numpy_softmax(np: Any, x: Any, axis: int) -> Any:

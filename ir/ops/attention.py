@@ -53,23 +53,23 @@ def _check_bias(a: Inference, scores: d.Dims) -> None:
 
 def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
     """The products of matrices in batches; with `transposed`, of `x` and the transposed `y`."""
-    k = te.reduce_axis((te.const(0, "int64"), x.shape[2]), "k")
+    k = te.reduce_axis((te.const(0, "int64"), x.dims[2]), "k")
 
     def value(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
         return te.sum(x(b, i, k) * (y(b, j, k) if transposed else y(b, k, j)), axis=k)
 
-    columns = y.shape[1] if transposed else y.shape[2]
-    return te.compute([x.shape[0], x.shape[1], columns], value, f"T_batch_matmul_N{'T' if transposed else 'N'}")
+    columns = y.dims[1] if transposed else y.dims[2]
+    return te.compute([x.dims[0], x.dims[1], columns], value, f"T_batch_matmul_N{'T' if transposed else 'N'}")
 
 
 def _attention(a: Any) -> te.Tensor:
     """Batch and heads become one; scores, softmax, weighted sum (TVM: `legalize_ops/nn.py`)."""
     q: te.Tensor = a.query
-    batch, length, heads, width = q.shape
+    batch, length, heads, width = q.dims
     rows = d.multiply(batch, heads)
 
     def flat(x: te.Tensor) -> te.Tensor:
-        return topi.reshape(topi.transpose(x, [0, 2, 1, 3]), [rows, x.shape[1], x.shape[3]])
+        return topi.reshape(topi.transpose(x, [0, 2, 1, 3]), [rows, x.dims[1], x.dims[3]])
 
     key: te.Tensor = a.key
     scores = _batch_matmul(flat(q), flat(key), True)
@@ -78,16 +78,16 @@ def _attention(a: Any) -> te.Tensor:
     else:
         scores = topi.divide(scores, te.sqrt(te.cast(te.Expr(width), q.dtype)))
     if a.bias is not None:
-        whole = topi.add(topi.reshape(scores, [batch, heads, length, key.shape[1]]), a.bias)
-        scores = topi.reshape(whole, scores.shape)
+        whole = topi.add(topi.reshape(scores, [batch, heads, length, key.dims[1]]), a.bias)
+        scores = topi.reshape(whole, scores.dims)
     weights = softmax(scores, -1) if a.causal_mask is None else _masked(a, scores)
     result = _batch_matmul(weights, flat(a.value), False)
-    return topi.transpose(topi.reshape(result, [batch, heads, length, result.shape[2]]), [0, 2, 1, 3])
+    return topi.transpose(topi.reshape(result, [batch, heads, length, result.dims[2]]), [0, 2, 1, 3])
 
 
 def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
     """Softmax over the keys that a causal mask lets each query see."""
-    offset = 0 if a.causal_mask == "TopLeft" else te.Expr(d.subtract(scores.shape[2], scores.shape[1]))
+    offset = 0 if a.causal_mask == "TopLeft" else te.Expr(d.subtract(scores.dims[2], scores.dims[1]))
 
     def seen(i: te.Expr, j: te.Expr) -> te.Expr:
         causal = j <= i + offset
@@ -98,12 +98,12 @@ def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
     def lowest(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
         return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
 
-    weights = softmax(te.compute(scores.shape, lowest, "T_masked"), -1)
+    weights = softmax(te.compute(scores.dims, lowest, "T_masked"), -1)
 
     def kept(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
         return te.if_then_else(seen(i, j), weights(b, i, j), te.const(0, scores.dtype))
 
-    return te.compute(scores.shape, kept, "T_masked_softmax")
+    return te.compute(scores.dims, kept, "T_masked_softmax")
 
 
 def _oracle(np: Any, a: Any) -> Any:

@@ -78,20 +78,20 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor | None]:
         source = padded(x, before, after, te.const(0, x.dtype))
         dtype = a.result.dtype
         order = [a.out_layout.index(letter) for letter in "NC" + letters]
-        shape = [a.result.shape[place] for place in order]
+        shape = [a.result.dims[place] for place in order]
         axes = _AXES[spatial]
         inner = [
             te.reduce_axis((te.const(0, "int64"), dim), name)
-            for dim, name in zip(w.shape[1:], axes[2 + spatial :], strict=True)
+            for dim, name in zip(w.dims[1:], axes[2 + spatial :], strict=True)
         ]
-        per_group = te.Expr(d.floordiv(w.shape[0], a.groups))
+        per_group = te.Expr(d.floordiv(w.dims[0], a.groups))
 
         def value(*i: te.Expr) -> Any:
             windows = (
                 item * stride + k * dilation
                 for item, k, stride, dilation in zip(i[2:], inner[1:], a.strides, a.dilation, strict=True)
             )
-            channel = inner[0] if a.groups == 1 else i[1] // per_group * te.Expr(w.shape[1]) + inner[0]
+            channel = inner[0] if a.groups == 1 else i[1] // per_group * te.Expr(w.dims[1]) + inner[0]
             product = te.cast(source(i[0], channel, *windows), dtype) * te.cast(w(i[1], *inner), dtype)
             return te.sum(product, axis=inner)
 
@@ -175,17 +175,17 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor | None]:
         x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
         w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
         order = [a.out_layout.index(letter) for letter in "NC" + letters]
-        shape = [a.result.shape[place] for place in order]
+        shape = [a.result.dims[place] for place in order]
         dtype = a.result.dtype
-        width = d.floordiv(w.shape[0], a.groups)
-        inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.shape[2:]))]
+        width = d.floordiv(w.dims[0], a.groups)
+        inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.dims[2:]))]
 
         def value(*i: te.Expr) -> Any:
             inside: list[te.Expr] = []
             index: list[te.Expr] = []
             for n, (low, _) in enumerate(sides(a.padding)):
                 place = i[2 + n] + low - inner[1 + n] * a.dilation[n]
-                length = te.Expr(x.shape[2 + n])
+                length = te.Expr(x.dims[2 + n])
                 inside += [
                     te.const(0, "int64") <= place,
                     place < length * a.strides[n],
@@ -194,8 +194,8 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor | None]:
                 index.append(place // a.strides[n])
             channel, filter_ = inner[0], i[1]
             if a.groups > 1:
-                group = i[1] // te.Expr(w.shape[1])
-                channel, filter_ = group * te.Expr(width) + inner[0], i[1] % te.Expr(w.shape[1])
+                group = i[1] // te.Expr(w.dims[1])
+                channel, filter_ = group * te.Expr(width) + inner[0], i[1] % te.Expr(w.dims[1])
             product = te.cast(x(i[0], channel, *index), dtype) * te.cast(w(channel, filter_, *inner[1:]), dtype)
             return te.sum(te.if_then_else(te.all(*inside), product, te.const(0, dtype)), axis=inner)
 

@@ -59,7 +59,7 @@ def _filled(name_of_value: Callable[[Any], Any]) -> Callable[[Any], te.Tensor]:
         dtype: str = a.result.dtype
         value = name_of_value(a)
         fill = te.const(value, dtype) if isinstance(value, int) else te.cast(value, dtype)
-        return te.compute(a.result.shape, lambda *ax: fill, "T_full")
+        return te.compute(a.result.dims, lambda *ax: fill, "T_full")
 
     return meaning
 
@@ -145,7 +145,7 @@ def _eye(a: Any) -> te.Tensor:
     def value(i: te.Expr, j: te.Expr) -> te.Expr:
         return te.if_then_else(te.equal(i + k, j), te.const(1, dtype), te.const(0, dtype))
 
-    return te.compute(a.result.shape, value, "eye")
+    return te.compute(a.result.dims, value, "eye")
 
 
 register(
@@ -201,7 +201,7 @@ def _arange(a: Any) -> te.Tensor:
         start: te.Expr = a.start
         return te.cast(start + te.cast(i, start.dtype) * a.step, a.result.dtype)
 
-    return te.compute(a.result.shape, value, "T_arange")
+    return te.compute(a.result.dims, value, "T_arange")
 
 
 register(
@@ -239,7 +239,7 @@ def _hamming(a: Any) -> te.Tensor:
         angle = te.const(6.283185307179586, dtype) * te.cast(i, dtype) / te.maximum(length, 1)
         return te.cast(a.alpha, dtype) - te.cast(a.beta, dtype) * te.cos(angle)
 
-    return te.compute(a.result.shape, value, "T_hamming_window")
+    return te.compute(a.result.dims, value, "T_hamming_window")
 
 
 register(
@@ -276,7 +276,7 @@ def _trilu(upper: bool) -> Callable[[Any], te.Tensor]:
             kept = column >= row + a.k if upper else column <= row + a.k
             return te.select(kept, a.x(*i), te.const(0, a.x.dtype))
 
-        return te.compute(a.x.shape, value, "trilu")
+        return te.compute(a.x.dims, value, "trilu")
 
     return meaning
 

@@ -49,7 +49,7 @@ def _take(a: Any) -> te.Tensor:
         index = a.indices(*ax[axis : axis + width]) if isinstance(a.indices, te.Tensor) else a.indices
         return a.x(*ax[:axis], index, *ax[axis + width :])
 
-    return te.compute(a.result.shape, value, "T_take")
+    return te.compute(a.result.dims, value, "T_take")
 
 
 register(
@@ -134,7 +134,7 @@ def _strided_slice(a: Any) -> te.Tensor:
     axes = [axis % a.x.ndim for axis in a.axes]
     strides = a.strides or (1,) * len(axes)
     starts = {
-        axis: te.Expr(_inside(te.node_of(begin, "int64"), stride, a.x.shape[axis]))
+        axis: te.Expr(_inside(te.node_of(begin, "int64"), stride, a.x.dims[axis]))
         for axis, begin, stride in zip(axes, a.begin, strides, strict=True)
     }
     step = dict(zip(axes, strides, strict=True))
@@ -143,7 +143,7 @@ def _strided_slice(a: Any) -> te.Tensor:
         index = (i * step[axis] + starts[axis] if axis in starts else i for axis, i in enumerate(ax))
         return a.x(*index)
 
-    return te.compute(a.result.shape, value, "T_strided_slice_with_axes")
+    return te.compute(a.result.dims, value, "T_strided_slice_with_axes")
 
 
 def _numpy_strided_slice(np: Any, a: Any) -> Any:
@@ -212,7 +212,7 @@ def _infer_gather_elements(a: Inference) -> StructInfo:
 
 def _gather(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    return te.compute(a.result.shape, lambda *ax: a.data(*ax[:axis], a.indices(*ax), *ax[axis + 1 :]), "T_gather")
+    return te.compute(a.result.dims, lambda *ax: a.data(*ax[:axis], a.indices(*ax), *ax[axis + 1 :]), "T_gather")
 
 
 register(
@@ -248,14 +248,14 @@ def _infer_gather_nd(a: Inference) -> StructInfo:
 
 
 def _gather_nd(a: Any) -> te.Tensor:
-    depth = d.value_of(a.indices.shape[-1]) or 0
+    depth = d.value_of(a.indices.dims[-1]) or 0
     width = a.indices.ndim - 1
 
     def value(*ax: te.Expr) -> te.Expr:
         index = (a.indices(*ax[:width], number) for number in range(depth))
         return a.data(*ax[: a.batch_dims], *index, *ax[width:])
 
-    return te.compute(a.result.shape, value, "T_gather_nd")
+    return te.compute(a.result.dims, value, "T_gather_nd")
 
 
 def _numpy_gather_nd(np: Any, a: Any) -> Any:
@@ -310,7 +310,7 @@ def _index_tensor(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
         return a.data(*(topi.element(index, ax[:width], shape) for index in a.indices), *ax[width:])
 
-    return te.compute(a.result.shape, value, "advanced_index")
+    return te.compute(a.result.dims, value, "advanced_index")
 
 
 register(
@@ -339,7 +339,7 @@ def _infer_meshgrid(a: Inference) -> StructInfo:
 
 
 def _meshgrid(a: Any) -> tuple[te.Tensor, ...]:
-    shape = [tensor.shape[0] for tensor in a.tensors]
+    shape = [tensor.dims[0] for tensor in a.tensors]
 
     def grid(number: int, tensor: te.Tensor) -> te.Tensor:
         return te.compute(shape, lambda *ax: tensor(ax[number]), "T_meshgrid")

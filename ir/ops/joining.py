@@ -54,12 +54,12 @@ def _concat(a: Any) -> te.Tensor:
         start = te.Expr(d.dim(0))
         result = tensors[0](*ax)
         for before, tensor in pairwise(tensors):
-            start = start + te.Expr(before.shape[axis])
+            start = start + te.Expr(before.dims[axis])
             here = [*ax[:axis], ax[axis] - start, *ax[axis + 1 :]]
             result = te.if_then_else(start <= ax[axis], tensor(*here), result)
         return result
 
-    return te.compute(a.result.shape, value, "T_concat")
+    return te.compute(a.result.dims, value, "T_concat")
 
 
 register(
@@ -102,7 +102,7 @@ def _stack(a: Any) -> te.Tensor:
             result = te.if_then_else(te.equal(ax[axis], number), tensor(*here), result)
         return result
 
-    return te.compute(a.result.shape, value, "T_stack")
+    return te.compute(a.result.dims, value, "T_stack")
 
 
 register(
@@ -148,10 +148,10 @@ def _split(a: Any) -> tuple[te.Tensor, ...]:
     name = "T_split_sections" if isinstance(a.indices_or_sections, int) else "T_split"
 
     def piece(start: tir.PrimExpr, size: tir.PrimExpr) -> te.Tensor:
-        shape = [*a.x.shape[:axis], size, *a.x.shape[axis + 1 :]]
+        shape = [*a.x.dims[:axis], size, *a.x.dims[axis + 1 :]]
         return te.compute(shape, lambda *ax: a.x(*ax[:axis], ax[axis] + te.Expr(start), *ax[axis + 1 :]), name)
 
-    return tuple(piece(*part) for part in _pieces(a.x.shape[axis], a.indices_or_sections))
+    return tuple(piece(*part) for part in _pieces(a.x.dims[axis], a.indices_or_sections))
 
 
 def _numpy_split(np: Any, a: Any) -> Any:
@@ -186,9 +186,9 @@ def _infer_repeat(a: Inference) -> StructInfo:
 
 def _repeat(a: Any) -> te.Tensor:
     flat = a.axis is None
-    x = topi.reshape(a.data, [d.product(a.data.shape)]) if flat else a.data
+    x = topi.reshape(a.data, [d.product(a.data.dims)]) if flat else a.data
     axis = 0 if flat else a.axis % x.ndim
-    return te.compute(a.result.shape, lambda *ax: x(*ax[:axis], ax[axis] // a.repeats, *ax[axis + 1 :]), "T_repeat")
+    return te.compute(a.result.dims, lambda *ax: x(*ax[:axis], ax[axis] // a.repeats, *ax[axis + 1 :]), "T_repeat")
 
 
 register(
@@ -219,9 +219,9 @@ def _infer_tile(a: Inference) -> StructInfo:
 def _tile(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
         own = ax[len(ax) - a.data.ndim :]
-        return a.data(*(0 if d.is_one(dim) else i % te.Expr(dim) for i, dim in zip(own, a.data.shape, strict=True)))
+        return a.data(*(0 if d.is_one(dim) else i % te.Expr(dim) for i, dim in zip(own, a.data.dims, strict=True)))
 
-    return te.compute(a.result.shape, value, "T_tile")
+    return te.compute(a.result.dims, value, "T_tile")
 
 
 register(
@@ -245,9 +245,9 @@ def _infer_flip(a: Inference) -> StructInfo:
 
 def _flip(a: Any) -> te.Tensor:
     axis = a.axis % a.data.ndim
-    last = te.Expr(d.subtract(a.data.shape[axis], 1))
+    last = te.Expr(d.subtract(a.data.dims[axis], 1))
     return te.compute(
-        a.data.shape, lambda *ax: a.data(*ax[:axis], last - ax[axis], *ax[axis + 1 :]), "T_reverse_sequence"
+        a.data.dims, lambda *ax: a.data(*ax[:axis], last - ax[axis], *ax[axis + 1 :]), "T_reverse_sequence"
     )
 
 

@@ -48,20 +48,20 @@ def _infer_matmul(a: Inference) -> StructInfo:
 def _matmul(a: Any) -> te.Tensor:
     x1: te.Tensor = a.x1
     x2: te.Tensor = a.x2
-    k = te.reduce_axis((te.const(0, "int64"), x1.shape[-1]), "k")
+    k = te.reduce_axis((te.const(0, "int64"), x1.dims[-1]), "k")
 
     def value(*i: te.Expr) -> Any:
         rest = list(i)
         columns = [rest.pop()] if x2.ndim > 1 else []
         rows = [rest.pop()] if x1.ndim > 1 else []
-        left = topi.broadcast_index(rest, a.result.shape, x1.shape[:-2])
-        right = topi.broadcast_index(rest, a.result.shape, x2.shape[:-2])
+        left = topi.broadcast_index(rest, a.result.dims, x1.dims[:-2])
+        right = topi.broadcast_index(rest, a.result.dims, x2.dims[:-2])
         product = x1(*left, *rows, k), x2(*right, k, *columns)
         if a.out_dtype != "void":
             product = product[0].astype(a.out_dtype), product[1].astype(a.out_dtype)
         return te.sum(product[0] * product[1], axis=k)
 
-    return te.compute(a.result.shape, value, "matmul")
+    return te.compute(a.result.dims, value, "matmul")
 
 
 def _numpy_matmul(np: Any, a: Any) -> Any:
@@ -109,7 +109,7 @@ def _outer(a: Any) -> te.Tensor:
     def value(i: te.Expr, j: te.Expr) -> te.Expr:
         return a.x1(i) * a.x2(j)
 
-    return te.compute(a.result.shape, value, "outer")
+    return te.compute(a.result.dims, value, "outer")
 
 
 register(
@@ -170,7 +170,7 @@ def _einsum(a: Any) -> te.Tensor:
     sizes = {
         label: dim
         for labels, tensor in zip(operands, tensors, strict=True)
-        for label, dim in zip(labels, tensor.shape, strict=True)
+        for label, dim in zip(labels, tensor.dims, strict=True)
         if not d.is_one(dim)
     }
     inner = sorted({label for labels in operands for label in labels} - set(result))
@@ -180,12 +180,12 @@ def _einsum(a: Any) -> te.Tensor:
         index = dict(zip(result, ax, strict=True)) | axes
         product: te.Expr | None = None
         for labels, tensor in zip(operands, tensors, strict=True):
-            here = (0 if d.is_one(dim) else index[label] for label, dim in zip(labels, tensor.shape, strict=True))
+            here = (0 if d.is_one(dim) else index[label] for label, dim in zip(labels, tensor.dims, strict=True))
             factor = tensor(*here)
             product = factor if product is None else product * factor
         return te.sum(product, axis=list(axes.values())) if axes else product
 
-    return te.compute(a.result.shape, value, "T_einsum")
+    return te.compute(a.result.dims, value, "T_einsum")
 
 
 register(

@@ -29,7 +29,7 @@ def _cross_entropy(a: Any) -> te.Tensor:
     total = topi.elementwise(topi.reduce(product, None, False, te.sum), lambda x: x * -1)
     if a.predictions.ndim == 1:
         return total
-    return topi.divide(total, te.cast(te.Expr(a.predictions.shape[0]), a.predictions.dtype))
+    return topi.divide(total, te.cast(te.Expr(a.predictions.dims[0]), a.predictions.dtype))
 
 
 def _numpy_cross_entropy(np: Any, a: Any) -> Any:
@@ -87,13 +87,13 @@ def _nll(a: Any) -> te.Tensor:
         target = targets(*i)
         return te.if_then_else(te.not_equal(target, a.ignore_index), weight(target), zero)
 
-    losses = te.compute(targets.shape, loss, "nll_loss")
+    losses = te.compute(targets.dims, loss, "nll_loss")
     if a.reduction == "none":
         return losses
     total = topi.reduce(losses, None, False, te.sum)
     if a.reduction == "sum":
         return total
-    return topi.divide(total, topi.reduce(te.compute(targets.shape, weighed, "nll_loss_weights"), None, False, te.sum))
+    return topi.divide(total, topi.reduce(te.compute(targets.dims, weighed, "nll_loss_weights"), None, False, te.sum))
 
 
 def _numpy_nll(np: Any, a: Any) -> Any:

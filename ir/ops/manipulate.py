@@ -82,7 +82,7 @@ register(
         _infer_reshape,
         "Return the elements of `x` in another shape; one dimension may be -1, and 0 keeps a dimension.",
         lambda np, a: np.reshape(a.x, a.shape),
-        lambda a: topi.reshape(a.x, a.result.shape),
+        lambda a: topi.reshape(a.x, a.result.dims),
         complete=_complete_reshape,
     )
 )
@@ -101,7 +101,7 @@ register(
         _infer_flatten,
         "Return the elements of `x` in one dimension.",
         lambda np, a: np.reshape(a.x, (-1,)),
-        lambda a: topi.reshape(a.x, a.result.shape),
+        lambda a: topi.reshape(a.x, a.result.dims),
         prim_func="reshape",
     )
 )
@@ -129,7 +129,7 @@ register(
         _infer_broadcast_to,
         "Return `x` repeated along the dimensions where it has 1, to `shape`.",
         lambda np, a: np.broadcast_to(a.x, a.shape),
-        lambda a: te.compute(a.result.shape, lambda *ax: topi.element(a.x, ax, a.result.shape), "T_broadcast_to"),
+        lambda a: te.compute(a.result.dims, lambda *ax: topi.element(a.x, ax, a.result.dims), "T_broadcast_to"),
     )
 )
 
@@ -153,7 +153,7 @@ def _expand_dims(a: Any) -> te.Tensor:
     ndim = a.x.ndim + len(a.axis)
     places = {axis % ndim for axis in a.axis}
     kept = [axis for axis in range(ndim) if axis not in places]
-    return te.compute(a.result.shape, lambda *i: a.x(*(i[axis] for axis in kept)), "expand_dims")
+    return te.compute(a.result.dims, lambda *i: a.x(*(i[axis] for axis in kept)), "expand_dims")
 
 
 register(
@@ -190,14 +190,14 @@ def _infer_squeeze(a: Inference) -> StructInfo:
 
 
 def _squeeze(a: Any) -> te.Tensor:
-    one = [number for number, dim in enumerate(a.x.shape) if d.is_one(dim)]
+    one = [number for number, dim in enumerate(a.x.dims) if d.is_one(dim)]
     gone = one if a.axis is None else [axis % a.x.ndim for axis in a.axis]
 
     def value(*ax: te.Expr) -> te.Expr:
         rest = iter(ax)
         return a.x(*(0 if number in gone else next(rest) for number in range(a.x.ndim)))
 
-    return te.compute(a.result.shape, value, "T_squeeze")
+    return te.compute(a.result.dims, value, "T_squeeze")
 
 
 register(

@@ -75,7 +75,7 @@ def _layer_norm(a: Any) -> te.Tensor:
         normal = (te.cast(x(*ax), wide) - mean(*kept)) * te.rsqrt(variance + te.const(a.epsilon, wide))
         return te.cast(normal, x.dtype) * a.gamma(*own) + a.beta(*own)
 
-    return te.compute(x.shape, value, "T_layer_norm")
+    return te.compute(x.dims, value, "T_layer_norm")
 
 
 def _numpy_normal(np: Any, x: Any, axes: Any, epsilon: float) -> Any:
@@ -115,12 +115,12 @@ def _rms_norm(a: Any) -> te.Tensor:
     wide = "float32" if x.dtype == "float16" else x.dtype
 
     def cast(t: te.Tensor, dtype: str) -> te.Tensor:
-        return te.compute(t.shape, lambda *ax: te.cast(t(*ax), dtype), "T_cast")
+        return te.compute(t.dims, lambda *ax: te.cast(t(*ax), dtype), "T_cast")
 
     data = cast(x, wide)
     squares = topi.reduce(topi.multiply(data, data), axes, False, te.sum)
     root = te.compute(
-        squares.shape,
+        squares.dims,
         lambda *ax: te.rsqrt(squares(*ax) / te.cast(size, wide) + te.const(a.epsilon, wide)),
         "rsqrt",
     )
@@ -129,7 +129,7 @@ def _rms_norm(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
         return root(*_kept(ax, axes)) * data(*ax) * weight(*(ax[axis] for axis in axes))
 
-    return cast(te.compute(x.shape, value, "T_rms_norm"), x.dtype)
+    return cast(te.compute(x.dims, value, "T_rms_norm"), x.dtype)
 
 
 def _numpy_rms_norm(np: Any, a: Any) -> Any:
@@ -165,7 +165,7 @@ def _batch_norm(a: Any) -> tuple[te.Tensor, ...]:
     axis = a.axis % x.ndim
     others = [number for number in range(x.ndim) if number != axis]
     one = d.dim(1)
-    shape = [dim if number == axis else one for number, dim in enumerate(x.shape)]
+    shape = [dim if number == axis else one for number, dim in enumerate(x.dims)]
 
     def spread(t: te.Tensor) -> te.Tensor:
         return topi.reshape(t, shape)
@@ -273,9 +273,9 @@ def _two_zeros(first: str, second: str) -> tuple[te.Expr, te.Expr]:
 def _group_norm(a: Any) -> te.Tensor:
     x: te.Tensor = a.data
     axis: int = a.channel_axis % x.ndim
-    width = d.floordiv(x.shape[axis], a.num_groups)
+    width = d.floordiv(x.dims[axis], a.num_groups)
     groups = d.dim(a.num_groups)
-    data = topi.reshape(x, [*x.shape[:axis], groups, width, *x.shape[axis + 1 :]])
+    data = topi.reshape(x, [*x.dims[:axis], groups, width, *x.dims[axis + 1 :]])
     axes = sorted([axis + 1, *(n + 1 if n > axis else n for n in (number % x.ndim for number in a.axes))])
     count = te.cast(topi.count(data, axes), x.dtype)
     inner = topi.reduce_axes(data, axes)
@@ -295,7 +295,7 @@ def _group_norm(a: Any) -> te.Tensor:
         normal = (data(*ax) - mean) * te.rsqrt(variance + te.const(a.epsilon, x.dtype))
         return normal * gamma(*own) + beta(*own)
 
-    return topi.reshape(te.compute(data.shape, value, "T_group_norm"), x.shape)
+    return topi.reshape(te.compute(data.dims, value, "T_group_norm"), x.dims)
 
 
 register(
@@ -344,10 +344,10 @@ def _instance_norm(a: Any) -> te.Tensor:
 
     def value(*ax: te.Expr) -> te.Expr:
         channel = ax[channel_axis]
-        scale = te.rsqrt(topi.element(variance, ax, x.shape) + te.const(a.epsilon, x.dtype))
+        scale = te.rsqrt(topi.element(variance, ax, x.dims) + te.const(a.epsilon, x.dtype))
         return deviation(*ax) * scale * a.gamma(channel) + a.beta(channel)
 
-    return te.compute(x.shape, value, "T_instance_norm")
+    return te.compute(x.dims, value, "T_instance_norm")
 
 
 register(

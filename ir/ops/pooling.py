@@ -59,7 +59,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
         letters = "NC" + _SPATIAL[spatial]
         x = reordered(a.data, [a.layout.index(letter) for letter in letters])
         order = [a.out_layout.index(letter) for letter in letters]
-        shape = [a.result.shape[place] for place in order]
+        shape = [a.result.dims[place] for place in order]
         fill = te.const(0, x.dtype) if average else te.min_value(x.dtype)
         source = padded(x, *_reach(a, x, shape), fill, axes="ax")
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
@@ -86,7 +86,7 @@ def _is_static(a: Any) -> bool:
 
 
 def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
-    lengths, windows = [d.value_of(dim) for dim in x.shape[2:]], [d.value_of(dim) for dim in shape[2:]]
+    lengths, windows = [d.value_of(dim) for dim in x.dims[2:]], [d.value_of(dim) for dim in shape[2:]]
     known = None not in (*lengths, *windows)
     padding = _high(a, lengths, windows) if known else sides(a.padding)
     return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
@@ -97,7 +97,7 @@ def _counted(a: Any, x: te.Tensor, index: tuple[te.Expr, ...]) -> te.Expr:
     count = te.const(1, "int64")
     for n, i in enumerate(index):
         low, high = sides(a.padding)[n]
-        length = te.Expr(x.shape[2 + n])
+        length = te.Expr(x.dims[2 + n])
         start = i * a.strides[n] - low
         end = te.minimum(start + a.pool_size[n], length + high)
         if not a.count_include_pad:
@@ -214,8 +214,8 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
         letters = "NC" + _SPATIAL[spatial]
         x = reordered(a.data, [a.layout.index(letter) for letter in letters])
         order = [a.out_layout.index(letter) for letter in letters]
-        shape = [a.result.shape[place] for place in order]
-        axes = [_Axis(length, size) for length, size in zip(x.shape[2:], shape[2:], strict=True)]
+        shape = [a.result.dims[place] for place in order]
+        axes = [_Axis(length, size) for length, size in zip(x.dims[2:], shape[2:], strict=True)]
         inner = [te.reduce_axis((te.const(0, "int64"), axis.width), f"rv{n}") for n, axis in enumerate(axes)]
 
         def total(*ax: te.Expr) -> Any:
@@ -344,7 +344,7 @@ def _shuffle(a: Any) -> te.Tensor:
         channel = (i[-3] * factor + i[-2] % factor) * factor + i[-1] % factor
         return a.data(*i[:-3], channel, i[-2] // factor, i[-1] // factor)
 
-    return te.compute(a.result.shape, value, "pixel_shuffle")
+    return te.compute(a.result.dims, value, "pixel_shuffle")
 
 
 def _numpy_shuffle(np: Any, a: Any) -> Any:

@@ -41,7 +41,7 @@ def _quantize(a: Any) -> te.Tensor:
         rounded = scaled if is_float(a.out_dtype) else te.round(scaled)
         return _clip_cast(rounded + te.cast(_parameter(a.zero_point, indices, a.axis), scaled.dtype), a.out_dtype)
 
-    return te.compute(a.data.shape, value, "quantized")
+    return te.compute(a.data.dims, value, "quantized")
 
 
 def _dequantize(a: Any) -> te.Tensor:
@@ -53,7 +53,7 @@ def _dequantize(a: Any) -> te.Tensor:
         scaled = te.cast(difference, "float32") * te.cast(_parameter(a.scale, indices, a.axis), "float32")
         return scaled if a.out_dtype == "float32" else _clip_cast(scaled, a.out_dtype)
 
-    return te.compute(a.data.shape, value, "dequantized")
+    return te.compute(a.data.dims, value, "dequantized")
 
 
 def _along(a: Any, value: Any) -> Any:

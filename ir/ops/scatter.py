@@ -158,7 +158,7 @@ def _slice_scatter(a: Any) -> te.Tensor:
         inside = te.all(a.start <= i[axis], i[axis] < a.end, te.equal(offset % a.step, 0))
         return te.if_then_else(inside, a.src(*i[:axis], offset // a.step, *i[axis + 1 :]), a.input_tensor(*i))
 
-    return te.compute(a.input_tensor.shape, value, "slice_scatter")
+    return te.compute(a.input_tensor.dims, value, "slice_scatter")
 
 
 def _numpy_slice_scatter(np: Any, a: Any) -> Any:
@@ -207,7 +207,7 @@ def _one_hot(a: Any) -> te.Tensor:
         index = a.indices(*ax[:axis], *ax[axis + 1 :])
         return te.select(te.equal(index, te.cast(ax[axis], index.dtype)), a.on_value, a.off_value)
 
-    return te.compute(a.result.shape, value, "T_one_hot")
+    return te.compute(a.result.dims, value, "T_one_hot")
 
 
 def _numpy_one_hot(np: Any, a: Any) -> Any:
@@ -259,11 +259,11 @@ def _check_collapse(a: Inference, old: d.Dims | None, new: d.Dims | None) -> Non
 
 def _collapse(a: Any) -> te.Tensor:
     data: te.Tensor = a.data
-    shape: tuple[tir.PrimExpr, ...] = a.result.shape
+    shape: tuple[tir.PrimExpr, ...] = a.result.dims
     offset = data.ndim - len(shape)
     axes = [
         axis
-        for axis, dim in enumerate(data.shape)
+        for axis, dim in enumerate(data.dims)
         if axis < offset or (d.is_one(shape[axis - offset]) and not d.is_one(dim))
     ]
     inner = topi.reduce_axes(data, axes)

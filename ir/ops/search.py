@@ -27,10 +27,10 @@ def _infer_where(a: Inference) -> StructInfo:
 
 def _where(a: Any) -> te.Tensor:
     def value(*ax: te.Expr) -> te.Expr:
-        condition, x1, x2 = (topi.element(x, ax, a.result.shape) for x in (a.condition, a.x1, a.x2))
+        condition, x1, x2 = (topi.element(x, ax, a.result.dims) for x in (a.condition, a.x1, a.x2))
         return te.select(te.const(0, "int64") < te.cast(condition, "int64"), x1, x2)
 
-    return te.compute(a.result.shape, value, "T_where")
+    return te.compute(a.result.dims, value, "T_where")
 
 
 register(
@@ -90,12 +90,12 @@ def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], t
         def pair(*ax: te.Expr) -> Any:
             position = te.const(0, "int64")
             for axis, k in zip(axes, inner, strict=True):
-                position = position * te.Expr(x.shape[axis]) + k
+                position = position * te.Expr(x.dims[axis]) + k
             here = x(*topi.source_index(ax, axes, inner, x.ndim, a.keepdims))
             return reducer((position, here), axis=inner)
 
         index, _ = te.compute(topi.reduced_shape(x, axes, a.keepdims), pair, f"{x.name}_red_temp")
-        return te.compute(index.shape, lambda *ax: index(*ax), f"{x.name}_red")
+        return te.compute(index.dims, lambda *ax: index(*ax), f"{x.name}_red")
 
     return meaning
 
@@ -132,7 +132,7 @@ def _infer_bucketize(a: Inference) -> StructInfo:
 
 
 def _bucketize(a: Any) -> te.Tensor:
-    k = te.reduce_axis((te.const(0, "int64"), a.boundaries.shape[0]), "k")
+    k = te.reduce_axis((te.const(0, "int64"), a.boundaries.dims[0]), "k")
     dtype = a.result.dtype
 
     def value(*ax: te.Expr) -> Any:
@@ -140,7 +140,7 @@ def _bucketize(a: Any) -> te.Tensor:
         below = bound <= x if a.right else bound < x
         return te.sum(te.cast(below, dtype), axis=k)
 
-    return te.compute(a.result.shape, value, "searchsorted")
+    return te.compute(a.result.dims, value, "searchsorted")
 
 
 register(

@@ -100,17 +100,17 @@ def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
     """Each result reduces the elements up to its own: quadratic, and without an order that must be kept."""
 
     def meaning(a: Any) -> te.Tensor:
-        data = topi.reshape(a.data, [d.product(a.data.shape)]) if a.axis is None else a.data
+        data = topi.reshape(a.data, [d.product(a.data.dims)]) if a.axis is None else a.data
         axis = 0 if a.axis is None else a.axis % data.ndim
         dtype: str = a.result.dtype
-        k = te.reduce_axis((te.const(0, "int64"), data.shape[axis]), "k")
+        k = te.reduce_axis((te.const(0, "int64"), data.dims[axis]), "k")
 
         def value(*ax: te.Expr) -> Any:
             included = k < ax[axis] if a.exclusive else k <= ax[axis]
             item = te.cast(data(*ax[:axis], k, *ax[axis + 1 :]), dtype)
             return reducer(te.if_then_else(included, item, te.const(int(reducer is te.prod), dtype)), axis=k)
 
-        return te.compute(data.shape, value, "T_scan")
+        return te.compute(data.dims, value, "T_scan")
 
     return meaning
 

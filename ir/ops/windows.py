@@ -102,12 +102,12 @@ def padded(
     """Return `x` with `value` around it; `x` itself where nothing is added."""
     if not any((*before, *after)):
         return x
-    shape = [d.add(dim, low + high) for dim, low, high in zip(x.shape, before, after, strict=True)]
+    shape = [d.add(dim, low + high) for dim, low, high in zip(x.dims, before, after, strict=True)]
 
     def element(*i: te.Expr) -> te.Expr:
         inside: list[te.Expr] = []
         index: list[te.Expr] = []
-        for item, dim, low, high in zip(i, x.shape, before, after, strict=True):
+        for item, dim, low, high in zip(i, x.dims, before, after, strict=True):
             if low:
                 inside.append(te.const(low, item.dtype) <= item)
             if high:

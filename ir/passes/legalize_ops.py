@@ -21,8 +21,10 @@ from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
 from ..relax import Call, Expr, PrimStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from ..visit import free_variables, substitute
+from .transform import declare_pass
 
 
+@declare_pass("LegalizeOps")
 @deep
 def legalize_ops(module: IRModule) -> IRModule:
     """Return `module` with every operator call replaced that has a meaning as a tensor expression and known shapes.
@@ -161,7 +163,7 @@ def _result(info: StructInfo) -> Any:
     if isinstance(info, TupleStructInfo):
         return tuple(_result(field) for field in info.fields)
     assert isinstance(info, TensorStructInfo)
-    return SimpleNamespace(shape=dims_of(info), dtype=info.dtype)
+    return SimpleNamespace(dims=dims_of(info), dtype=info.dtype)
 
 
 def _is_known(info: StructInfo) -> bool:
@@ -276,7 +278,7 @@ class _Inputs:
         read = set(te.computations(outputs))
         kept = [n for n, p in enumerate(self._params) if not isinstance(p, te.Tensor) or p.op in read]
         params = [self._params[number] for number in kept]
-        shapes = [param.shape for param in (*params, *outputs) if isinstance(param, te.Tensor)]
+        shapes = [param.dims for param in (*params, *outputs) if isinstance(param, te.Tensor)]
         defined = {dim for shape in shapes for dim in shape if isinstance(dim, tir.Var)}
         used = [var for shape in shapes for dim in shape for var in free_variables(dim) if isinstance(var, tir.Var)]
         unbound = [var for var in dict.fromkeys((*self._scalars, *used)) if var not in defined and var not in params]

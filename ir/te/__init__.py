@@ -43,12 +43,14 @@ from .expr import (
     sigmoid,
     sin,
     sinh,
+    size_var,
     sqrt,
     tan,
     tanh,
     trunc,
     truncdiv,
     truncmod,
+    var,
 )
 from .tensor import (
     ComputeOp,
@@ -70,5 +72,5 @@ __all__ = [
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "floor", "floor_divide", "floor_mod", "if_then_else", "isfinite", "isinf", "isnan", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "placeholder", "power", "prod", "reduce_axis", "round",
-    "rsqrt", "select", "sigmoid", "sin", "sinh", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod",
+    "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

@@ -10,31 +10,53 @@ from msgspec.structs import replace
 from .. import make, tir
 from ..access import detect_regions
 from ..visit import rewrite, substitute, walk
-from .tensor import ComputeOp, Operation, Tensor
+from .expr import Expr, node_of
+from .index_dtype import IndexDtype
+from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 _TRUE = tir.IntImm("bool", 1)
+_LAYOUT_FREE = "layout_free_placeholders"
+"""The attribute of a computation that names inputs whose layout may be changed."""
 
 
-def create_prim_func(args: Sequence[Tensor | tir.Var]) -> tir.PrimFunc:
+def create_prim_func(args: Sequence[Tensor | tir.Var | Expr], index_dtype_override: str | None = None) -> tir.PrimFunc:
     """Return the PrimFunc of `args`: inputs, scalars, and the tensors computed from them (TVM: `te.create_prim_func`).
 
     It is called `main` and says `tir.noalias`; what is computed but not among `args` is allocated in its root block.
+    All indices become `index_dtype_override`; without it, int32 where the inputs have no wider dimension.
     Raises ValueError where something is computed from a placeholder that is not among `args`.
     """
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
-    state = _State({_key(tensor) for tensor in tensors}, {}, [], {})
+    indices = IndexDtype(index_dtype_override or _narrow(tensors), {})
+    state = _State({_key(tensor) for tensor in tensors}, {}, [], {}, indices)
     stages = [stage for op in computations(tensors) for stage in _stage(op, tensors, state)]
     params: list[tir.Var] = []
     buffer_map: dict[tir.Var, tir.Buffer] = {}
     for arg in args:
-        param = tir.Var("handle", f"var_{arg.name}") if isinstance(arg, Tensor) else arg
+        param = tir.Var("handle", f"var_{arg.name}") if isinstance(arg, Tensor) else _scalar(arg)
         params.append(param)
         if isinstance(arg, Tensor):
             buffer_map[param] = state.buffers[_key(arg)]
     root = tir.Block((), (), (), "root", _sequence(stages), alloc_buffers=tuple(state.allocated))
     body = tir.BlockRealize((), _TRUE, root)
-    attrs = {"global_symbol": "main", "tir.noalias": True}
+    attrs: dict[str, object] = {"global_symbol": "main", "tir.noalias": True}
+    layout_free = tuple(number for number, arg in enumerate(args) if arg in state.layout_free)
+    if layout_free:
+        attrs["layout_free_buffers"] = layout_free
     return tir.PrimFunc(tuple(params), body, buffer_map=buffer_map, attrs=attrs)
+
+
+def _narrow(tensors: Sequence[Tensor]) -> str | None:
+    """int32 where no input has a dimension of another dtype."""
+    inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
+    is_narrow = all(dim.dtype == "int32" for tensor in inputs for dim in tensor.dims)
+    return "int32" if is_narrow and any(tensor.dims for tensor in inputs) else None
+
+
+def _scalar(arg: tir.Var | Expr) -> tir.Var:
+    var = node_of(arg)
+    assert isinstance(var, tir.Var)
+    return var
 
 
 class _State(Struct):
@@ -44,6 +66,9 @@ class _State(Struct):
     buffers: dict[tuple[Operation, int], tir.Buffer]
     allocated: list[tir.Buffer]
     names: dict[str, int]
+    indices: IndexDtype
+    layout_free: list[object] = []
+    """The placeholders whose layout may be changed, since they hold parameters."""
 
     def fresh_name(self, name: str) -> str:
         """`name`, or `name_1`, `name_2`, … where blocks have it already."""
@@ -81,7 +106,8 @@ def computations(tensors: Sequence[Tensor]) -> list[Operation]:
 
 def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
     pointer = tir.PointerType(tir.PrimType(tensor.dtype), "global")
-    buffer = tir.Buffer(tir.Var("handle", tensor.name, pointer), tensor.dtype, tensor.shape, tensor.name)
+    shape = tuple(state.indices.index(dim) for dim in tensor.dims)
+    buffer = tir.Buffer(tir.Var("handle", tensor.name, pointer), tensor.dtype, shape, tensor.name)
     state.buffers[_key(tensor)] = buffer
     return buffer
 
@@ -95,10 +121,11 @@ def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.
         _declare(inputs[0], state)
         return []
     shape = tuple(axis.dom.extent for axis in op.axis if axis.dom is not None)
+    state.layout_free.extend(op.attrs.get(_LAYOUT_FREE, ()))
     outputs = [Tensor(shape, body.dtype, op, number) for number, body in enumerate(op.body)]
     buffers = [_declare(tensor, state) for tensor in outputs]
     state.allocated += [b for b, t in zip(buffers, outputs, strict=True) if _key(t) not in state.arguments]
-    axes = (*op.axis, *op.reduce_axis)
+    axes = tuple(replace(axis, dom=state.indices.domain(_domain(axis))) for axis in (*op.axis, *op.reduce_axis))
     loops = [tir.Var(_domain(axis).extent.dtype, axis.var.name) for axis in axes]
     if isinstance(op.body[0], tir.Reduce):
         blocks = [_block(op, op.body[0], buffers, op.name, axes, loops, state)]
@@ -144,7 +171,7 @@ def _block(
         stmt = _update(body, buffers, indices, renamed, state)
     else:
         stmt = tir.BufferStore(buffers[0], _lower(body, renamed, state), indices)
-    annotations = {key: _annotation(value, state) for key, value in op.attrs.items()}
+    annotations = {key: _annotation(value, state) for key, value in op.attrs.items() if key != _LAYOUT_FREE}
     block = tir.Block(tuple(iter_vars), (), (), state.fresh_name(name), stmt, init=init, annotations=annotations)
     reads, writes, _ = detect_regions(block, state.buffers.values())
     return tir.BlockRealize(values, _TRUE, replace(block, reads=reads, writes=writes))
@@ -159,10 +186,13 @@ def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -
 
     def lower(node: object) -> tir.PrimExpr | None:
         if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
-            return tir.BufferLoad(node.dtype, state.buffers[_key(node.producer)], node.indices)
-        return renamed.get(node) if isinstance(node, tir.Var) else None
+            node = tir.BufferLoad(node.dtype, state.buffers[_key(node.producer)], node.indices)
+            return state.indices.fit(node) or node
+        if isinstance(node, tir.Var):
+            return renamed.get(node) or state.indices.variables.get(node)
+        return state.indices.fit(node)
 
-    return rewrite(expr, lower)
+    return make.cast(rewrite(expr, lower), expr.dtype)
 
 
 def _update(

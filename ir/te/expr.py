@@ -6,11 +6,12 @@ Nodes of the IR have no operators; inside the functions given to `te.compute` on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .. import make, tir
 from ..base import Op
 from ..dtype import is_float
+from ..equal import structural_equal
 
 Value: TypeAlias = "Expr | tir.PrimExpr | int | float | bool"
 
@@ -26,6 +27,16 @@ class Expr:
     @property
     def dtype(self) -> str:
         return self.node.dtype
+
+    @property
+    def name(self) -> str:
+        """The name of a variable; AttributeError for other expressions."""
+        return self.node.name  # type: ignore[attr-defined]
+
+    @property
+    def value(self) -> int | float:
+        """The number that a constant is; AttributeError for other expressions."""
+        return self.node.value  # type: ignore[attr-defined]
 
     def astype(self, dtype: str) -> Expr:
         """Return this value converted to `dtype`."""
@@ -64,8 +75,26 @@ class Expr:
     def __mod__(self, other: Value) -> Expr:
         return _binary(make.floormod, self, other)
 
+    def __rmod__(self, other: Value) -> Expr:
+        return _binary(make.floormod, other, self)
+
     def __neg__(self) -> Expr:
         return -1 * self
+
+    def __and__(self, other: Value) -> Expr:
+        return _binary(make.bitwise_and, self, other)
+
+    def __or__(self, other: Value) -> Expr:
+        return _binary(make.bitwise_or, self, other)
+
+    def __xor__(self, other: Value) -> Expr:
+        return _binary(make.bitwise_xor, self, other)
+
+    def __lshift__(self, other: Value) -> Expr:
+        return _binary(make.left_shift, self, other)
+
+    def __rshift__(self, other: Value) -> Expr:
+        return _binary(make.right_shift, self, other)
 
     def __lt__(self, other: Value) -> Expr:
         return _binary(make.less, self, other)
@@ -79,11 +108,49 @@ class Expr:
     def __ge__(self, other: Value) -> Expr:
         return _binary(make.greater_equal, self, other)
 
+    def __eq__(self, other: object) -> Any:
+        return _binary(make.equal, self, other) if isinstance(other, _VALUES) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        return _binary(make.not_equal, self, other) if isinstance(other, _VALUES) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __index__(self) -> int:
+        """The integer that a constant is."""
+        if not isinstance(self.node, tir.IntImm):
+            raise TypeError(f"{self} is no constant")
+        return self.node.value
+
+    def __str__(self) -> str:
+        return str(self.node)
+
     def __bool__(self) -> bool:
-        raise TypeError("a tensor expression has no truth value; use te.if_then_else, te.all and te.any")
+        """Whether a condition holds, where that is known; TypeError where it depends on the value of a variable."""
+        match self.node:
+            case tir.IntImm():
+                return bool(self.node.value)
+            case tir.EQ() | tir.NE() if structural_equal(self.node.a, self.node.b):
+                return isinstance(self.node, tir.EQ)
+            case _:
+                raise TypeError("a tensor expression has no truth value; use te.if_then_else, te.all and te.any")
 
 
-def const(value: float, dtype: str) -> Expr:
+_VALUES = (Expr, tir.PrimExpr, int, float)
+
+
+def var(name: str = "tindex", dtype: str = "int32") -> Expr:
+    """Return a new variable (TVM: `te.var`)."""
+    return Expr(tir.Var(dtype, name))
+
+
+def size_var(name: str = "size", dtype: str = "int32") -> Expr:
+    """Return a new variable that is not negative (TVM: `te.size_var`)."""
+    return Expr(tir.SizeVar(dtype, name))
+
+
+def const(value: float, dtype: str = "int32") -> Expr:
     """Return the constant `value` of `dtype`."""
     return Expr(make.const(value, dtype))
 

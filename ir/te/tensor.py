@@ -38,16 +38,21 @@ class ComputeOp(Operation, frozen=True, eq=False):
 
 
 class Tensor(Node, frozen=True, eq=False):
-    """A tensor; `t[i, j]` or `t(i, j)` is its element at an index."""
+    """A tensor; `t[i, j]` or `t(i, j)` is its element at an index. `dims` is its shape as nodes of the IR."""
 
-    shape: tuple[tir.PrimExpr, ...]
+    dims: tuple[tir.PrimExpr, ...]
     dtype: str
     op: Operation
     value_index: int = 0
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.dims)
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        """The shape as values to compute with."""
+        return tuple(Expr(dim) for dim in self.dims)
 
     @property
     def name(self) -> str:
@@ -55,15 +60,10 @@ class Tensor(Node, frozen=True, eq=False):
         several = isinstance(self.op, ComputeOp) and len(self.op.body) > 1
         return f"{self.op.name}_v{self.value_index}" if several else self.op.name
 
-    @property
-    def dims(self) -> tuple[Expr, ...]:
-        """The shape as values to compute with."""
-        return tuple(Expr(dim) for dim in self.shape)
-
     def __call__(self, *indices: Value) -> Expr:
         if len(indices) != self.ndim:
             raise TypeError(f"tensor '{self.name}' has {self.ndim} dimensions, but is indexed with {len(indices)}")
-        nodes = tuple(node_of(index, dim.dtype) for index, dim in zip(indices, self.shape, strict=True))
+        nodes = tuple(node_of(index, dim.dtype) for index, dim in zip(indices, self.dims, strict=True))
         return Expr(tir.ProducerLoad(self.dtype, self, nodes))
 
     def __getitem__(self, indices: Value | tuple[Value, ...]) -> Expr:

@@ -18,7 +18,7 @@ Operand: TypeAlias = Tensor | Expr
 
 def elementwise(x: Tensor, f: Callable[[Expr], e.Value], name: str = "compute") -> Tensor:
     """Return `f` of every element."""
-    return compute(x.shape, lambda *i: f(x(*i)), name)
+    return compute(x.dims, lambda *i: f(x(*i)), name)
 
 
 def broadcast_shape(a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
@@ -35,7 +35,7 @@ def _is_one(dim: tir.PrimExpr) -> bool:
 
 def element(x: Operand, index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> Expr:
     """Return the element of `x`, broadcast to `shape`, at `index`; a scalar is its own."""
-    return x if isinstance(x, Expr) else x(*broadcast_index(index, shape, x.shape))
+    return x if isinstance(x, Expr) else x(*broadcast_index(index, shape, x.dims))
 
 
 def broadcast_index(index: Sequence[Expr], shape: Sequence[tir.PrimExpr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
@@ -50,7 +50,7 @@ def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
     shape: tuple[tir.PrimExpr, ...] = ()
     for operand in operands:
         if isinstance(operand, Tensor):
-            shape = broadcast_shape(shape, operand.shape)
+            shape = broadcast_shape(shape, operand.dims)
     return shape
 
 
@@ -85,7 +85,7 @@ def transpose(x: Tensor, axes: Sequence[int]) -> Tensor:
             result[axis] = index[position]
         return result
 
-    return compute([x.shape[axis] for axis in axes], lambda *ax: x(*source(ax)), "T_transpose")
+    return compute([x.dims[axis] for axis in axes], lambda *ax: x(*source(ax)), "T_transpose")
 
 
 def cast(x: Tensor, dtype: str) -> Tensor:
@@ -102,14 +102,14 @@ def normal_axes(axis: Sequence[int] | int | None, ndim: int) -> list[int]:
 
 def reduce_axes(x: Tensor, axes: Sequence[int]) -> list[ReduceAxis]:
     """Return an axis `k<n>` over each of `axes` of `x`."""
-    return [reduce_axis((e.const(0, x.shape[axis].dtype), x.shape[axis]), f"k{axis}") for axis in axes]
+    return [reduce_axis((e.const(0, x.dims[axis].dtype), x.dims[axis]), f"k{axis}") for axis in axes]
 
 
 def reduced_shape(x: Tensor, axes: Sequence[int], keepdims: bool) -> list[tir.PrimExpr]:
     """Return the shape of `x` reduced over `axes`."""
     one = tir.IntImm("int64", 1)
-    shape = [one if number in axes else dim for number, dim in enumerate(x.shape)]
-    return shape if keepdims else [dim for number, dim in enumerate(x.shape) if number not in axes]
+    shape = [one if number in axes else dim for number, dim in enumerate(x.dims)]
+    return shape if keepdims else [dim for number, dim in enumerate(x.dims) if number not in axes]
 
 
 def source_index(
@@ -138,7 +138,7 @@ def count(x: Tensor, axis: Sequence[int] | int | None) -> Expr:
     """Return the number of elements that are reduced into one over `axis`, as int64."""
     total = e.const(1, "int64")
     for number in normal_axes(axis, x.ndim):
-        total = total * Expr(x.shape[number])
+        total = total * Expr(x.dims[number])
     return total
 
 
@@ -148,7 +148,7 @@ def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
     def value(*ax: Expr) -> Expr:
         position = _position(ax, shape)
         index: list[Expr] = []
-        for dim in reversed(x.shape):
+        for dim in reversed(x.dims):
             index.append(position.remainder(dim))
             position = position.quotient(dim)
         return x(*reversed(index))

@@ -1,0 +1,81 @@
+"""One dtype for all indices of a function: what TVM calls `index_dtype_override` (`tir/ir/data_type_rewriter.cc`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import make, tir
+from ..visit import rewrite
+
+_INDEX_DTYPES = ("int32", "int64")
+
+
+class IndexDtype(Struct):
+    """Turns index expressions to `dtype`, and the variables in them; does nothing where it is None."""
+
+    dtype: str | None
+    variables: dict[tir.Var, tir.Var]
+
+    def variable(self, var: tir.Var) -> tir.Var:
+        """Return the variable that stands for `var`: itself unless its dtype changes."""
+        if self.dtype is None or var.dtype == self.dtype or var.dtype not in _INDEX_DTYPES:
+            return var
+        return self.variables.setdefault(var, replace(var, dtype=self.dtype))
+
+    def index(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return an index, a size or a bound in this dtype."""
+
+        def turn(node: Any) -> Any:
+            return self.variable(node) if isinstance(node, tir.Var) else self.fit(node)
+
+        return expr if self.dtype is None else self._cast(rewrite(expr, turn))
+
+    def domain(self, domain: tir.Range) -> tir.Range:
+        return tir.Range(self.index(domain.min), self.index(domain.extent))
+
+    def fit(self, node: Any) -> tir.PrimExpr | None:
+        """Return `node` made anew where variables below it have changed their dtype, None where nothing is to do."""
+        if self.dtype is None:
+            return None
+        match node:
+            case tir.ProducerLoad() | tir.BufferLoad():
+                indices = tuple(self._cast(index) for index in node.indices)
+                return replace(node, indices=indices) if _differ(indices, node.indices) else None
+            case tir.BinaryOp() | tir.CmpOp() if self._is_mixed(node.a, node.b):
+                a, b = self._pair(node.a, node.b)
+                dtype = node.dtype if isinstance(node, tir.CmpOp) else a.dtype
+                return replace(node, dtype=dtype, a=a, b=b)
+            case tir.BinaryOp() if node.dtype != node.a.dtype:
+                return replace(node, dtype=node.a.dtype)
+            case tir.Cast() if node.dtype == node.value.dtype:
+                return node.value
+            case tir.Select() if self._is_mixed(node.true_value, node.false_value):
+                then, otherwise = self._pair(node.true_value, node.false_value)
+                return make.select(node.condition, then, otherwise)
+            case tir.Call(op=op, args=(condition, then, otherwise)) if getattr(op, "name", "") == "tir.if_then_else":
+                return self._if_then_else(node, condition, then, otherwise)
+            case _:
+                return None
+
+    def _if_then_else(self, node: tir.Call, condition: Any, then: Any, otherwise: Any) -> tir.PrimExpr | None:
+        if not self._is_mixed(then, otherwise) and node.dtype == then.dtype:
+            return None
+        return make.if_then_else(condition, *self._pair(then, otherwise))
+
+    def _is_mixed(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+        return a.dtype != b.dtype and a.dtype in _INDEX_DTYPES and b.dtype in _INDEX_DTYPES
+
+    def _pair(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+        return (self._cast(a), self._cast(b)) if self._is_mixed(a, b) else (a, b)
+
+    def _cast(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        if self.dtype is None or expr.dtype == self.dtype or expr.dtype not in _INDEX_DTYPES:
+            return expr
+        return make.cast(expr, self.dtype)
+
+
+def _differ(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:
+    return any(a is not b for a, b in zip(new, old, strict=True))
