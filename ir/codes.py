@@ -12,6 +12,7 @@ FAMILIES: dict[str, str] = {
     "E06": "compilation",
     "E07": "calls and run time",
     "E08": "the command line",
+    "E09": "passes",
 }
 """What the codes that begin alike are about."""
 
@@ -145,4 +146,9 @@ CODES: dict[str, str] = {
     "E0808": "an --arg that does not fit",
     "E0809": "an array file that cannot be read",
     "E0810": "two files that would be written to one place",
+    "E0811": "a list of passes that cannot be understood",
+    "E0901": "a pass that gets or returns something else than a module",
+    "E0902": "options that a pass does not take",
+    "E0903": "a pass that does not exist",
+    "E0904": "a pass that breaks the law of the IR",
 }

@@ -19,6 +19,7 @@ COMMANDS = {
     "print": "print a module in canonical form, in any dialect",
     "fmt": "format files in place, keeping comments, names and meaning",
     "convert": "rewrite modules in another dialect",
+    "opt": "run passes on a module and print what it becomes",
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly or an object file",
     "explain": "explain a diagnostic code, or list all of them",

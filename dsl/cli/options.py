@@ -94,6 +94,17 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
+def _add_opt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file, or a TVMScript file; - is standard input")
+    parser.add_argument("--passes", metavar="LIST", help='such as "LegalizeOps, FuseOps(fuse_opt_level=2)"')
+    parser.add_argument("--list", action="store_true", help="list all passes")
+    parser.add_argument("--verify-each", action="store_true", help="verify the module after every pass")
+    parser.add_argument("--print-after-all", action="store_true", help="print the module after every pass")
+    parser.add_argument("--timing", action="store_true", help="say how long every pass took, to standard error")
+    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0203")
 
@@ -103,6 +114,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "convert": _add_convert,
     "fmt": _add_fmt,
     "print": _add_print,
+    "opt": _add_opt,
     "run": _add_run,
     "compile": _add_compile,
     "explain": _add_explain,

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from string import ascii_lowercase, ascii_uppercase
 from types import SimpleNamespace
 from typing import Any, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax, te, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Op, StructInfo
+from ..call_te import LoopCall, TensorArguments, is_known
 from ..deep import deep
 from ..diagnostics import TvmsError
 from ..equal import structural_equal, structural_hash
-from ..infer import infer_struct_info, replace_dims
+from ..infer import infer_struct_info
 from ..ops.binding import plain
 from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
-from ..relax import Call, Expr, PrimStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from ..visit import free_variables, substitute
+from ..relax import Call, Expr, ShapeExpr, TensorStructInfo, TupleStructInfo
 from .transform import declare_pass
 
 
@@ -115,24 +113,16 @@ class _Legalizer:
         return name
 
 
-class _Lowered(Struct):
-    """A PrimFunc, what to call it with, and the variables that it cannot tell from the shapes."""
-
-    function: tir.PrimFunc
-    args: tuple[Expr, ...]
-    variables: tuple[tir.PrimExpr, ...]
-
-
-def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> _Lowered | None:
+def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:
     """Return the PrimFunc that computes `call`; None where a shape or a dtype is not known."""
     try:
         result = infer_struct_info(call)
     except TvmsError:
         return None
-    inputs = _Inputs(bound)
+    inputs = TensorArguments(bound)
     values: dict[str, Any] = dict(call.attrs)
     scalars = _scalars(op, call)
-    if not _is_known(result):
+    if not is_known(result):
         return None
     for param, arg in zip(op.arguments, call.args, strict=False):
         value = te.Expr(scalars[param.name]) if param.name in scalars else inputs.convert(arg)
@@ -166,16 +156,6 @@ def _result(info: StructInfo) -> Any:
     return SimpleNamespace(dims=dims_of(info), dtype=info.dtype)
 
 
-def _is_known(info: StructInfo) -> bool:
-    match info:
-        case TensorStructInfo():
-            return dims_of(info) is not None and info.dtype != "void"
-        case TupleStructInfo():
-            return all(_is_known(field) for field in info.fields)
-        case _:
-            return False
-
-
 def _scalars(op: RelaxOp, call: Call) -> dict[str, tir.PrimExpr]:
     """The constant scalars that become a part of the PrimFunc, never all of the arguments."""
     positions = {param.name: number for number, param in enumerate(op.arguments)}
@@ -192,101 +172,3 @@ def _scalar(constant: relax.Constant) -> tir.PrimExpr | None:
     if getattr(constant.data, "shape", None) != ():
         return None
     return te.const(constant.data.item(), str(constant.data.dtype)).node
-
-
-class _Inputs:
-    """The arguments of a call as tensors and scalars of the PrimFunc, whose variables are its own."""
-
-    def __init__(self, bound: Mapping[relax.Var, Expr]) -> None:
-        self._bound = bound
-        self._variables: dict[tir.Var, tir.Var] = {}
-        self._params: list[te.Tensor | tir.Var] = []
-        self._args: list[Expr] = []
-        self._scalars: list[tir.Var] = []
-
-    def convert(self, arg: Expr) -> Any:
-        """Return `arg` as a meaning takes it; None where its shape or dtype is not known."""
-        info = infer_struct_info(arg)
-        match info:
-            case TensorStructInfo() if _is_known(info):
-                inner = self.inside(info)
-                assert isinstance(inner, TensorStructInfo)
-                shape = dims_of(inner)
-                assert shape is not None
-                tensor = te.placeholder(shape, info.dtype, self._name(arg, ascii_uppercase, "tensor_input"))
-                self._add(tensor, arg)
-                return tensor
-            case ShapeStructInfo(values=dims) if dims is not None:
-                return tuple(self._own(dim) for dim in dims)
-            case TupleStructInfo():
-                fields = [self.convert(field) for field in self._fields(arg, len(info.fields))]
-                return None if any(field is None for field in fields) else tuple(fields)
-            case PrimStructInfo(value=tir.PrimExpr() as value):
-                return self._own(value)
-            case PrimStructInfo():
-                var = tir.Var(info.dtype, self._name(arg, ascii_lowercase, "scalar_input"))
-                self._add(var, arg)
-                return te.Expr(var)
-            case _:
-                return None
-
-    def _fields(self, arg: Expr, count: int) -> tuple[Expr, ...]:
-        """The values in a tuple: themselves where they are known, else taken out of it."""
-        while isinstance(arg, relax.Var) and isinstance(self._bound.get(arg), relax.Tuple | relax.Var):
-            arg = self._bound[arg]
-        if isinstance(arg, relax.Tuple):
-            return arg.fields
-        return tuple(relax.TupleGetItem(arg, number) for number in range(count))
-
-    def _name(self, arg: Expr, letters: str, fallback: str) -> str:
-        if isinstance(arg, relax.Var):
-            return arg.name_hint
-        number = len(self._params)
-        return letters[number] if number < len(letters) else f"{fallback}_{number}"
-
-    def _add(self, param: te.Tensor | tir.Var, arg: Expr) -> None:
-        self._params.append(param)
-        self._args.append(arg)
-
-    def _own(self, value: tir.PrimExpr) -> te.Expr:
-        """A scalar in the variables of the PrimFunc, which uses them."""
-        self._rename(value)
-        renamed = substitute(value, self._variables)
-        self._scalars += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
-        return te.Expr(renamed)
-
-    def _rename(self, value: tir.PrimExpr) -> None:
-        for var in free_variables(value):
-            if isinstance(var, tir.Var) and var not in self._variables:
-                self._variables[var] = replace(var)
-
-    def inside(self, info: StructInfo) -> StructInfo:
-        """`info` in the variables of the PrimFunc."""
-        match info:
-            case TensorStructInfo() | ShapeStructInfo():
-                for dim in dims_of(info) or ():
-                    self._rename(dim)
-            case TupleStructInfo():
-                for field in info.fields:
-                    self.inside(field)
-            case _:
-                pass
-        return replace_dims(info, self._variables)
-
-    def finish(self, outputs: tuple[te.Tensor, ...]) -> _Lowered:
-        """Return the PrimFunc from the parameters so far to `outputs`, without tensors that only gave a shape."""
-        read = set(te.computations(outputs))
-        kept = [n for n, p in enumerate(self._params) if not isinstance(p, te.Tensor) or p.op in read]
-        params = [self._params[number] for number in kept]
-        shapes = [param.dims for param in (*params, *outputs) if isinstance(param, te.Tensor)]
-        defined = {dim for shape in shapes for dim in shape if isinstance(dim, tir.Var)}
-        used = [var for shape in shapes for dim in shape for var in free_variables(dim) if isinstance(var, tir.Var)]
-        unbound = [var for var in dict.fromkeys((*self._scalars, *used)) if var not in defined and var not in params]
-        function = te.create_prim_func([*params, *outputs, *unbound])
-        attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
-        outside = {inner: outer for outer, inner in self._variables.items()}
-        return _Lowered(
-            replace(function, attrs=attrs),
-            tuple(self._args[number] for number in kept),
-            tuple(outside[var] for var in unbound),
-        )

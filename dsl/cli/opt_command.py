@@ -1,0 +1,70 @@
+"""`tvms opt FILE --passes "LegalizeOps, FuseOps(fuse_opt_level=2)"`: run passes on a module and print what it becomes."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from typing import Any
+
+from ...ir.diagnostics import TvmsError, error
+from ...ir.passes.instrument import PassInstrument, PassTimingInstrument, PrintAfterAll, VerifyEach
+from ...ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
+from ..load import load_module
+from . import options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the passes and print the module, or list all passes."""
+    if arguments.list:
+        for name, constructor in passes().items():
+            print(f"{name}: {(constructor.__doc__ or '').partition('.')[0]}")
+        return 0
+    if arguments.file is None or not arguments.passes:
+        raise options.UsageError("name a file and --passes, or say --list")
+    timing = PassTimingInstrument()
+    instruments: list[PassInstrument] = [timing] if arguments.timing else []
+    instruments += [PrintAfterAll()] if arguments.print_after_all else []
+    instruments += [VerifyEach()] if arguments.verify_each else []
+    sequence = Sequential(parse_passes(arguments.passes))
+    mod = load_module(arguments.file)
+    with PassContext(opt_level=3, instruments=instruments):
+        result = sequence(mod)
+    options.write_output(result.script(arguments.dialect) + "\n", arguments.output)
+    if arguments.timing:
+        print(timing.render(), file=sys.stderr)
+    return 0
+
+
+def parse_passes(text: str) -> list[Pass]:
+    """Return the passes that a list such as `A, B(option=1)` names; options are literals, by position or by name."""
+    try:
+        tree = ast.parse(f"[{text}]", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _unreadable(text) from None
+    if not isinstance(tree, ast.List):
+        raise _unreadable(text)
+    return [_make_pass(element, text) for element in tree.elts]
+
+
+def _make_pass(element: ast.expr, text: str) -> Pass:
+    match element:
+        case ast.Name(id=name):
+            return get_pass(name)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            named = {keyword.arg: _literal(keyword.value, text) for keyword in keywords if keyword.arg}
+            return get_pass(name, *[_literal(arg, text) for arg in args], **named)
+        case _:
+            raise _unreadable(text)
+
+
+def _literal(value: ast.expr, text: str) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, RecursionError):
+        raise _unreadable(text) from None
+
+
+def _unreadable(text: str) -> TvmsError:
+    help = 'separate passes by commas, options in parentheses: --passes "LegalizeOps, DeadCodeElimination"'
+    return error("E0811", f"--passes {text!r} is no list of passes", help=help)

@@ -1,0 +1,105 @@
+"""What looks on while passes run (TVM: `tvm.ir.instrument`)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..base import IRModule
+from ..diagnostics import Note, TvmsError, error
+
+if TYPE_CHECKING:
+    from .transform import PassInfo
+
+
+class PassInstrument:
+    """Base of instruments: override what is of interest (TVM: `PassInstrument`)."""
+
+    def enter_pass_ctx(self) -> None:
+        """Called when a context with this instrument is entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """Called when it is left."""
+
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
+        """Whether the pass is to run; one instrument that says no is enough."""
+        return True
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Called with the module that the pass gets."""
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Called with the module that the pass made."""
+
+
+class PassTimingInstrument(PassInstrument):
+    """Measures how long passes take; those inside a `Sequential` are indented below it (TVM: `PassTimingInstrument`)."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[int, float]] = []
+        self._rows: list[tuple[int, str, float]] = []
+
+    def enter_pass_ctx(self) -> None:
+        self._rows.clear()
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._running.append((len(self._rows), time.perf_counter()))
+        self._rows.append((len(self._running) - 1, info.name, 0.0))
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        row, start = self._running.pop()
+        self._rows[row] = (*self._rows[row][:2], time.perf_counter() - start)
+
+    def render(self) -> str:
+        """Return a line for each pass: its name and its time in milliseconds."""
+        return "\n".join(f"{'  ' * depth}{name}: {1e3 * seconds:.3f} ms" for depth, name, seconds in self._rows)
+
+
+class PrintAfterAll(PassInstrument):
+    """Prints the module after every pass, in `dialect` (TVM: `PrintAfterAll`)."""
+
+    def __init__(self, dialect: str = "tvms") -> None:
+        self._dialect = dialect
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        print(f"# --- after {info.name}\n{mod.script(self._dialect)}\n")
+
+
+class PrintBeforeAll(PassInstrument):
+    """Prints the module before every pass (TVM: `PrintBeforeAll`)."""
+
+    def __init__(self, dialect: str = "tvms") -> None:
+        self._dialect = dialect
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        print(f"# --- before {info.name}\n{mod.script(self._dialect)}\n")
+
+
+class VerifyEach(PassInstrument):
+    """Verifies the module that every pass makes.
+
+    Raises TvmsError E0904 that names the pass, with what it broke as notes; a breach that was there before is not its fault.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[set[str]] = []
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._before.append({problem.message for problem in _errors(mod)})
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        known = self._before.pop()
+        broken = [problem for problem in _errors(mod) if problem.message not in known]
+        if broken:
+            notes = [Note(f"{problem.code}: {problem.message}", problem.span) for problem in broken]
+            help = f"this is a mistake of the pass; leave it out with disabled_pass=['{info.name}'] and report it"
+            raise error("E0904", f"pass '{info.name}' breaks the law of the IR", None, help, *notes)
+
+
+def _errors(mod: IRModule) -> list[Any]:
+    from ..verify import verify
+
+    try:
+        return [problem for problem in verify(mod) if problem.severity == "error"]
+    except TvmsError as problem:
+        return list(problem.diagnostics)

@@ -1,0 +1,285 @@
+"""The frame of passes: a pass maps a module to a module, in a context, and passes compose (TVM: `tvm.transform`).
+
+A pass of this folder is declared once, by `declare_pass` on a function from a module (and options) to a module; from that
+come its constructor `relax.transform.<Name>(options)`, its name for `tvms opt`, and its row in docs/passes.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar, Token
+from functools import update_wrapper
+from typing import Any, ParamSpec, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import BaseFunc, IRModule
+from ..diagnostics import error
+from ..tir import PrimFunc
+from .instrument import PassInstrument
+
+_P = ParamSpec("_P")
+
+
+class PassInfo(Struct, frozen=True):
+    """What is known of a pass before it runs (TVM: `PassInfo`)."""
+
+    name: str
+    opt_level: int = 0
+    """A `Sequential` leaves it out in a context of a lower level."""
+    required: tuple[str, ...] = ()
+    """The names of passes that a `Sequential` runs right before it."""
+    traceable: bool = False
+
+
+class Pass(ABC):
+    """Something that maps a module to a module."""
+
+    def __init__(self, info: PassInfo) -> None:
+        self.info = info
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """Run the pass on `mod` in the current context.
+
+        Raises TvmsError: E0901 where the pass returns something else than a module, and what the pass itself refuses.
+        """
+        if not isinstance(cast("object", mod), IRModule):
+            raise error("E0901", f"pass '{self.info.name}' runs on a module, not on {_kind(mod)}", help=_WRAP)
+        context = PassContext.current()
+        if not all(instrument.should_run(mod, self.info) for instrument in context.instruments):
+            return mod
+        for instrument in context.instruments:
+            instrument.run_before_pass(mod, self.info)
+        result = self.transform_module(mod, context)
+        if not isinstance(cast("object", result), IRModule):
+            reason = f"pass '{self.info.name}' returned {_kind(result)}, not a module"
+            raise error("E0901", reason, help="let it return the module it was given, or a changed copy")
+        for instrument in context.instruments:
+            instrument.run_after_pass(result, self.info)
+        return result
+
+    @abstractmethod
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Return the module that `mod` becomes."""
+
+    def __repr__(self) -> str:
+        return f"transform.{self.info.name}"
+
+
+_WRAP = "wrap a function in a module first: IRModule({name: function})"
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"
+
+
+class PassContext:
+    """What passes are told from outside, for the extent of a `with` (TVM: `PassContext`).
+
+    `Sequential` leaves out passes of a higher level than `opt_level`, unless they stand in `required_pass`, and those in
+    `disabled_pass`. `instruments` see every pass before and after it runs. `config` holds options by name.
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Iterable[str] = (),
+        disabled_pass: Iterable[str] = (),
+        instruments: Iterable[PassInstrument] = (),
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.opt_level = opt_level
+        self.required_pass, self.disabled_pass = frozenset(required_pass), frozenset(disabled_pass)
+        self.instruments, self.config = tuple(instruments), dict(config or {})
+        self._tokens: list[Token[PassContext | None]] = []
+
+    @staticmethod
+    def current() -> PassContext:
+        """Return the innermost context around the call, or one with the defaults."""
+        return _current.get() or PassContext()
+
+    def pass_enabled(self, info: PassInfo) -> bool:
+        """Whether a `Sequential` runs the pass here."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    def __enter__(self) -> PassContext:
+        self._tokens.append(_current.set(self))
+        for instrument in self.instruments:
+            instrument.enter_pass_ctx()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
+        _current.reset(self._tokens.pop())
+
+
+_current: ContextVar[PassContext | None] = ContextVar("pass context", default=None)
+
+
+class Sequential(Pass):
+    """Passes one after the other (TVM: `Sequential`)."""
+
+    def __init__(
+        self,
+        passes: Sequence[Pass] = (),
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str] = (),
+        traceable: bool = False,
+    ) -> None:
+        super().__init__(PassInfo(name, opt_level, tuple(required), traceable))
+        self.passes = tuple(passes)
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run those passes that the context enables, each after those it requires."""
+        for each in self.passes:
+            if ctx.pass_enabled(each.info):
+                for name in each.info.required:
+                    mod = get_pass(name)(mod)
+                mod = each(mod)
+        return mod
+
+
+# --- Passes of functions and classes ---------------------------------------------------------------------------
+
+
+class _FunctionalPass(Pass):
+    """A pass whose work is a function of the module and the context."""
+
+    def __init__(self, transform: Callable[[IRModule, PassContext], IRModule], info: PassInfo) -> None:
+        super().__init__(info)
+        self._transform = transform
+        update_wrapper(self, transform)
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return self._transform(mod, ctx)
+
+
+Wrap = Callable[[Any], Callable[[IRModule, PassContext], IRModule]]
+
+
+def _decorate(wrap: Wrap, target: Any, info: Callable[[str], PassInfo], method: str) -> Any:
+    """Return the pass made of a function, or the class of passes made of a class with `method`."""
+    if not inspect.isclass(target):
+        return _FunctionalPass(wrap(target), info(target.__name__))
+
+    class DecoratedPass(Pass):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(info(target.__name__))
+            self._inner = target(*args, **kwargs)
+
+        def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+            return wrap(getattr(self._inner, method))(mod, ctx)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.__dict__["_inner"], name)
+
+    DecoratedPass.__name__, DecoratedPass.__doc__ = target.__name__, target.__doc__
+    return DecoratedPass
+
+
+def _of_functions(kind: type[BaseFunc]) -> Wrap:
+    def wrap(function: Callable[[Any, IRModule, PassContext], BaseFunc]) -> Callable[[IRModule, PassContext], IRModule]:
+        def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+            return map_functions(mod, kind, lambda each: function(each, mod, ctx))
+
+        return update_wrapper(transform, function)
+
+    return wrap
+
+
+def map_functions(mod: IRModule, kind: type[BaseFunc], function: Callable[[Any], BaseFunc]) -> IRModule:
+    """Return `mod` with `function` applied to each of its functions of `kind`."""
+    functions = {name: function(each) if isinstance(each, kind) else each for name, each in mod.functions.items()}
+    return replace(mod, functions=functions)
+
+
+def _decorator(wrap: Wrap, method: str) -> Any:
+    def decorator(
+        pass_func: Any = None,
+        opt_level: int = 0,
+        name: str | None = None,
+        required: Sequence[str] = (),
+        traceable: bool = False,
+    ) -> Any:
+        def decorate(target: Any) -> Any:
+            return _decorate(
+                wrap, target, lambda own: PassInfo(name or own, opt_level, tuple(required), traceable), method
+            )
+
+        return decorate if pass_func is None else decorate(pass_func)
+
+    return decorator
+
+
+module_pass = _decorator(lambda function: function, "transform_module")
+"""Make a pass of a function of (module, context), or of a class with `transform_module` (TVM: `module_pass`)."""
+function_pass = _decorator(_of_functions(relax.Function), "transform_function")
+"""The same of (function, module, context), for each graph-level function (TVM: `relax.transform.function_pass`)."""
+prim_func_pass = _decorator(_of_functions(PrimFunc), "transform_function")
+"""The same for each loop-level function (TVM: `tir.transform.prim_func_pass`)."""
+
+
+# --- Passes that are declared ------------------------------------------------------------------------------------
+
+_declared: dict[str, Callable[..., Pass]] = {}
+_FILES = ("legalize_ops",)
+"""The files of this folder that declare passes."""
+
+
+def declare_pass(
+    name: str, *, opt_level: int = 0, required: Sequence[str] = ()
+) -> Callable[[Callable[_P, IRModule]], Callable[_P, IRModule]]:
+    """Declare a function `(mod, **options) -> IRModule` as the pass `name`; the function stays what it is."""
+
+    def declare(function: Callable[_P, IRModule]) -> Callable[_P, IRModule]:
+        assert name not in _declared, name
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        signature = inspect.Signature(parameters)
+
+        def construct(*args: Any, **options: Any) -> Pass:
+            try:
+                bound = signature.bind(*args, **options)
+            except TypeError as problem:
+                raise error("E0902", f"pass '{name}': {problem}", help=f"it takes {name}{signature}") from None
+
+            def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+                return cast("Any", function)(mod, *bound.args, **bound.kwargs)
+
+            return _FunctionalPass(update_wrapper(transform, function), PassInfo(name, opt_level, tuple(required)))
+
+        construct.__name__ = construct.__qualname__ = name
+        construct.__doc__ = function.__doc__
+        setattr(construct, "__signature__", signature)  # noqa: B010
+        _declared[name] = construct
+        return function
+
+    return declare
+
+
+def passes() -> Mapping[str, Callable[..., Pass]]:
+    """Return the constructors of all declared passes by name, in the order of their declaration."""
+    from importlib import import_module
+
+    for file in _FILES:
+        import_module(f".{file}", __package__)
+    return _declared
+
+
+def get_pass(name: str, *args: Any, **options: Any) -> Pass:
+    """Return the declared pass `name` with its options; TvmsError E0903 where there is none, E0902 for wrong options."""
+    known = passes()
+    if name not in known:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, known, 1)
+        help = f"did you mean '{close[0]}'?" if close else "'tvms opt --list' shows all passes"
+        raise error("E0903", f"there is no pass '{name}'", help=help)
+    return known[name](*args, **options)

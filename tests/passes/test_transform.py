@@ -1,0 +1,175 @@
+"""The frame of passes: contexts, sequences, instruments, passes made of functions and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvms
+from msgspec.structs import replace
+from tvms.ir.passes.instrument import PassInstrument, PassTimingInstrument, PrintAfterAll, VerifyEach
+from tvms.ir.passes.transform import (
+    PassContext,
+    Sequential,
+    function_pass,
+    get_pass,
+    module_pass,
+    passes,
+    prim_func_pass,
+)
+
+TEXT = """\
+I.ir_module Module:
+    T.prim_func copy(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("copy"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+
+    R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y = R.add(x, x)
+        return y
+"""
+
+
+@pytest.fixture
+def mod() -> Any:
+    return tvms.parse(TEXT)
+
+
+def mark(name: str) -> Any:
+    """A pass that writes its name into the attributes of the module."""
+
+    @module_pass(opt_level=0, name=name)
+    def run(mod: Any, ctx: PassContext) -> Any:
+        return replace(mod, attrs={**mod.attrs, name: len(mod.attrs)})
+
+    return run
+
+
+def test_passes_run_in_order(mod: Any) -> None:
+    assert Sequential([mark("a"), mark("b"), Sequential([mark("c")])])(mod).attrs == {"a": 0, "b": 1, "c": 2}
+
+
+def test_a_context_leaves_out_passes(mod: Any) -> None:
+    @module_pass(opt_level=3)
+    def late(mod: Any, ctx: PassContext) -> Any:
+        return mark("late")(mod)
+
+    both = Sequential([mark("a"), late])
+    assert list(both(mod).attrs) == ["a"]
+    with PassContext(opt_level=3):
+        assert list(both(mod).attrs) == ["a", "late"]
+        with PassContext(disabled_pass=["a"]):
+            assert list(both(mod).attrs) == []
+    with PassContext(required_pass=["late"]):
+        assert list(both(mod).attrs) == ["a", "late"]
+    assert late.info.name == "late"
+
+
+def test_a_required_pass_runs_before(mod: Any) -> None:
+    @module_pass(opt_level=0, required=["LegalizeOps"])
+    def after(mod: Any, ctx: PassContext) -> Any:
+        assert "add" in mod.functions
+        return mod
+
+    Sequential([after])(mod)
+
+
+def test_a_class_is_a_pass(mod: Any) -> None:
+    @module_pass(opt_level=0, name="Named")
+    class Mark:
+        """Marks."""
+
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def transform_module(self, mod: Any, ctx: PassContext) -> Any:
+            return replace(mod, attrs={"value": self.value})
+
+    made = Mark(7)
+    assert (made.info.name, made.value, Mark.__doc__) == ("Named", 7, "Marks.")
+    assert made(mod).attrs == {"value": 7}
+
+
+def test_passes_of_one_kind_of_function(mod: Any) -> None:
+    seen: list[str] = []
+
+    def look(function: Any, mod: Any, ctx: PassContext) -> Any:
+        seen.append(type(function).__name__)
+        return function
+
+    assert function_pass(look)(mod).functions == mod.functions
+    assert prim_func_pass(look)(mod).functions == mod.functions
+    assert seen == ["Function", "PrimFunc"]
+
+
+def test_instruments_look_on(mod: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[str] = []
+
+    class Log(PassInstrument):
+        def enter_pass_ctx(self) -> None:
+            events.append("enter")
+
+        def exit_pass_ctx(self) -> None:
+            events.append("exit")
+
+        def should_run(self, mod: Any, info: Any) -> bool:
+            return info.name != "never"
+
+        def run_before_pass(self, mod: Any, info: Any) -> None:
+            events.append(f"before {info.name}")
+
+        def run_after_pass(self, mod: Any, info: Any) -> None:
+            events.append(f"after {info.name}")
+
+    timing = PassTimingInstrument()
+    with PassContext(instruments=[Log(), timing, PrintAfterAll()]):
+        result = Sequential([mark("a"), mark("never")])(mod)
+    assert events == ["enter", "before sequential", "before a", "after a", "after sequential", "exit"]
+    assert [line.split(":")[0] for line in timing.render().splitlines()] == ["sequential", "  a"]
+    assert f"# --- after a\n{result.script()}\n" in capsys.readouterr().out
+
+
+def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
+    @module_pass(opt_level=0, name="Break")
+    def run(mod: Any, ctx: PassContext) -> Any:
+        return tvms.parse(TEXT.replace("B[vi] = A[vi]", "B[vi + 4] = A[vi]"))
+
+    with PassContext(instruments=[VerifyEach()]), pytest.raises(tvms.TvmsError) as raised:
+        run(mod)
+    assert str(raised.value).splitlines()[0] == "error[E0904]: pass 'Break' breaks the law of the IR"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda mod: get_pass("LegaliseOps"),
+            "error[E0903]: there is no pass 'LegaliseOps'\n  = help: did you mean 'LegalizeOps'?",
+        ),
+        (
+            lambda mod: get_pass("LegalizeOps", 1, 2),
+            "error[E0902]: pass 'LegalizeOps': too many positional arguments\n  = help: it takes LegalizeOps()",
+        ),
+        (
+            lambda mod: get_pass("LegalizeOps")(mod["main"]),
+            "error[E0901]: pass 'LegalizeOps' runs on a module, not on a Function\n"
+            "  = help: wrap a function in a module first: IRModule({name: function})",
+        ),
+        (
+            lambda mod: module_pass(lambda mod, ctx: None, name="Nothing")(mod),
+            "error[E0901]: pass 'Nothing' returned a NoneType, not a module\n"
+            "  = help: let it return the module it was given, or a changed copy",
+        ),
+    ],
+)
+def test_misuse_says_what_to_do(mod: Any, call: Any, message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        call(mod)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("name", passes())
+def test_every_pass_is_documented(name: str) -> None:
+    assert passes()[name].__doc__
