@@ -73,7 +73,12 @@ _PLACES = {
 
 
 _ALIASES = {
+    "tvms.relax": "tvms.ir.api.relax",
+    "tvms.relax.frontend.nn": "tvms.ir.nn",
     "tvms.te": "tvms.ir.te",
+    "tvms.testing": "tvms.dsl.testing",
+    "tvms.tir": "tvms.ir.api.tir",
+    "tvms.topi": "tvms.ir.api.topi",
 }
 """Public modules that stand in a room under another name: TVM's names, so that a program runs after changing its imports."""
 

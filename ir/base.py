@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from . import script as _script
+from .operators import GraphOperators
 
 
 class Source(Struct, eq=False, frozen=True):
@@ -74,7 +75,7 @@ class StructInfo(Node, frozen=True, eq=False):
     """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`."""
 
 
-class RelaxExpr(Node, frozen=True, eq=False, kw_only=True):
+class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
     """A graph-level value: `relax.Expr`, a function, or a reference to one (TVM: `tvm.ir.RelaxExpr`)."""
 
     struct_info: StructInfo | None = None

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
 from .. import relax, te, tir
-from ..base import BaseFunc, GlobalVar, IRModule, Op, StructInfo
-from ..call_te import LoopCall, TensorArguments, is_known
+from ..base import BaseFunc, GlobalVar, IRModule, Op
+from ..building.call_te import LoopCall, TensorArguments, is_known
+from ..building.meaning import meaning_of
 from ..deep import deep
 from ..diagnostics import TvmsError
-from ..equal import structural_equal, structural_hash
+from ..function_table import FunctionTable, numbered
 from ..infer import infer_struct_info
-from ..ops.binding import plain
-from ..ops.inference import dims_of
 from ..ops.registry import RelaxOp, find
-from ..relax import Call, Expr, ShapeExpr, TensorStructInfo, TupleStructInfo
+from ..relax import Call, Expr, ShapeExpr
 from .transform import declare_pass
 
 
@@ -45,16 +43,14 @@ class _Legalizer:
     """Rewrites functions, collecting the PrimFuncs that they call."""
 
     def __init__(self, module: IRModule) -> None:
-        self._names = set(module.functions)
-        self._known: dict[int, list[tuple[str, tir.PrimFunc]]] = {}
-        self._new: dict[str, BaseFunc] = {}
+        self._table = FunctionTable(module.functions)
+        self._taken = len(module.functions)
         self._bound: dict[relax.Var, Expr] = {}
-        for name, function in module.functions.items():
-            if isinstance(function, tir.PrimFunc):
-                self._known.setdefault(structural_hash(function), []).append((name, function))
 
     def take_new(self) -> dict[str, BaseFunc]:
-        new, self._new = self._new, {}
+        """Return the functions that were added since the last time."""
+        new = dict(list(self._table.functions.items())[self._taken :])
+        self._taken += len(new)
         return new
 
     def function(self, function: relax.Function) -> relax.Function:
@@ -92,25 +88,11 @@ class _Legalizer:
         lowered = _lower(op, call, self._bound)
         if lowered is None:
             return call
-        name = self._add(lowered.function, op.prim_func_name)
+        name = self._table.add(lowered.function, numbered(op.prim_func_name))
         extra = (ShapeExpr(lowered.variables),) if lowered.variables else ()
         args = (GlobalVar(name), relax.Tuple(lowered.args), *extra)
         result = infer_struct_info(call)
         return Call(Op("relax.call_tir"), args, {}, (result,), span=call.span, struct_info=result)
-
-    def _add(self, function: tir.PrimFunc, hint: str) -> str:
-        alike = self._known.setdefault(structural_hash(function), [])
-        same = sorted(name for name, other in alike if structural_equal(function, other))
-        if same:
-            return same[0]
-        name, count = hint, 0
-        while name in self._names:
-            count += 1
-            name = f"{hint}{count}"
-        self._names.add(name)
-        self._new[name] = function
-        alike.append((name, function))
-        return name
 
 
 def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:
@@ -119,41 +101,15 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall
         result = infer_struct_info(call)
     except TvmsError:
         return None
-    inputs = TensorArguments(bound)
-    values: dict[str, Any] = dict(call.attrs)
-    scalars = _scalars(op, call)
     if not is_known(result):
         return None
-    for param, arg in zip(op.arguments, call.args, strict=False):
-        value = te.Expr(scalars[param.name]) if param.name in scalars else inputs.convert(arg)
-        if value is None:
-            return None
-        values[param.name] = _plain_list(value) if param.kind in ("tuple", "opt_tuple") else value
-    for param in op.arguments[len(call.args) :]:
-        values[param.name] = None
-    inner = inputs.inside(result)
-    values["result"] = _result(inner)
-    assert op.compute is not None
-    made = op.compute(SimpleNamespace(**values))
-    if made is None:
-        return None
-    return inputs.finish(cast("tuple[te.Tensor, ...]", made) if isinstance(made, tuple) else (made,))
+    inputs, scalars = TensorArguments(bound), _scalars(op, call)
 
+    def convert(name: str, arg: Expr) -> Any:
+        return te.Expr(scalars[name]) if name in scalars else inputs.convert(arg)
 
-def _plain_list(value: Any) -> Any:
-    """A tuple of scalars as Python numbers, where they are constants."""
-    if not isinstance(value, tuple):
-        return value
-    given = cast("tuple[Any, ...]", value)
-    items = tuple(plain(item.node) if isinstance(item, te.Expr) else item for item in given)
-    return tuple(te.Expr(item) if isinstance(item, tir.PrimExpr) else item for item in items)
-
-
-def _result(info: StructInfo) -> Any:
-    if isinstance(info, TupleStructInfo):
-        return tuple(_result(field) for field in info.fields)
-    assert isinstance(info, TensorStructInfo)
-    return SimpleNamespace(dims=dims_of(info), dtype=info.dtype)
+    outputs = meaning_of(op, call, inputs.inside(result), convert)
+    return None if outputs is None else inputs.finish(outputs)
 
 
 def _scalars(op: RelaxOp, call: Call) -> dict[str, tir.PrimExpr]:

@@ -1,0 +1,45 @@
+"""The graph level in Python (TVM: `tvm.relax`): values, struct info, operators and the block builder."""
+
+from ...base import GlobalVar
+from ...building.block_builder import BlockBuilder
+from ...building.values import const
+from ...relax import (
+    BindingBlock,
+    Constant,
+    DataflowBlock,
+    Expr,
+    Function,
+    If,
+    MatchCast,
+    SeqExpr,
+    VarBinding,
+)
+from . import expr, op, struct_info
+from .expr import (
+    Call,
+    DataflowVar,
+    DataTypeImm,
+    ExternFunc,
+    PrimValue,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from .struct_info import (
+    DynTensorType,
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+
+__all__ = [
+    "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
+    "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
+    "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "TensorStructInfo", "Tuple",
+    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "op", "struct_info",
+]  # fmt: skip

@@ -1,0 +1,97 @@
+"""Graph values as Python programs make them (TVM: `relax/expr.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from ... import relax
+from ...base import Attrs, GlobalVar, Op, StructInfo
+from ...building.call_te import call_te
+from ...building.values import call_function, dimension, graph_value, inferred, plain_nodes
+from ..constructor import constructor
+from .struct_info import TensorStructInfo
+
+
+@constructor(relax.Var)
+def Var(name_hint: str, struct_info: StructInfo | None = None) -> relax.Var:
+    """A variable of the graph level."""
+    return relax.Var(name_hint, struct_info=struct_info)
+
+
+@constructor(relax.DataflowVar)
+def DataflowVar(name_hint: str, struct_info: StructInfo | None = None) -> relax.DataflowVar:
+    """A variable that is visible only inside its dataflow block."""
+    return relax.DataflowVar(name_hint, struct_info=struct_info)
+
+
+@constructor(relax.Tuple)
+def Tuple(fields: Sequence[Any]) -> relax.Tuple:
+    """A tuple of values."""
+    return cast("relax.Tuple", graph_value(tuple(fields)))
+
+
+@constructor(relax.TupleGetItem)
+def TupleGetItem(tuple_value: relax.Expr, index: int) -> relax.TupleGetItem:
+    """Field `index` of a tuple."""
+    return cast("relax.TupleGetItem", inferred(relax.TupleGetItem(tuple_value, index)))
+
+
+@constructor(relax.ShapeExpr)
+def ShapeExpr(values: Sequence[Any]) -> relax.ShapeExpr:
+    """A shape."""
+    return cast("relax.ShapeExpr", inferred(relax.ShapeExpr(tuple(dimension(value) for value in values))))
+
+
+@constructor(relax.PrimValue)
+def PrimValue(value: Any) -> relax.PrimValue:
+    """A scalar of the loop level: an integer is int64, a float float64."""
+    return cast("relax.PrimValue", graph_value(value))
+
+
+@constructor(relax.StringImm)
+def StringImm(value: str) -> relax.StringImm:
+    """A string."""
+    return relax.StringImm(value, struct_info=relax.ObjectStructInfo())
+
+
+@constructor(relax.DataTypeImm)
+def DataTypeImm(value: str) -> relax.DataTypeImm:
+    """A dtype."""
+    return relax.DataTypeImm(value, struct_info=relax.ObjectStructInfo())
+
+
+@constructor(relax.ExternFunc)
+def ExternFunc(global_symbol: str) -> relax.ExternFunc:
+    """A function that is registered at run time under `global_symbol`."""
+    return relax.ExternFunc(global_symbol)
+
+
+@constructor(relax.Call)
+def Call(
+    op: Op | relax.Expr, args: Sequence[Any], attrs: Attrs | None = None, sinfo_args: Sequence[StructInfo] = ()
+) -> relax.Call:
+    """A call of an operator or a function."""
+    if isinstance(op, Op) or attrs or sinfo_args:
+        values = tuple(graph_value(arg) for arg in args)
+        return cast("relax.Call", inferred(relax.Call(op, values, plain_nodes(attrs or {}), tuple(sinfo_args))))
+    return call_function(op, args)
+
+
+def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
+    """Return the input tensor of `te` that has the shape and dtype of `value`."""
+    found: list[Any] = []
+    variable = relax.Var(name, struct_info=value.struct_info)
+
+    def keep(tensor: Any) -> Any:
+        found.append(tensor)
+        return tensor
+
+    call_te(keep, (variable,), {})
+    return found[0]
+
+
+__all__ = [
+    "Call", "DataTypeImm", "DataflowVar", "ExternFunc", "GlobalVar", "PrimValue", "ShapeExpr", "StringImm",
+    "TensorStructInfo", "Tuple", "TupleGetItem", "Var", "te_tensor",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""Ways to write graph-level programs in Python (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch."""
+
+from .... import nn
+
+__all__ = ["nn"]

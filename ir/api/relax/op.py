@@ -1,0 +1,65 @@
+"""The operators as functions of graph values (TVM: `relax.op`): `relax.op.add(x, y)`, `relax.op.nn.relu(x)`.
+
+What each takes and means stands in its declaration; `help(relax.op.add)` shows it. A call has its struct info at
+once. Operands that do not fit are a TvmsError, placed at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from ... import relax
+from ...building.values import apply
+from ...ops.registry import find, relax_ops
+
+
+class Namespace:
+    """The operators below a prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return member(f"{self._prefix}{name}")
+
+    def __dir__(self) -> list[str]:
+        return members(self._prefix)
+
+
+def members(prefix: str) -> list[str]:
+    """Return the names directly below `prefix`."""
+    names = (name.removeprefix(f"relax.{prefix}") for name in relax_ops() if name.startswith(f"relax.{prefix}"))
+    return sorted({name.partition(".")[0] for name in names})
+
+
+def member(name: str) -> Any:
+    """Return the operator `name`, or the namespace; AttributeError with the nearest name where there is none."""
+    op = find(f"relax.{name}")
+    if op is not None:
+        return _function(name, op.signature, op.doc)
+    if any(known.startswith(f"relax.{name}.") for known in relax_ops()):
+        return Namespace(f"{name}.")
+    near = get_close_matches(name, [known.removeprefix("relax.") for known in relax_ops()], 1)
+    hint = f"; did you mean 'relax.op.{near[0]}'?" if near else ""
+    raise AttributeError(f"there is no operator 'relax.op.{name}'{hint}")
+
+
+def _function(name: str, signature: str, doc: str) -> Callable[..., relax.Expr]:
+    def call(*args: Any, **keywords: Any) -> relax.Expr:
+        return apply(name, *args, **keywords)
+
+    call.__name__ = call.__qualname__ = name.rsplit(".", 1)[-1]
+    call.__doc__ = f"{signature}\n\n{doc}"
+    return call
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return member(name)
+
+
+def __dir__() -> list[str]:
+    return members("")

@@ -1,0 +1,101 @@
+"""Tensors computed by neural-network operators (TVM: `tvm.topi.nn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from ... import te
+from ...te import topi
+from .table import ROWS, function
+
+
+def matmul(
+    tensor_a: te.Tensor,
+    tensor_b: te.Tensor,
+    bias: te.Tensor | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> te.Tensor:
+    """Return the product of matrices, in batches where they have more than 2 dimensions, either of them transposed;
+    `bias` is added to every row. `tensor_b` holds parameters, so its layout may be changed."""
+    a, b = tensor_a.shape, tensor_b.shape
+    rows, inner = (a[-1], a[-2]) if transpose_a else (a[-2], a[-1])
+    columns = b[-2] if transpose_b else b[-1]
+    dtype = out_dtype or tensor_a.dtype
+    batch = topi.broadcast_shape(tensor_a.dims[:-2], tensor_b.dims[:-2])
+    k = te.reduce_axis((0, inner), name="k")
+
+    def product(*i: te.Expr) -> Any:
+        left = topi.broadcast_index(i[:-2], batch, tensor_a.dims[:-2])
+        right = topi.broadcast_index(i[:-2], batch, tensor_b.dims[:-2])
+        x = tensor_a(*left, *((k, i[-2]) if transpose_a else (i[-2], k)))
+        y = tensor_b(*right, *((i[-1], k) if transpose_b else (k, i[-1])))
+        return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
+
+    name = f"T_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
+    result = te.compute((*batch, rows, columns), product, name, {"layout_free_placeholders": (tensor_b,)})
+    return result if bias is None else topi.add(result, topi.cast(bias, dtype) if bias.dtype != dtype else bias)
+
+
+def dense(data: te.Tensor, weight: te.Tensor, bias: te.Tensor | None = None, out_dtype: str | None = None) -> te.Tensor:
+    """Return `data @ weight.T + bias`."""
+    return matmul(data, weight, bias, out_dtype, transpose_b=True)
+
+
+def batch_matmul(
+    tensor_a: te.Tensor,
+    tensor_b: te.Tensor,
+    oshape: Sequence[te.Expr | int] | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+) -> te.Tensor:
+    """Return the products of batches of matrices."""
+    k = te.reduce_axis((0, tensor_a.shape[-2 if transpose_a else -1]), name="k")
+    dtype = out_dtype or tensor_a.dtype
+
+    def product(b: te.Expr, i: te.Expr, j: te.Expr) -> Any:
+        x = tensor_a(*topi.broadcast_index((b,), batch, tensor_a.dims[:1]), *((k, i) if transpose_a else (i, k)))
+        y = tensor_b(*topi.broadcast_index((b,), batch, tensor_b.dims[:1]), *((j, k) if transpose_b else (k, j)))
+        return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
+
+    batch = topi.broadcast_shape(tensor_a.dims[:1], tensor_b.dims[:1])
+    sizes = (tensor_a.shape[-1 if transpose_a else -2], tensor_b.shape[-2 if transpose_b else -1])
+    name = f"T_batch_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
+    return te.compute(oshape or (*batch, *sizes), product, name, {"layout_free_placeholders": (tensor_b,)})
+
+
+def pad(
+    data: te.Tensor,
+    pad_before: Sequence[int],
+    pad_after: Sequence[int] | None = None,
+    pad_value: float | te.Expr = 0.0,
+    name: str = "PadInput",
+) -> te.Tensor:
+    """Return `data` with `pad_value` around it."""
+    after = list(pad_before if pad_after is None else pad_after)
+    shape = [dim + low + high for dim, low, high in zip(data.shape, pad_before, after, strict=True)]
+
+    def element(*i: te.Expr) -> te.Expr:
+        inside: list[te.Expr] = []
+        for item, dim, low, high in zip(i, data.shape, pad_before, after, strict=True):
+            inside += [te.Expr(te.node_of(low, item.dtype)) <= item] if low else []
+            inside += [item < dim + low] if high else []
+        index = [item - low if low else item for item, low in zip(i, pad_before, strict=True)]
+        value = te.cast(pad_value, data.dtype) if isinstance(pad_value, te.Expr) else te.const(pad_value, data.dtype)
+        return te.if_then_else(te.all(*inside), data(*index), value) if inside else data(*index)
+
+    return cast("te.Tensor", te.compute(shape, element, name))
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return function(f"nn.{name}")
+
+
+def __dir__() -> list[str]:
+    own = ("batch_matmul", "dense", "matmul", "pad")
+    return sorted({*own, *(name.removeprefix("nn.") for name in ROWS if name.startswith("nn."))})

@@ -1,0 +1,1 @@
+"""Building graph-level programs in Python: values, calls of functions of tensors, and the block builder."""

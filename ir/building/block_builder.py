@@ -1,0 +1,337 @@
+"""Build graph-level functions one binding at a time (TVM: `relax.BlockBuilder`, `src/relax/ir/block_builder.cc`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import relax, te, tir
+from ..base import Attrs, BaseFunc, GlobalVar, IRModule, Op, StructInfo
+from ..deep import deep
+from ..function_table import FunctionTable
+from ..infer import function_struct_info, infer_struct_info, replace_dims
+from ..ops.inference import tensor_info
+from ..relax import Call, Expr, Var
+from ..visit import defined_variables, rewrite
+from .call_te import call_te
+from .values import graph_value, inferred
+
+_LEAVES = (
+    relax.Var, relax.Constant, relax.ShapeExpr, relax.PrimValue, relax.StringImm, relax.DataTypeImm, relax.Function,
+    relax.ExternFunc, GlobalVar, relax.Tuple,
+)  # fmt: skip
+"""What may be an argument; everything else gets a variable of its own."""
+
+
+class _Frame(Struct):
+    """The block that is being built."""
+
+    is_dataflow: bool
+    bindings: list[relax.Binding] = []
+    variables: dict[int, tuple[Expr, Var]] = {}
+    """The variables of arguments that got one, by the identity of the value."""
+
+
+class _FunctionScope(Struct):
+    """The function that is being built."""
+
+    name: str
+    params: tuple[Var, ...] | None
+    attrs: Attrs
+    is_pure: bool
+    blocks: list[relax.BindingBlock] = []
+    is_finished: bool = False
+
+
+class BlockBuilder:
+    """Builds a module: functions of bindings, in dataflow blocks or outside.
+
+        bb = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorStructInfo((n, 128), "float32"))
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                lv = bb.emit(relax.op.nn.relu(x))
+                gv = bb.emit_output(lv)
+            bb.emit_func_output(gv)
+        mod = bb.get()
+
+    Every value that is emitted is normalised: a call in an argument gets a variable, and all have their struct info.
+    Names are TVM's: `lv`, `lv1`, … inside dataflow blocks, `gv`, … outside, numbered over the whole builder. An input
+    tensor of `te` may stand for the variable of its name and shape. Misuse is a RuntimeError, operands that do not fit
+    a TvmsError.
+    """
+
+    _current: ClassVar[list[BlockBuilder]] = []
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self._module = mod or IRModule({})
+        self._table = FunctionTable(self._module.functions)
+        self._names: dict[str, int] = {}
+        self._frames: list[_Frame] = []
+        self._scopes: list[_FunctionScope] = []
+        self._bound: dict[Var, Expr] = {}
+        self._inputs: dict[object, Var] = {}
+
+    @staticmethod
+    def current() -> BlockBuilder | None:
+        """Return the builder whose function is being built, or None."""
+        return BlockBuilder._current[-1] if BlockBuilder._current else None
+
+    # --- Scopes -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def function(
+        self,
+        name: str,
+        params: Var | te.Tensor | Sequence[Var | te.Tensor] | None = None,
+        attrs: Attrs | None = None,
+        pure: bool = True,
+        private: bool = False,
+    ) -> Generator[None]:
+        """Build the function `name` in a `with`; its parameters are given here or to `emit_func_output`."""
+        own_attrs = dict(attrs or {}) if private else {**(attrs or {}), "global_symbol": name}
+        scope = _FunctionScope(name, None if params is None else self._params(params), own_attrs, pure)
+        depth = len(self._frames)
+        self._scopes.append(scope)
+        self._frames.append(_Frame(False))
+        BlockBuilder._current.append(self)
+        try:
+            yield
+        finally:
+            BlockBuilder._current.pop()
+            self._scopes.pop()
+            del self._frames[depth:]
+        if not scope.is_finished:
+            raise RuntimeError(f"function '{name}' has no result; call emit_func_output at its end")
+
+    @contextmanager
+    def dataflow(self) -> Generator[None]:
+        """Build a dataflow block in a `with`; what is used outside of it is given to `emit_output`."""
+        self._end_block()
+        self._frames.append(_Frame(True))
+        yield
+        self._end_block()
+        self._frames.append(_Frame(False))
+
+    def _end_block(self) -> None:
+        frame = self._frame()
+        self._frames.pop()
+        if frame.bindings:
+            kind = relax.DataflowBlock if frame.is_dataflow else relax.BindingBlock
+            self._scope().blocks.append(kind(tuple(frame.bindings)))
+
+    def _scope(self) -> _FunctionScope:
+        if not self._scopes:
+            raise RuntimeError("no function is being built; open one: with bb.function(name, params):")
+        return self._scopes[-1]
+
+    def _frame(self) -> _Frame:
+        self._scope()
+        return self._frames[-1]
+
+    def current_block_is_dataflow(self) -> bool:
+        """Return whether the block that is being built is a dataflow block."""
+        return self._frame().is_dataflow
+
+    # --- Bindings ---------------------------------------------------------------------------------------------
+
+    def emit(self, expr: Any, name_hint: str = "") -> Var:
+        """Bind `expr` to a new variable and return it."""
+        return self._emit(expr, self._frame().is_dataflow, name_hint)
+
+    def emit_output(self, output: Any, name_hint: str = "") -> Var:
+        """Bind `output` to a variable that can be used outside of this dataflow block."""
+        if not self._frame().is_dataflow:
+            raise RuntimeError("emit_output belongs into a dataflow block; open one: with bb.dataflow():")
+        return self._emit(output, False, name_hint)
+
+    def _emit(self, expr: Any, is_local: bool, name_hint: str) -> Var:
+        value = self.normalize(expr)
+        var = self._variable(infer_struct_info(value), is_local, name_hint)
+        self.emit_normalized(relax.VarBinding(var, value))
+        return var
+
+    def _variable(self, info: StructInfo, is_local: bool, name_hint: str) -> Var:
+        kind = relax.DataflowVar if is_local else relax.Var
+        return kind(self.get_unique_name(name_hint or ("lv" if is_local else "gv")), struct_info=info)
+
+    def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> Var:
+        """Bind `value` to a new variable of `struct_info`, which is checked at run time."""
+        var = self._variable(struct_info, self._frame().is_dataflow, name_hint)
+        self.emit_normalized(relax.MatchCast(var, self.normalize(value), struct_info))
+        return var
+
+    def emit_normalized(self, binding: relax.Binding) -> None:
+        """Add a binding whose value is normalised already."""
+        frame = self._frame()
+        if isinstance(binding.var, relax.DataflowVar) and not frame.is_dataflow:
+            raise RuntimeError(f"'{binding.var.name_hint}' is local to a dataflow block, but none is being built")
+        frame.bindings.append(binding)
+        if isinstance(binding, relax.VarBinding):
+            self._bound[binding.var] = binding.value
+
+    def lookup_binding(self, var: Var) -> Expr | None:
+        """Return what `var` is bound to, or None for a parameter."""
+        return self._bound.get(var)
+
+    @deep
+    def normalize(self, expr: Any) -> Expr:
+        """Return `expr` with struct info, and with a variable for every argument that is neither leaf nor tuple."""
+        return self._normal(self._value(expr))
+
+    def _normal(self, expr: Expr) -> Expr:
+        match expr:
+            case Call():
+                args = tuple(self._argument(arg) for arg in expr.args)
+                op = expr.op if isinstance(expr.op, Op) else self._argument(expr.op)
+                changed = op is not expr.op or any(a is not b for a, b in zip(args, expr.args, strict=True))
+                return inferred(replace(expr, op=op, args=args) if changed else expr)
+            case relax.Tuple():
+                fields = tuple(self._argument(field) for field in expr.fields)
+                changed = any(a is not b for a, b in zip(fields, expr.fields, strict=True))
+                return inferred(replace(expr, fields=fields) if changed else expr)
+            case relax.TupleGetItem():
+                return inferred(replace(expr, tuple_value=self._argument(expr.tuple_value)))
+            case relax.If():
+                return inferred(replace(expr, cond=self._argument(expr.cond)))
+            case _:
+                return inferred(expr)
+
+    def _argument(self, arg: Expr) -> Expr:
+        value = self._normal(arg)
+        if isinstance(arg, _LEAVES):
+            return value
+        frame = self._frame()
+        known = frame.variables.get(id(arg))
+        if known is None:
+            known = frame.variables[id(arg)] = (arg, self.emit(value))
+        return known[1]
+
+    def _value(self, value: Any) -> Expr:
+        """A Python value as a graph value; an input of `te` as the variable that stands for it."""
+        if isinstance(value, te.Tensor):
+            return self._input(value)
+        if isinstance(value, list | tuple):
+            return relax.Tuple(tuple(self._value(item) for item in cast("Sequence[Any]", value)))
+        return value if isinstance(value, Expr) else graph_value(value)
+
+    def _input(self, tensor: te.Tensor) -> Var:
+        if not isinstance(tensor.op, te.PlaceholderOp):
+            raise TypeError(f"'{tensor.name}' is computed; give the function that computes it to emit_te")
+        dims = [replace(dim, dtype="int64") if isinstance(dim, tir.IntImm) else dim for dim in tensor.dims]
+        info = tensor_info(dims, tensor.dtype)
+        return self._inputs.setdefault(tensor.op, relax.Var(tensor.name, struct_info=info))
+
+    # --- Functions of tensors ---------------------------------------------------------------------------------
+
+    def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
+        """Return the call of the loop-level function that `func` makes of tensors for `args` and `kwargs`.
+
+        It is called like `func`, or `primfunc_name_hint`, and gets the attributes `primfunc_attrs`.
+        """
+        name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
+        attrs: Attrs = kwargs.pop("primfunc_attrs", None) or {}
+        made = call_te(func, self._inputs_as_variables(args), self._inputs_as_variables(kwargs))
+        function = replace(made.function, attrs={**made.function.attrs, **attrs})
+        operands = (self.add_func(function, name), relax.Tuple(made.args))
+        extra = (relax.ShapeExpr(made.variables),) if made.variables else ()
+        result = made.results[0] if len(made.results) == 1 else relax.TupleStructInfo(made.results)
+        call = Call(Op("relax.call_tir"), (*operands, *extra), {}, (result,))
+        return cast("Call", inferred(call))
+
+    def emit_te(self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any) -> Var:
+        """Bind the call that `call_te` makes to a new variable and return it."""
+        return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+    def _inputs_as_variables(self, value: Any) -> Any:
+        match value:
+            case te.Tensor():
+                return self._input(value)
+            case list() | tuple():
+                items = [self._inputs_as_variables(item) for item in cast("Sequence[Any]", value)]
+                return tuple(items) if isinstance(value, tuple) else items
+            case dict():
+                return {key: self._inputs_as_variables(item) for key, item in cast("dict[Any, Any]", value).items()}
+            case _:
+                return value
+
+    # --- Functions and the module -----------------------------------------------------------------------------
+
+    def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
+        """Let the function return `output`; return the reference to it. Once in each function."""
+        scope = self._scope()
+        if scope.is_finished:
+            raise RuntimeError(f"function '{scope.name}' has its result already; call emit_func_output once")
+        if (scope.params is None) == (params is None):
+            either = "to function or to emit_func_output"
+            raise RuntimeError(f"give the parameters of '{scope.name}' once, either {either}")
+        parameters = scope.params if scope.params is not None else self._params(params)
+        result = self._argument(self._value(output))
+        self._end_block()
+        self._frames.append(_Frame(False))
+        scope.is_finished = True
+        body = relax.SeqExpr(tuple(scope.blocks), result)
+        known = {var: var for param in parameters for var in _dimensions(param)}
+        returned = replace_dims(infer_struct_info(result), known, all_known=False)
+        function = relax.Function(parameters, body, returned, scope.is_pure, attrs=scope.attrs)
+        return self.add_func(function, scope.name)
+
+    def _params(self, params: Any) -> tuple[Var, ...]:
+        items = cast("Sequence[Any]", params) if isinstance(params, list | tuple) else (params,)
+        values = tuple(self._value(item) for item in items)
+        for value in values:
+            if not isinstance(value, Var):
+                raise TypeError(f"a parameter is a relax.Var, not {value}")
+        return cast("tuple[Var, ...]", values)
+
+    def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
+        """Add a function under `func_name` or a number after it; return the reference to it or to an equal one."""
+        names = iter(lambda: self.get_unique_name(func_name), None)
+        return self._reference(self._table.add(func, names))
+
+    def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
+        """Put a function in the place of the one that `gv` refers to."""
+        self._table.update(gv.name_hint, updated_func)
+
+    def _reference(self, name: str) -> GlobalVar:
+        function = self._table.functions[name]
+        info = function_struct_info(function) if isinstance(function, relax.Function) else relax.ObjectStructInfo()
+        return GlobalVar(name, struct_info=info)
+
+    def get_unique_name(self, name_prefix: str) -> str:
+        """Return `name_prefix`, or it with the first number that makes it a new name."""
+        prefix = "".join(letter if letter.isalnum() else "_" for letter in name_prefix)
+        name = prefix
+        while name in self._names:
+            self._names[prefix] += 1
+            name = f"{prefix}{self._names[prefix]}"
+        self._names[name] = 0
+        return name
+
+    def get(self) -> IRModule:
+        """Return the module as it is now."""
+        return replace(self._module, functions=dict(self._table.functions))
+
+    def finalize(self) -> IRModule:
+        """Return the module with every public function under its symbol; private ones make room."""
+        functions = self._table.functions
+        symbols = {name: function.attrs.get("global_symbol", name) for name, function in functions.items()}
+        wanted = {symbol: name for name, symbol in symbols.items() if symbol != name}
+        for symbol in [symbol for symbol in wanted if symbol in functions]:
+            symbols[symbol] = self.get_unique_name(symbol)
+        renamed = {GlobalVar(old): GlobalVar(new) for old, new in symbols.items() if new != old}
+
+        def rename(node: Any) -> GlobalVar | None:
+            new = renamed.get(node) if isinstance(node, GlobalVar) else None
+            return new and replace(node, name_hint=new.name_hint)
+
+        return replace(self.get(), functions={symbols[name]: rewrite(f, rename) for name, f in functions.items()})
+
+
+def _dimensions(param: Var) -> list[tir.Var]:
+    function = relax.Function((param,), relax.SeqExpr((), param))
+    return [var for var in defined_variables(function) if isinstance(var, tir.Var)]

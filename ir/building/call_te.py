@@ -1,0 +1,185 @@
+"""From graph values to a loop-level function and back: what a function of tensors is called with (TVM: `call_te`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import relax, te, tir
+from ..base import StructInfo
+from ..infer import infer_struct_info, replace_dims
+from ..ops.inference import dims_of, tensor_info
+from ..relax import Expr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from ..visit import free_variables, substitute
+
+Bindings = Mapping[relax.Var, Expr]
+
+
+class LoopCall(Struct):
+    """A PrimFunc, what to call it with, the variables that it cannot tell from the shapes, and what it returns."""
+
+    function: tir.PrimFunc
+    args: tuple[Expr, ...]
+    variables: tuple[tir.PrimExpr, ...]
+    results: tuple[TensorStructInfo, ...]
+
+
+def call_te(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> LoopCall:
+    """Return the call of the PrimFunc that `function` makes of `args`, in which tensors stand for graph values.
+
+    Lists, tuples and dicts of arguments keep their form; numbers, strings and None are given as they are. Raises
+    TypeError where a tensor has no known shape, or where `function` does not return tensors.
+    """
+    arguments = TensorArguments({})
+    given = [arguments.nested(arg) for arg in args]
+    named = {name: arguments.nested(arg) for name, arg in keywords.items()}
+    made = function(*given, **named)
+    outputs = cast("Sequence[Any]", made) if isinstance(made, tuple | list) else (made,)
+    if not all(isinstance(output, te.Tensor) for output in outputs):
+        raise TypeError(f"'{_name_of(function)}' must return a tensor or several, not {made!r}")
+    return arguments.finish(tuple(outputs), keep_all=True)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+class TensorArguments:
+    """The arguments of a call as tensors and scalars of the PrimFunc, whose variables are its own.
+
+    `bound` tells what variables stand for, so that the fields of a tuple are found.
+    """
+
+    def __init__(self, bound: Bindings) -> None:
+        self._bound = bound
+        self._variables: dict[tir.Var, tir.Var] = {}
+        self._params: list[te.Tensor | tir.Var] = []
+        self._args: list[Expr] = []
+        self._scalars: list[tir.Var] = []
+
+    def nested(self, arg: Any) -> Any:
+        """Return `arg` as a function of tensors takes it, within lists, tuples and dicts too."""
+        match arg:
+            case list():
+                return [self.nested(item) for item in cast("list[Any]", arg)]
+            case tuple():
+                return tuple(self.nested(item) for item in cast("tuple[Any, ...]", arg))
+            case dict():
+                return {key: self.nested(value) for key, value in cast("dict[Any, Any]", arg).items()}
+            case te.Expr() | tir.PrimExpr():
+                return self._own(te.node_of(cast("te.Expr", arg)))
+            case Expr():
+                converted = self.convert(arg)
+                if converted is None:
+                    raise TypeError(f"{arg} has no shape and dtype that a function of tensors could be made for")
+                return list(cast("tuple[Any, ...]", converted)) if isinstance(converted, tuple) else converted
+            case _:
+                return arg
+
+    def convert(self, arg: Expr) -> Any:
+        """Return `arg` as a meaning takes it; None where its shape or dtype is not known."""
+        info = infer_struct_info(arg)
+        match info:
+            case TensorStructInfo() if is_known(info):
+                inner = self.inside(info)
+                assert isinstance(inner, TensorStructInfo)
+                shape = dims_of(inner)
+                assert shape is not None
+                tensor = te.placeholder(shape, info.dtype, self._name(arg, ascii_uppercase, "tensor_input"))
+                self._add(tensor, arg)
+                return tensor
+            case ShapeStructInfo(values=dims) if dims is not None:
+                return tuple(self._own(dim) for dim in dims)
+            case TupleStructInfo():
+                fields = [self.convert(field) for field in self._fields(arg, len(info.fields))]
+                return None if any(field is None for field in fields) else tuple(fields)
+            case PrimStructInfo(value=tir.PrimExpr() as value):
+                return self._own(value)
+            case PrimStructInfo():
+                var = tir.Var(info.dtype, self._name(arg, ascii_lowercase, "scalar_input"))
+                self._add(var, arg)
+                return te.Expr(var)
+            case _:
+                return None
+
+    def _fields(self, arg: Expr, count: int) -> tuple[Expr, ...]:
+        """The values in a tuple: themselves where they are known, else taken out of it."""
+        while isinstance(arg, relax.Var) and isinstance(self._bound.get(arg), relax.Tuple | relax.Var):
+            arg = self._bound[arg]
+        if isinstance(arg, relax.Tuple):
+            return arg.fields
+        return tuple(relax.TupleGetItem(arg, number) for number in range(count))
+
+    def _name(self, arg: Expr, letters: str, fallback: str) -> str:
+        if isinstance(arg, relax.Var):
+            return arg.name_hint
+        number = len(self._params)
+        return letters[number] if number < len(letters) else f"{fallback}_{number}"
+
+    def _add(self, param: te.Tensor | tir.Var, arg: Expr) -> None:
+        self._params.append(param)
+        self._args.append(arg)
+
+    def _own(self, value: tir.PrimExpr) -> te.Expr:
+        """A scalar in the variables of the PrimFunc, which uses them."""
+        self._rename(value)
+        renamed = substitute(value, self._variables)
+        self._scalars += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
+        return te.Expr(renamed)
+
+    def _rename(self, value: tir.PrimExpr) -> None:
+        for var in free_variables(value):
+            if isinstance(var, tir.Var) and var not in self._variables:
+                self._variables[var] = replace(var)
+
+    def inside(self, info: StructInfo) -> StructInfo:
+        """`info` in the variables of the PrimFunc."""
+        match info:
+            case TensorStructInfo() | ShapeStructInfo():
+                for dim in dims_of(info) or ():
+                    self._rename(dim)
+            case TupleStructInfo():
+                for field in info.fields:
+                    self.inside(field)
+            case _:
+                pass
+        return replace_dims(info, self._variables)
+
+    def finish(self, outputs: tuple[te.Tensor, ...], keep_all: bool = False) -> LoopCall:
+        """Return the call of the PrimFunc from the parameters so far to `outputs`; unless `keep_all`, without tensors
+        that only gave a shape."""
+        read = set(te.computations(outputs))
+        kept = [n for n, p in enumerate(self._params) if keep_all or not isinstance(p, te.Tensor) or p.op in read]
+        params = [self._params[number] for number in kept]
+        shapes = [param.dims for param in (*params, *outputs) if isinstance(param, te.Tensor)]
+        defined = {dim for shape in shapes for dim in shape if isinstance(dim, tir.Var)}
+        used = [var for shape in shapes for dim in shape for var in free_variables(dim) if isinstance(var, tir.Var)]
+        unbound = [var for var in dict.fromkeys((*self._scalars, *used)) if var not in defined and var not in params]
+        function = te.create_prim_func([*params, *outputs, *unbound], "int64")
+        attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
+        outside = {inner: outer for outer, inner in self._variables.items()}
+        return LoopCall(
+            replace(function, attrs=attrs),
+            tuple(self._args[number] for number in kept),
+            tuple(outside[var] for var in unbound),
+            tuple(tensor_info([_int64(substitute(dim, outside)) for dim in out.dims], out.dtype) for out in outputs),
+        )
+
+
+def _int64(dim: tir.PrimExpr) -> tir.PrimExpr:
+    return replace(dim, dtype="int64") if isinstance(dim, tir.IntImm) else dim
+
+
+def is_known(info: StructInfo) -> bool:
+    """Whether the shape and the dtype of a tensor, or of all in a tuple, are known."""
+    match info:
+        case TensorStructInfo():
+            return dims_of(info) is not None and info.dtype != "void"
+        case TupleStructInfo():
+            return all(is_known(field) for field in info.fields)
+        case _:
+            return False

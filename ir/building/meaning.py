@@ -1,0 +1,74 @@
+"""The tensors that a call of an operator means, for the legaliser and for `topi`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from .. import te, tir
+from ..base import StructInfo
+from ..ops.binding import plain
+from ..ops.inference import dims_of
+from ..ops.registry import RelaxOp
+from ..relax import Call, Expr, TensorStructInfo, TupleStructInfo
+
+
+class Arguments:
+    """What a meaning is a function of: arguments and attributes of the call under the names of the parameters, and
+    `result`, what is inferred for it."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+class Result(Struct, frozen=True):
+    """The shape and dtype of a tensor that a meaning computes."""
+
+    dims: tuple[tir.PrimExpr, ...]
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[te.Expr, ...]:
+        """The shape as values to compute with."""
+        return tuple(te.Expr(dim) for dim in self.dims)
+
+
+def meaning_of(
+    op: RelaxOp, call: Call, result: StructInfo, convert: Callable[[str, Expr], Any]
+) -> tuple[te.Tensor, ...] | None:
+    """Return the tensors that `call` of `op` means, or None where it has no meaning.
+
+    `convert(name, argument)` gives the argument of parameter `name` as a meaning takes it, or None where its shape is
+    not known.
+    """
+    if op.compute is None:
+        return None
+    values: dict[str, Any] = {param.name: None for param in op.arguments} | dict(call.attrs)
+    for param, arg in zip(op.arguments, call.args, strict=False):
+        value = convert(param.name, arg)
+        if value is None:
+            return None
+        values[param.name] = _numbers(value) if param.kind in ("tuple", "opt_tuple") else value
+    values["result"] = _result(result)
+    made: Any = op.compute(Arguments(values))
+    return cast("tuple[te.Tensor, ...] | None", made if isinstance(made, tuple) or made is None else (made,))
+
+
+def _numbers(value: Any) -> Any:
+    """A tuple of scalars as Python numbers, where they are constants."""
+    if not isinstance(value, tuple):
+        return value
+    given = cast("tuple[Any, ...]", value)
+    items = tuple(plain(item.node) if isinstance(item, te.Expr) else item for item in given)
+    return tuple(te.Expr(item) if isinstance(item, tir.PrimExpr) else item for item in items)
+
+
+def _result(info: StructInfo) -> Any:
+    if isinstance(info, TupleStructInfo):
+        return tuple(_result(field) for field in info.fields)
+    assert isinstance(info, TensorStructInfo)
+    dims = dims_of(info)
+    assert dims is not None
+    return Result(dims, info.dtype)

@@ -1,0 +1,46 @@
+"""Where a Python program called us: the place of an error in a program that is built, not read."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+
+from msgspec.structs import replace
+
+from ..base import Source, Span
+from ..diagnostics import TvmsError
+
+_PACKAGE = str(Path(__file__).resolve().parents[2])
+_OURS = tuple(f"{_PACKAGE}/{room}/" for room in ("ir", "dsl", "codegen"))
+
+
+def with_place(problem: TvmsError) -> TvmsError:
+    """Return `problem` with the expression of the calling program as the place of what has none."""
+    span = _caller()
+    return TvmsError(tuple(each if each.span else replace(each, span=span) for each in problem.diagnostics))
+
+
+def _caller() -> Span | None:
+    """The expression that the innermost frame outside this package evaluates, where its source is known."""
+    frame: FrameType | None = sys._getframe(1)  # type: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return None if frame is None else _span(frame)
+
+
+def _span(frame: FrameType) -> Span | None:
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    line, end_line, column, end_column = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    if line is None or end_line is None or column is None or end_column is None or not lines:
+        return None
+    source = Source(frame.f_code.co_filename, "".join(lines))
+    return Span(source, _offset(lines, line, column), _offset(lines, end_line, end_column))
+
+
+def _offset(lines: list[str], line: int, column: int) -> int:
+    """The character at byte `column` of `line`."""
+    before = lines[line - 1].encode()[:column].decode(errors="ignore")
+    return sum(map(len, lines[: line - 1])) + len(before)

@@ -1,0 +1,139 @@
+"""Graph values from Python values: what the operators of `relax.op` and of Python do with what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from .. import relax, te, tir
+from ..diagnostics import TvmsError, error
+from ..infer import infer_struct_info
+from ..ops.binding import as_expr, bind
+from ..ops.registry import get_op
+from ..relax import Call, Constant, Expr, ShapeExpr, TensorStructInfo, TupleStructInfo
+from .place import with_place
+
+_DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
+"""What plain numbers and arrays of numbers become where no dtype is given (TVM: `relax.const`)."""
+
+
+def plain_nodes(value: Any) -> Any:
+    """Return `value` with expressions of `te` as the nodes that they wrap, in lists, tuples and dicts too."""
+    match value:
+        case te.Expr():
+            return value.node
+        case list() | tuple():
+            return tuple(plain_nodes(item) for item in cast("Sequence[Any]", value))
+        case dict():
+            return {key: plain_nodes(item) for key, item in cast("dict[Any, Any]", value).items()}
+        case _:
+            return value
+
+
+def graph_value(value: Any) -> Expr:
+    """Return `value` as a graph value with its struct info: numbers, strings, tuples and arrays too.
+
+    Raises TypeError where it has none.
+    """
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        return const(value)
+    result = as_expr(plain_nodes(value))
+    if result is None:
+        raise TypeError(f"{value!r} is no value of the graph level")
+    return inferred(result)
+
+
+def inferred(expr: Expr) -> Expr:
+    """Return `expr` with its struct info, and its parts with theirs."""
+    if expr.struct_info is not None:
+        return expr
+    if isinstance(expr, relax.Tuple):
+        expr = relax.Tuple(tuple(inferred(field) for field in expr.fields), span=expr.span)
+    return replace(expr, struct_info=infer_struct_info(expr))
+
+
+def apply(name: str, *args: Any, **keywords: Any) -> Expr:
+    """Return `R.<name>(*args, **keywords)` with its struct info; TvmsError where it does not fit."""
+    op = get_op(f"relax.{name}")
+    operands = (
+        _numbers_as_constants([plain_nodes(arg) for arg in args]) if name in _TAKE_NUMBERS else map(plain_nodes, args)
+    )
+    try:
+        return inferred(bind(op, tuple(operands), {key: plain_nodes(value) for key, value in keywords.items()}))
+    except TvmsError as problem:
+        raise with_place(problem) from None
+
+
+_TAKE_NUMBERS = frozenset(
+    (
+        "add", "subtract", "multiply", "divide", "floor_divide", "mod", "floor_mod", "power", "maximum", "minimum",
+        "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    )
+)  # fmt: skip
+"""Operators beside whose tensors a Python number is a constant of the same dtype."""
+
+
+def _numbers_as_constants(args: list[Any]) -> list[Any]:
+    infos = [arg.struct_info for arg in args if isinstance(arg, Expr)]
+    dtype = next((info.dtype for info in infos if isinstance(info, TensorStructInfo)), "void")
+    if dtype == "void":
+        return args
+    return [const(arg, dtype) if isinstance(arg, int | float) else arg for arg in args]
+
+
+def const(value: Any, dtype: str | TensorStructInfo | None = None) -> Constant:
+    """Return a tensor known at compile time: a number, nested lists of numbers, or an array (TVM: `relax.const`).
+
+    Without `dtype` an array keeps its own, and plain numbers become int32 or float32.
+    """
+    import numpy as np
+
+    from ..numpy_dtype import numpy_dtype
+
+    if isinstance(dtype, TensorStructInfo):
+        dtype = dtype.dtype
+    given: Any = value
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
+        given = np.from_dlpack(value)
+    array: Any = np.asarray(given)
+    wanted = dtype if dtype not in (None, "void") else None
+    if wanted is None and not hasattr(value, "dtype"):
+        wanted = _DEFAULT_DTYPES.get(str(array.dtype))
+    array = array if wanted is None else array.astype(numpy_dtype(wanted), copy=False)
+    return cast("Constant", inferred(Constant(array)))
+
+
+def call_function(function: Expr, args: Sequence[Any]) -> Call:
+    """Return the call of a function value or a function of the module."""
+    call = Call(function, tuple(graph_value(arg) for arg in args))
+    try:
+        return cast("Call", inferred(call))
+    except TvmsError as problem:
+        raise with_place(problem) from None
+
+
+def parts(value: Expr) -> tuple[Any, ...]:
+    """Return the fields of a tuple, or the dimensions of a shape as expressions of `te`; TypeError for others."""
+    if isinstance(value, ShapeExpr):
+        return tuple(te.Expr(item) for item in value.values)
+    if isinstance(value, relax.Tuple):
+        return value.fields
+    info = infer_struct_info(value)
+    if not isinstance(info, TupleStructInfo):
+        raise TypeError("only a tuple has fields; take parts of a tensor with relax.op.strided_slice or relax.op.take")
+    fields = enumerate(info.fields)
+    return tuple(relax.TupleGetItem(value, number, struct_info=field) for number, field in fields)
+
+
+def dimension(value: Any) -> tir.PrimExpr:
+    """Return a dimension of a shape: an integer is int64. Raises TvmsError (E0321) where it is no integer."""
+    node = plain_nodes(value)
+    if isinstance(node, int):
+        return tir.IntImm("int64", int(node))
+    if isinstance(node, tir.PrimExpr):
+        return node
+    if isinstance(node, relax.PrimValue):
+        return node.value
+    raise with_place(error("E0321", f"{value!r} is no dimension of a shape", None, "give an integer or a tir.Var"))

@@ -1,0 +1,114 @@
+"""Python's operators on graph values: `x + y` is `R.add(x, y)`, `pair[0]` a field, `f(x)` a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from .relax import Call, Expr
+
+
+class GraphOperators:
+    """What graph values inherit. A number beside a tensor becomes a constant of its dtype.
+
+    Like `relax.op`, the operators raise TvmsError where operands do not fit, placed at the line of the caller.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> Call:
+        return _apply("add", self, other)
+
+    def __radd__(self, other: object) -> Call:
+        return _apply("add", other, self)
+
+    def __sub__(self, other: object) -> Call:
+        return _apply("subtract", self, other)
+
+    def __rsub__(self, other: object) -> Call:
+        return _apply("subtract", other, self)
+
+    def __mul__(self, other: object) -> Call:
+        return _apply("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Call:
+        return _apply("multiply", other, self)
+
+    def __truediv__(self, other: object) -> Call:
+        return _apply("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Call:
+        return _apply("divide", other, self)
+
+    def __floordiv__(self, other: object) -> Call:
+        return _apply("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: object) -> Call:
+        return _apply("floor_divide", other, self)
+
+    def __mod__(self, other: object) -> Call:
+        return _apply("floor_mod", self, other)
+
+    def __rmod__(self, other: object) -> Call:
+        return _apply("floor_mod", other, self)
+
+    def __pow__(self, other: object) -> Call:
+        return _apply("power", self, other)
+
+    def __rpow__(self, other: object) -> Call:
+        return _apply("power", other, self)
+
+    def __matmul__(self, other: object) -> Call:
+        return _apply("matmul", self, other)
+
+    def __neg__(self) -> Call:
+        return _apply("negative", self)
+
+    def __lt__(self, other: object) -> Call:
+        return _apply("less", self, other)
+
+    def __le__(self, other: object) -> Call:
+        return _apply("less_equal", self, other)
+
+    def __gt__(self, other: object) -> Call:
+        return _apply("greater", self, other)
+
+    def __ge__(self, other: object) -> Call:
+        return _apply("greater_equal", self, other)
+
+    def astype(self, dtype: str) -> Call:
+        """Return this value converted to `dtype`."""
+        return _apply("astype", self, dtype)
+
+    def __call__(self, *args: object) -> Call:
+        """Return a call of this function."""
+        from .building.values import call_function
+
+        return call_function(cast("Expr", self), args)
+
+    def __len__(self) -> int:
+        """The number of fields of a tuple, or of dimensions of a shape."""
+        from .building.values import parts
+
+        return len(parts(cast("Expr", self)))
+
+    def __bool__(self) -> bool:
+        """A value is there, whatever it holds."""
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        from .building.values import parts
+
+        return iter(parts(cast("Expr", self)))
+
+    def __getitem__(self, index: int) -> Any:
+        from .building.values import parts
+
+        return parts(cast("Expr", self))[index]
+
+
+def _apply(name: str, *args: object) -> Call:
+    from .building.values import apply
+
+    return cast("Call", apply(name, *args))
