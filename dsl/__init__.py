@@ -25,4 +25,10 @@ def _render(diagnostics: Any) -> str:
     return rendering.render(diagnostics)
 
 
-_script.register(script=_print, show=_show, render=_render)
+def _underline(node: Any, places: Any) -> str:
+    from . import printer
+
+    return printer.underline(node, places)
+
+
+_script.register(script=_print, show=_show, render=_render, underline=_underline)

@@ -95,6 +95,8 @@ class _Report:
             if note.span:
                 yield self.paint("note", BOLD, GREEN) + f": {escape(note.message)}"
                 yield from self.snippet(self.places[note.span], BLUE)
+        if diagnostic.listing:
+            yield from diagnostic.listing.split("\n")
 
     def snippet(self, place: _Place, colour: str) -> Iterator[str]:
         margin = " " * (self.width + 1)

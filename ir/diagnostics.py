@@ -29,6 +29,8 @@ class Diagnostic(Struct, frozen=True):
     help: str | None = None
     notes: tuple[Note, ...] = ()
     severity: Severity = "error"
+    listing: str | None = None
+    """A program to show below everything, as it is to be shown: where the place is in no text that was read."""
 
 
 class TvmsError(Exception):

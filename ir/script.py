@@ -8,9 +8,15 @@ from typing import Any
 _doors: dict[str, Callable[..., Any]] = {}
 
 
-def register(script: Callable[..., str], show: Callable[..., None], render: Callable[..., str]) -> None:
-    """Set how nodes are printed (`script`), shown to a person (`show`), and diagnostics turned to text (`render`)."""
-    _doors.update(script=script, show=show, render=render)
+def register(
+    script: Callable[..., str],
+    show: Callable[..., None],
+    render: Callable[..., str],
+    underline: Callable[..., str],
+) -> None:
+    """Set how nodes are printed (`script`), also with carets under some (`underline`), shown to a person (`show`), and
+    diagnostics turned to text (`render`)."""
+    _doors.update(script=script, show=show, render=render, underline=underline)
 
 
 def _door(name: str) -> Callable[..., Any]:
@@ -32,3 +38,8 @@ def show(node: object, dialect: str, **options: Any) -> None:
 def render(diagnostics: object) -> str:
     """Return diagnostics as text, without colour."""
     return _door("render")(diagnostics)
+
+
+def underline(node: object, places: object) -> str:
+    """Return `node` as text with line numbers, and carets under the loops and blocks `places` in it."""
+    return _door("underline")(node, places)

@@ -93,7 +93,18 @@ def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
     return _rewrite(node, function, {})
 
 
-def _rewrite(root: Node, function: Callable[[Any], Node | None], done: dict[int, Node]) -> Node:
+def rewrite_recording(node: Any, function: Callable[[Any], Node | None]) -> tuple[Any, list[tuple[Node, Node]]]:
+    """Return what `rewrite` returns, and every node that changed, with what it became."""
+    changed: list[tuple[Node, Node]] = []
+    return _rewrite(node, function, {}, changed), changed
+
+
+def _rewrite(
+    root: Node,
+    function: Callable[[Any], Node | None],
+    done: dict[int, Node],
+    changed: list[tuple[Node, Node]] | None = None,
+) -> Node:
     stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
     while stack:
         node, below = stack.pop()
@@ -109,6 +120,8 @@ def _rewrite(root: Node, function: Callable[[Any], Node | None], done: dict[int,
             rebuilt = _rebuild(node, done)
         result = function(rebuilt)
         done[id(node)] = rebuilt if result is None else result
+        if changed is not None and done[id(node)] is not node:
+            changed.append((node, done[id(node)]))
     return done[id(root)]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from ...ir.deep import deep
 from .dialects import DIALECTS
+from .marks import with_carets
 from .modules import print_node
 from .show import show
 
-__all__ = ["DIALECTS", "script", "show"]
+__all__ = ["DIALECTS", "script", "show", "underline"]
 
 for _noun in (
     "expressions", "buffers", "statements", "blocks", "prim_functions", "struct_info", "relax_expressions", "relax_functions",
@@ -28,3 +30,9 @@ def script(node: Any, dialect: str = "tvms") -> str:
     if dialect not in DIALECTS:
         raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
     return print_node(node, DIALECTS[dialect])
+
+
+@deep
+def underline(node: Any, places: Iterable[Any]) -> str:
+    """Return `node` as text with line numbers, and carets under the loops and blocks `places` in it."""
+    return with_carets(print_node(node, DIALECTS["tvms"], places))

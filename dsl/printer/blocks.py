@@ -96,7 +96,8 @@ def _block(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) 
         body(printer, node.body)
     arguments = string(node.name_hint) + ("" if realize is not None else ", no_realize=True")
     trivia = (realize.trivia if realize is not None else None) or node.trivia
-    printer.add(f"with {printer.tir(printer.dialect.block)}({arguments}):", trivia, frame)
+    head = printer.marked(node, f"{printer.tir(printer.dialect.block)}({arguments})")
+    printer.add(f"with {head}:", trivia, frame)
 
 
 def _init(printer: Printer, init: tir.Stmt) -> Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...ir import relax, tir
@@ -62,18 +63,19 @@ def _module(printer: Printer, node: IRModule) -> None:
             frame.line("pass")
     head, trivia, outer = printer.ir("ir_module"), node.trivia or Trivia(), printer.frames[-1]
     if printer.dialect.native:
-        printer.add(f"{head} {name}:", Trivia(trivia.before, trivia.after), frame)
+        printer.add(f"{head} {name}:", Trivia(trivia.before, trivia.after, parts=trivia.parts), frame)
         return
     outer.lines.extend(trivia.before)
     outer.line(f"@{head}")
-    printer.add(f"class {name}:", Trivia(after=trivia.after), frame)
+    printer.add(f"class {name}:", Trivia(after=trivia.after, parts=trivia.parts), frame)
 
 
-def print_node(node: Any, dialect: Dialect) -> str:
+def print_node(node: Any, dialect: Dialect, marks: Iterable[object] = ()) -> str:
     """Return the text of a node of any kind: a module or functions with what goes above and below them, statements
     with declarations of what they leave undefined, or an expression alone."""
     printer = Printer(dialect)
     printer.root = node
+    printer.marks = frozenset(marks)
     is_whole = isinstance(node, IRModule | tir.PrimFunc | relax.Function)
     printer.in_relax = isinstance(node, RelaxExpr | StructInfo | relax.Binding | relax.BindingBlock)
     with printer.frame(None, indented=False) as frame:

@@ -22,6 +22,8 @@ STATEMENTS: dict[type, Callable[[Printer, Any], None]] = {}
 
 RESERVED = ("I", "T", "R", "cls", "range", "metadata")
 INDENT = "    "
+MARK, END_MARK = "\ufdd0", "\ufdd1"
+"""What surrounds marked text until it is shown: noncharacters of Unicode, which no text holds."""
 
 
 def prints(*kinds: type) -> Callable[[Callable[[Printer, Any, int], str]], Callable[[Printer, Any, int], str]]:
@@ -96,6 +98,8 @@ class Printer:
         """Constants that are too large to stand in the text, numbered."""
         self.vdevices: list[GlobalInfo] = []
         self.omits_metadata = False
+        self.marks: frozenset[object] = frozenset()
+        """The loops and blocks whose place in the text is to be told."""
 
     # --- Text ------------------------------------------------------------------------------------------------
 
@@ -219,6 +223,10 @@ class Printer:
         base, _, count = name.rpartition("_")
         if count.isdigit() and base in self.suffixes:
             self.suffixes[base] = min(self.suffixes[base], int(count))
+
+    def marked(self, node: object, text: str) -> str:
+        """Return the text of what names a loop or block, marked where its place is to be told."""
+        return f"{MARK}{text}{END_MARK}" if node in self.marks else text
 
     # --- Lines -----------------------------------------------------------------------------------------------
 

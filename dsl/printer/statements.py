@@ -173,7 +173,8 @@ def _for(printer: Printer, node: tir.For) -> None:
     with printer.frame(node) as frame:
         names = [printer.define(loop.loop_var, loop.loop_var.name or "v") for loop in loops]
         body(printer, loops[-1].body)
-    printer.add(f"for {', '.join(names)} in {head}:", node.trivia, frame)
+    shown = [printer.marked(loop, name) for loop, name in zip(loops, names, strict=True)]
+    printer.add(f"for {', '.join(shown)} in {head}:", node.trivia, frame)
 
 
 def _loop_head(printer: Printer, node: tir.For) -> str:

@@ -1,0 +1,70 @@
+"""What block iterators are bound to: kept short after loops change, and asked for what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...linear import simplify
+from ..program import Program
+from ..tree import statements_in, with_child
+
+Domains: TypeAlias = Mapping[tir.Var, tir.Range]
+
+
+def domains_of(loops: tuple[tir.For, ...]) -> dict[tir.Var, tir.Range]:
+    """Return what the variables of `loops` run over."""
+    return {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
+
+
+def map_realizes(
+    program: Program,
+    node: tir.Stmt,
+    function: Callable[[tir.BlockRealize, Domains], tir.BlockRealize],
+    domains: Domains,
+    enters: Callable[[tir.BlockRealize], bool] = lambda realize: not realize.iter_values,
+) -> tir.Stmt:
+    """Return `node` with `function` applied to the blocks in it, which gets what the loops around run over.
+
+    Blocks inside a block are reached where `enters` says so: by default, inside blocks without iterators.
+    """
+    if isinstance(node, tir.BlockRealize):
+        block, result = node.block, function(node, domains)
+        if enters(node):
+            body = map_realizes(program, result.block.body, function, domains, enters)
+            if body is not result.block.body:
+                result = replace(result, block=replace(result.block, body=body))
+        if result.block is not block:
+            program.became[block] = result.block
+        return result
+    if isinstance(node, tir.For):
+        domains = {**domains, node.loop_var: tir.Range(node.min, node.extent)}
+    result = node
+    for child in statements_in(node):
+        new = map_realizes(program, child, function, domains, enters)
+        if new is not child:
+            result = with_child(result, child, new)
+    if result is not node and isinstance(node, tir.For):
+        program.became[node] = result
+    return result
+
+
+def simplified_bindings(
+    program: Program, node: tir.Stmt, loops: tuple[tir.For, ...], preserve_unit_iters: bool
+) -> tir.Stmt:
+    """Return `node` with the values that its blocks' iterators are bound to in their shortest form, as sums of the
+    iterations of loops; `loops` stand around it. With `preserve_unit_iters`, loops of one iteration stay in them.
+
+    TVM: `IterMapSimplifyBlockBinding`.
+    """
+
+    def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:
+        values = tuple([simplify(value) for value in realize.iter_values])
+        if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
+            return realize
+        return replace(realize, iter_values=values)
+
+    return map_realizes(program, node, simplified, domains_of(loops))

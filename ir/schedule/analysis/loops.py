@@ -1,0 +1,42 @@
+"""What loops are asked for, by several primitives."""
+
+from __future__ import annotations
+
+from ... import tir
+from ...dtype import parse_dtype
+from ...linear import difference
+from ...make import const
+from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, name_of
+
+
+def check_plain(loop: tir.For) -> None:
+    """Refuse a loop that is annotated or bound to a thread (E0504)."""
+    if loop.thread_binding is not None:
+        raise PLAIN_LOOP.refuse(f"{name_of(loop)} is bound to '{loop.thread_binding.thread_tag}'", loop)
+    if loop.annotations:
+        raise PLAIN_LOOP.refuse(f"{name_of(loop)} is annotated with '{next(iter(loop.annotations))}'", loop)
+
+
+def check_starts_at_zero(loop: tir.For) -> None:
+    """Refuse a loop that starts elsewhere (E0505)."""
+    if difference(loop.min, const(0, loop.min.dtype)) != 0:
+        raise STARTS_AT_ZERO.refuse(f"{name_of(loop)} starts at {loop.min}", loop)
+
+
+def is_one(expr: tir.PrimExpr) -> bool:
+    """Whether `expr` is the constant 1."""
+    return isinstance(expr, tir.IntImm) and expr.value == 1
+
+
+def widest_dtype(*expressions: tir.PrimExpr) -> str:
+    """Return the integer dtype that holds the values of all."""
+    return f"int{max(parse_dtype(each.dtype).bits for each in expressions)}"
+
+
+def nest_of(node: tir.Stmt, depth: int) -> list[tir.For]:
+    """Return the outermost loops of a perfect nest, at most `depth`."""
+    loops: list[tir.For] = []
+    while len(loops) < depth and isinstance(node, tir.For):
+        loops.append(node)
+        node = node.body
+    return loops

@@ -1,0 +1,186 @@
+"""What primitives take: each kind of argument reads what a caller gives into what the primitive works on.
+
+A primitive names a kind by the annotation of its parameter, such as `loop: Loop` or `factors: Factors | None`. To
+readers of its code the name is the type that it gets; to the schedule it is the row of `KINDS` that reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Node
+from ..linear import simplify
+from ..make import const
+from ..visit import substitute
+from .conditions import ALIVE
+from .handles import BlockRV, ExprRV, Handle, LoopRV
+from .program import Program
+
+Block: TypeAlias = tir.Block
+Loop: TypeAlias = tir.For
+BlockOrLoop: TypeAlias = tir.Block | tir.For
+Integer: TypeAlias = int
+Flag: TypeAlias = bool
+Number: TypeAlias = float
+Text: TypeAlias = str
+Expression: TypeAlias = tir.PrimExpr
+Factors: TypeAlias = tuple[tir.PrimExpr | None, ...]
+Integers: TypeAlias = tuple[int, ...]
+Numbers: TypeAlias = tuple[float, ...]
+Attribute: TypeAlias = Any
+
+
+class Mismatch(Exception):
+    """An argument is not what its kind takes; it says what that is."""
+
+
+class Reading(Struct):
+    """What arguments are read against: the program, and what each handle stands for now."""
+
+    program: Program
+    handles: Mapping[Handle, Any]
+
+    def node(self, handle: BlockRV | LoopRV) -> Any:
+        """Return the block or loop that a handle stands for; refused where it is gone (E0503)."""
+        what = "block" if isinstance(handle, BlockRV) else "loop"
+        if handle not in self.handles:
+            raise Mismatch(f"a {what} of this schedule, not of another one")
+        node = self.program.current(self.handles[handle])
+        if node is None or self.program.function_of(node) is None:
+            raise ALIVE.refuse(f"the {what} that was {handle.origin} is gone")
+        return node
+
+    def expression(self, value: tir.PrimExpr) -> tir.PrimExpr:
+        """Return an expression with the numbers that the schedule chose in the place of their handles."""
+        chosen = {handle: number for handle, number in self.handles.items() if isinstance(handle, ExprRV)}
+        return simplify(substitute(value, chosen))
+
+
+class Kind(Struct, frozen=True):
+    """A kind of argument: what it expects, in words, and how it is read."""
+
+    name: str
+    expected: str
+    read: Callable[[Reading, Any], Any]
+    records_result: bool = False
+    """Whether the trace keeps what was read, where what was given (a function) is nothing to write down."""
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str, expected: str, records_result: bool = False) -> Callable[[Any], Any]:
+    """Declare the decorated function as what reads arguments of a kind; it raises Mismatch where one does not fit."""
+
+    def declare(read: Callable[[Reading, Any], Any]) -> Callable[[Reading, Any], Any]:
+        KINDS[name] = Kind(name, expected, read, records_result)
+        return read
+
+    return declare
+
+
+@kind("Block", "a block: its handle, or its name")
+def read_block(reading: Reading, value: Any) -> tir.Block:
+    if isinstance(value, str):
+        program = reading.program
+        if program.working_on is None:
+            raise Mismatch("a handle, as the schedule works on no function by name: call work_on")
+        return program.block_named(value, program.working_on)
+    if not isinstance(value, BlockRV):
+        raise Mismatch
+    return reading.node(value)
+
+
+@kind("Loop", "a loop")
+def read_loop(reading: Reading, value: Any) -> tir.For:
+    if not isinstance(value, LoopRV):
+        raise Mismatch
+    return reading.node(value)
+
+
+@kind("BlockOrLoop", "a block or a loop")
+def read_block_or_loop(reading: Reading, value: Any) -> tir.Block | tir.For:
+    return read_loop(reading, value) if isinstance(value, LoopRV) else read_block(reading, value)
+
+
+@kind("Integer", "an integer")
+def read_integer(reading: Reading, value: Any) -> int:
+    if isinstance(value, bool):
+        raise Mismatch
+    if isinstance(value, tir.PrimExpr):
+        value = reading.expression(value)
+    if isinstance(value, tir.IntImm):
+        return value.value
+    if not isinstance(value, int):
+        raise Mismatch
+    return value
+
+
+@kind("Flag", "True or False")
+def read_flag(reading: Reading, value: Any) -> bool:
+    if isinstance(value, tir.IntImm):
+        value = bool(value.value) if value.dtype == "bool" else value
+    if not isinstance(value, bool):
+        raise Mismatch
+    return value
+
+
+@kind("Number", "a number")
+def read_number(reading: Reading, value: Any) -> float:
+    if isinstance(value, tir.FloatImm):
+        value = value.value
+    return value if isinstance(value, float) else read_integer(reading, value)
+
+
+@kind("Text", "a string")
+def read_text(reading: Reading, value: Any) -> str:
+    if isinstance(value, tir.StringImm):
+        value = value.value
+    if not isinstance(value, str):
+        raise Mismatch
+    return value
+
+
+@kind("Expression", "an integer expression")
+def read_expression(reading: Reading, value: Any) -> tir.PrimExpr:
+    if isinstance(value, tir.PrimExpr):
+        return reading.expression(value)
+    return const(read_integer(reading, value))
+
+
+@kind("Factors", "a list of positive integers or expressions, with None for the one to be inferred")
+def read_factors(reading: Reading, value: Any) -> tuple[tir.PrimExpr | None, ...]:
+    return tuple([None if each is None else read_expression(reading, each) for each in _elements(value)])
+
+
+@kind("Integers", "a list of integers")
+def read_integers(reading: Reading, value: Any) -> tuple[int, ...]:
+    return tuple([read_integer(reading, each) for each in _elements(value)])
+
+
+@kind("Numbers", "a list of numbers")
+def read_numbers(reading: Reading, value: Any) -> tuple[float, ...]:
+    return tuple([read_number(reading, each) for each in _elements(value)])
+
+
+@kind("Attribute", "a value that an attribute can have")
+def read_attribute(reading: Reading, value: Any) -> Any:
+    if isinstance(value, tir.PrimExpr):
+        return reading.expression(value)
+    if isinstance(value, list | tuple):
+        return tuple([read_attribute(reading, each) for each in value])  # type: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {key: read_attribute(reading, each) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+    if not isinstance(value, str | int | float | Node | None):
+        raise Mismatch
+    return value
+
+
+def _elements(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise Mismatch
+    return list(value)  # type: ignore[reportUnknownArgumentType]

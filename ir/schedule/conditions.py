@@ -1,0 +1,59 @@
+"""Named preconditions: what must hold of a program for a primitive to keep its meaning, and what to do where not.
+
+A primitive lists those it may refuse with; its code raises `CONDITION.refuse(reason, *places)`. One condition has one
+code, whichever primitive needs it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .. import tir
+
+
+class Refused(Exception):
+    """A primitive cannot be applied: the condition that does not hold, why, and the loops and blocks that show it."""
+
+    def __init__(self, condition: Condition, reason: str, places: tuple[tir.Stmt, ...], help: str) -> None:
+        super().__init__(reason)
+        self.condition, self.reason, self.places, self.help = condition, reason, places, help
+
+
+class Condition(Struct, frozen=True):
+    """What must hold (`holds`, in the present tense), its code in `ir.codes`, and the remedy where it does not."""
+
+    code: str
+    holds: str
+    remedy: str
+
+    def refuse(self, reason: str, *places: tir.Stmt, help: str | None = None) -> Refused:
+        """Return the exception to raise: `reason` says what is wrong, in words that name the loop or block."""
+        return Refused(self, reason, places, help or self.remedy)
+
+
+ARGUMENT = Condition("E0501", "every argument is what the primitive takes", "see its signature: help(Schedule.…)")
+EXISTS = Condition("E0502", "what is named exists, once", "sch.show() prints the program as it is")
+ALIVE = Condition("E0503", "the loop or block still exists", "get it anew: a primitive took it apart")
+PLAIN_LOOP = Condition(
+    "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"
+)
+STARTS_AT_ZERO = Condition(
+    "E0505", "the loop starts at 0", "let the loop start at 0, and add its start where it is used"
+)
+PLAIN_ITERATORS = Condition(
+    "E0515", "every iterator of the block is spatial or a reduction", "leave the order of this block as it is"
+)
+AFFINE = Condition(
+    "E0516",
+    "the iterators of the block are bound to independent, quasi-affine values that cover their domains",
+    "bind them to loop variables, or to splits and fusions of them",
+)
+
+
+def name_of(node: tir.Stmt) -> str:
+    """Return how messages call a loop or a block."""
+    if isinstance(node, tir.For):
+        return f"loop '{node.loop_var.name}'"
+    if isinstance(node, tir.BlockRealize):
+        node = node.block
+    return f"block '{node.name_hint}'" if isinstance(node, tir.Block) else "this statement"

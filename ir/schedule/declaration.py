@@ -1,0 +1,187 @@
+"""How a primitive is declared: once. Method, `S.` form, trace entry, documentation and completion come from it.
+
+@primitive(requires=(PLAIN_LOOP, STARTS_AT_ZERO), results=("outer loop", "inner loop"))
+def split(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
+    '''Divide a loop into nested loops …
+
+    Preserves: how often, and in which order, every block below runs.
+    '''
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from .arguments import KINDS, Kind, Mismatch, Reading
+from .conditions import ALIVE, ARGUMENT, EXISTS, Condition, Refused
+
+_Apply = TypeVar("_Apply", bound=Callable[..., Any])
+_ANY_PRIMITIVE = (ARGUMENT, EXISTS, ALIVE)
+
+
+class Argument(Struct, frozen=True):
+    """A parameter of a primitive: TVM's name, its kind, its default, and whether it takes all that is left."""
+
+    name: str
+    kind: Kind
+    required: bool
+    default: Any
+    optional: bool
+    variadic: bool
+    keyword_only: bool
+
+
+class Primitive(Struct, frozen=True, eq=False):
+    """A primitive: what it takes, what must hold, what it returns, and `apply(program, *arguments)`, which does it."""
+
+    name: str
+    apply: Callable[..., Any]
+    arguments: tuple[Argument, ...]
+    requires: tuple[Condition, ...]
+    results: tuple[str, ...]
+    """What the results are called in messages, such as "outer loop"; the last name stands for all further ones."""
+    is_query: bool
+    """Whether it leaves the program as it is."""
+
+    @property
+    def doc(self) -> str:
+        """What it does and preserves."""
+        return inspect.getdoc(self.apply) or ""
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature of the method of a schedule."""
+        parameters = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.VAR_POSITIONAL
+                if each.variadic
+                else inspect.Parameter.KEYWORD_ONLY
+                if each.keyword_only
+                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if each.required or each.variadic else each.default,
+            )
+            for each in self.arguments
+        ]
+        return inspect.Signature(parameters)
+
+    def bind(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        """Return the given arguments by name, without the defaults; what fits no parameter is refused (E0501)."""
+        usage = f"write {self.name}{self.signature}"
+        given: dict[str, Any] = {}
+        by_position = [each for each in self.arguments if not each.keyword_only]
+        for index, value in enumerate(args):
+            argument = by_position[min(index, len(by_position) - 1)] if by_position else None
+            if argument is not None and argument.variadic:
+                given[argument.name] = (*given.get(argument.name, ()), value)
+            elif argument is None or index >= len(by_position):
+                count = f"at most {len(by_position)} argument{'s' * (len(by_position) != 1)} by position"
+                raise ARGUMENT.refuse(f"it takes {count}, but {len(args)} are given", help=usage)
+            else:
+                given[argument.name] = value
+        names = [each.name for each in self.arguments]
+        for name, value in named.items():
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                help = f"did you mean '{near[0]}'?" if near else usage
+                raise ARGUMENT.refuse(f"it has no argument '{name}'", help=help)
+            if name in given:
+                raise ARGUMENT.refuse(f"argument '{name}' is given twice", help=usage)
+            given[name] = value
+        for index, argument in enumerate(self.arguments):
+            if argument.required and argument.name not in given:
+                raise ARGUMENT.refuse(f"it needs argument {index + 1}, '{argument.name}'", help=usage)
+        return given
+
+    def read(self, reading: Reading, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the primitive takes them; one that does not fit its kind is refused (E0501)."""
+        result: dict[str, Any] = {}
+        for index, argument in enumerate(self.arguments):
+            if argument.variadic:
+                values = given.get(argument.name, ())
+                result[argument.name] = tuple(
+                    [self._read(reading, argument, index + offset, value) for offset, value in enumerate(values)]
+                )
+            elif argument.name in given:
+                result[argument.name] = self._read(reading, argument, index, given[argument.name])
+        return result
+
+    def _read(self, reading: Reading, argument: Argument, index: int, value: Any) -> Any:
+        if value is None and argument.optional:
+            return None
+        try:
+            return argument.kind.read(reading, value)
+        except Mismatch as mismatch:
+            expected = str(mismatch) or argument.kind.expected
+            place = f"argument {index + 1}, '{argument.name}' to {self.name}"
+            raise ARGUMENT.refuse(f"{place}: expected {expected}, got {_described(value)}") from None
+
+    def run(self, program: Any, arguments: dict[str, Any]) -> Any:
+        """Apply the primitive to `program`; a refusal is one of those that it declares."""
+        named = dict(arguments)
+        leading: list[Any] = []
+        variadic = next((index for index, each in enumerate(self.arguments) if each.variadic), None)
+        if variadic is not None:
+            leading = [named.pop(each.name) for each in self.arguments[:variadic]]
+            leading.extend(named.pop(self.arguments[variadic].name))
+        try:
+            return self.apply(program, *leading, **named)
+        except Refused as refused:
+            if refused.condition not in (*self.requires, *_ANY_PRIMITIVE):
+                raise AssertionError(f"{self.name} does not declare {refused.condition.code}") from refused
+            raise
+
+
+PRIMITIVES: dict[str, Primitive] = {}
+"""All primitives by name, in the order of their declaration."""
+
+
+def primitive(
+    requires: tuple[Condition, ...] = (), results: tuple[str, ...] = ("result",), query: bool = False
+) -> Callable[[_Apply], _Apply]:
+    """Declare the decorated function as the primitive of its name.
+
+    `requires` lists the conditions that it may refuse with, besides those of every primitive; `results` says what
+    its results are called. A query changes nothing.
+    """
+
+    def declare(apply: _Apply) -> _Apply:
+        name = apply.__name__.rstrip("_")
+        PRIMITIVES[name] = Primitive(name, apply, _arguments_of(apply), requires, results, query)
+        return apply
+
+    return declare
+
+
+def _arguments_of(apply: Callable[..., Any]) -> tuple[Argument, ...]:
+    arguments: list[Argument] = []
+    for parameter in list(inspect.signature(apply).parameters.values())[1:]:
+        annotation: str = parameter.annotation
+        kind = annotation.removesuffix(" | None")
+        variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        has_default = parameter.default is not inspect.Parameter.empty
+        arguments.append(
+            Argument(
+                parameter.name.rstrip("_"),
+                KINDS[kind],
+                not (variadic or has_default),
+                parameter.default if has_default else None,
+                kind != annotation,
+                variadic,
+                parameter.kind is inspect.Parameter.KEYWORD_ONLY,
+            )
+        )
+    return tuple(arguments)
+
+
+def _described(value: Any) -> str:
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join([_described(each) for each in value])}]"  # type: ignore[reportUnknownVariableType]
+    return {"BlockRV": "a block", "LoopRV": "a loop", "ExprRV": "a number"}.get(type(value).__name__, "this")

@@ -1,0 +1,71 @@
+"""What is said where a primitive is refused: the reason first, then the program as it is, with carets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import script, tir
+from ..base import Span
+from ..diagnostics import Diagnostic, Note, TvmsError
+from .conditions import Refused
+from .declaration import Primitive
+from .handles import Handle, Origin
+from .program import Program
+
+
+class ScheduleError(TvmsError):
+    """A primitive that cannot be applied; the schedule is as it was before."""
+
+
+def refusal(
+    primitive: Primitive,
+    refused: Refused,
+    arguments: Mapping[str, Any],
+    program: Program,
+    handles: Mapping[Handle, Any],
+    place: Span | str | None,
+    level: str,
+) -> ScheduleError:
+    """Return the error for a refused primitive: `arguments` are what it was called with, as far as they were read.
+
+    `level` is "detail", or "fast" where the program is to be left out.
+    """
+    notes = tuple([Note(text) for node in refused.places for text in _history(node, handles, program)])
+    listing = _listing(refused.places, program) if level == "detail" else None
+    message = f"{_subject(primitive, refused, arguments)}: {refused.reason}"
+    if refused.reason.startswith("argument "):
+        message = refused.reason
+    span = place if isinstance(place, Span) else None
+    return ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
+
+
+def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:
+    """Return the argument that shows what is wrong, or the primitive alone."""
+    index = 0
+    for argument in primitive.arguments:
+        value = arguments.get(argument.name)
+        for each in value if argument.variadic and isinstance(value, tuple) else (value,):  # type: ignore[reportUnknownVariableType]
+            index += 1
+            if refused.places and each is refused.places[0]:
+                return f"argument {index}, '{argument.name}' to {primitive.name}"
+    return primitive.name
+
+
+def _history(node: tir.Stmt, handles: Mapping[Handle, Any], program: Program) -> list[str]:
+    """Return where a loop or block came from, where a primitive of the schedule made it."""
+    name = node.loop_var.name if isinstance(node, tir.For) else getattr(node, "name_hint", "")
+    origins = [_origin(handle) for handle, value in handles.items() if value is node]
+    return [f"'{name}' is {origin}" for origin in origins if origin is not None and not origin.is_query][:1]
+
+
+def _origin(handle: Handle) -> Origin | None:
+    return getattr(handle, "origin", None)
+
+
+def _listing(places: tuple[tir.Stmt, ...], program: Program) -> str | None:
+    """Return the function that holds the first place, as it is now, with carets under all places in it."""
+    for place in places:
+        if program.function_of(place) is not None:
+            return script.underline(program.prim_func_of(place), places)
+    return None

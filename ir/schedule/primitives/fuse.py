@@ -1,0 +1,70 @@
+"""`fuse`: nested loops become one."""
+
+from __future__ import annotations
+
+from ... import make, tir
+from ...linear import simplify
+from ...visit import walk
+from ..analysis.bindings import simplified_bindings
+from ..analysis.loops import check_plain, check_starts_at_zero, is_one, widest_dtype
+from ..analysis.trivia import joined
+from ..arguments import Flag, Loop
+from ..conditions import ARGUMENT, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or fuse others")
+INDEPENDENT = Condition("E0511", "the domain of no loop depends on another of them", "fuse loops with fixed extents")
+
+
+@primitive(requires=(PLAIN_LOOP, STARTS_AT_ZERO, NESTED, INDEPENDENT), results=("fused loop",))
+def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> tir.For:
+    """Make one loop of nested loops, given from the outermost to the innermost.
+
+    Without `preserve_unit_iters`, a loop of one iteration vanishes from what iterators are bound to.
+
+    Preserves: how often, and in which order, every block below runs. The comments of all loops stay, in order.
+    """
+    if not loops:
+        raise ARGUMENT.refuse("it takes at least one loop", help="write S.fuse(i, j)")
+    _check_fusable(program, loops)
+    name = "_".join([*[loop.loop_var.name for loop in loops], "fused"])
+    dtype = widest_dtype(*[loop.loop_var for loop in loops])
+    fused = tir.Var(dtype, name)
+    values: dict[tir.Var, tir.PrimExpr] = {}
+    lower: tir.PrimExpr = make.const(1, dtype)
+    for loop in reversed(loops):
+        value: tir.PrimExpr = fused
+        if loop is not loops[0]:
+            value = make.floormod(fused, make.mul(lower, loop.extent))
+        value = make.const(0, dtype) if is_one(loop.extent) else make.floordiv(value, lower)
+        values[loop.loop_var] = make.cast(value, loop.loop_var.dtype)
+        lower = make.mul(lower, loop.extent)
+    body = program.substitute(loops[-1].body, values)
+    trivia = joined(*[loop.trivia for loop in loops])
+    extent = make.cast(simplify(lower), dtype)
+    loop = tir.For(fused, make.const(0, dtype), extent, tir.ForKind.SERIAL, body, trivia=trivia)
+    result = simplified_bindings(program, loop, program.loops_of(loops[0]), preserve_unit_iters)
+    program.replace(loops[0], result, dict.fromkeys(loops))
+    assert isinstance(result, tir.For)
+    return result
+
+
+def _check_fusable(program: Program, loops: tuple[tir.For, ...]) -> None:
+    variables: set[tir.Var] = set()
+    for index, loop in enumerate(loops):
+        check_plain(loop)
+        outer = loops[index - 1] if index else None
+        if outer is not None and outer.body is not loop:
+            raise NESTED.refuse(_why_not_nested(program, outer, loop), loop, outer)
+        check_starts_at_zero(loop)
+        used = next((each for each in walk(loop.extent) if each in variables), None)
+        if isinstance(used, tir.Var):
+            raise INDEPENDENT.refuse(f"the extent of {name_of(loop)} depends on '{used.name}'", loop)
+        variables.add(loop.loop_var)
+
+
+def _why_not_nested(program: Program, outer: tir.For, inner: tir.For) -> str:
+    if program.parent(inner) is outer:
+        return f"{name_of(inner)} is not all that {name_of(outer)} holds"
+    return f"{name_of(inner)} does not stand right in {name_of(outer)}"

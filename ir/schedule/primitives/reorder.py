@@ -1,0 +1,87 @@
+"""`reorder`: nested loops change places."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...visit import walk
+from ..analysis.affine import check_affine_under
+from ..arguments import Loop
+from ..conditions import AFFINE, PLAIN_ITERATORS, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+ONCE = Condition("E0512", "every loop is given once", "leave out the second mention")
+CHAIN = Condition(
+    "E0513",
+    "the loops are one chain, each the only child of the one before",
+    "reorder others, or first move what stands between",
+)
+DOMAINS_OUTSIDE = Condition("E0514", "no domain depends on a loop further in", "keep the loop that the domain depends on outside")  # fmt: skip
+
+
+@primitive(requires=(ONCE, CHAIN, PLAIN_ITERATORS, AFFINE, DOMAINS_OUTSIDE))
+def reorder(program: Program, *ordered_loops: Loop) -> None:
+    """Put nested loops into the given order; the loops between them that are not given stay where they are.
+
+    Preserves: how often every block below runs, and what it computes: its iterators are spatial or reductions, so
+    that the order of its iterations does not matter. Comments go with their loops.
+    """
+    if len(ordered_loops) <= 1:
+        return
+    for index, loop in enumerate(ordered_loops):
+        if loop in ordered_loops[:index]:
+            raise ONCE.refuse(f"{name_of(loop)} is given twice", loop)
+    chain = _chain(program, ordered_loops)
+    for block in program.child_blocks(chain[-1]):
+        for axis in block.iter_vars:
+            if axis.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
+                reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
+                raise PLAIN_ITERATORS.refuse(reason, block)
+        if block.iter_vars:
+            check_affine_under(program, block, chain[0])
+    new = _new_order(chain, ordered_loops)
+    _check_domains(new)
+    body = chain[-1].body
+    became: dict[tir.Stmt, tir.Stmt | None] = {}
+    for loop in reversed(new):
+        body = became[loop] = replace(loop, body=body)
+    program.replace(chain[0], body, became)
+
+
+def _chain(program: Program, loops: tuple[tir.For, ...]) -> list[tir.For]:
+    """Return the loops from the outermost of `loops` to the innermost, each right in the one before."""
+    scopes = [program.scope_of(loop) for loop in loops]
+    for loop, scope in zip(loops, scopes, strict=True):
+        if scope is not scopes[0]:
+            raise CHAIN.refuse(f"{name_of(loop)} and {name_of(loops[0])} stand in different blocks", loop, loops[0])
+    innermost = max(loops, key=lambda loop: len(program.loops_of(loop)))
+    nest = (*program.loops_of(innermost), innermost)
+    for loop in loops:
+        if loop not in nest:
+            raise CHAIN.refuse(f"{name_of(loop)} stands beside {name_of(innermost)}, not around it", loop, innermost)
+    chain = list(nest[min(map(nest.index, loops)) :])
+    for outer, inner in pairwise(chain):
+        if outer.body is not inner:
+            raise CHAIN.refuse(f"{name_of(inner)} is not all that {name_of(outer)} holds", outer, inner)
+    return chain
+
+
+def _new_order(chain: list[tir.For], ordered: tuple[tir.For, ...]) -> list[tir.For]:
+    given = iter(ordered)
+    return [next(given) if loop in ordered else loop for loop in chain]
+
+
+def _check_domains(new: list[tir.For]) -> None:
+    """Refuse an order in which a loop's domain depends on a loop that is now inside it."""
+    inner: set[tir.Var] = set()
+    for loop in reversed(new):
+        for part in (loop.min, loop.extent):
+            used = next((each for each in walk(part) if each in inner), None)
+            if isinstance(used, tir.Var):
+                reason = f"the domain of {name_of(loop)} depends on '{used.name}', which would be inside it"
+                raise DOMAINS_OUTSIDE.refuse(reason, loop)
+        inner.add(loop.loop_var)

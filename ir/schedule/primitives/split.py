@@ -1,0 +1,97 @@
+"""`split`: one loop becomes several, nested."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...int_set import evaluate, from_range, is_at_most
+from ...linear import difference, simplify
+from ..analysis.bindings import Domains, map_realizes, simplified_bindings
+from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
+from ..arguments import Factors, Flag, Loop
+from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all factors but one")
+POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
+COVERS = Condition(
+    "E0508", "the product of the factors is at least the extent of the loop", "make a factor larger, or infer one: None"
+)
+DIVIDES = Condition(
+    "E0509", "without conditions on the blocks, the factors divide the extent", "leave out disable_predication"
+)
+
+
+@primitive(
+    requires=(PLAIN_LOOP, STARTS_AT_ZERO, ONE_INFERRED, POSITIVE, COVERS, DIVIDES), results=("outer loop", "inner loop")
+)
+def split(
+    program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True, disable_predication: Flag = False
+) -> list[tir.For]:
+    """Divide a loop into nested loops of the extents `factors`, the outermost first; one of them may be None.
+
+    Where the factors do not divide the extent, the blocks below get a condition, unless `disable_predication` says
+    that they need none. Without `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
+
+    Preserves: how often, and in which order, every block below runs. Comments stay with the outermost loop.
+    """
+    check_plain(loop)
+    check_starts_at_zero(loop)
+    extents = _inferred(loop, factors)
+    dtype = widest_dtype(loop.loop_var, *extents)
+    variables = [tir.Var(dtype, f"{loop.loop_var.name}_{index}") for index in range(len(extents))]
+    value: tir.PrimExpr = make.const(0, dtype)
+    for variable, extent in zip(variables, extents, strict=True):
+        value = make.add(make.mul(value, extent), variable)
+    body = program.substitute(loop.body, {loop.loop_var: make.cast(value, loop.loop_var.dtype)})
+    zero = make.const(0)
+    domains = {each: tir.Range(zero, extent) for each, extent in zip(variables, extents, strict=True)}
+    if not _is_below(value, loop.extent, domains):
+        if disable_predication and all(isinstance(each, tir.IntImm) for each in (loop.extent, *extents)):
+            raise DIVIDES.refuse(f"without conditions, {name_of(loop)} would run beyond its extent {loop.extent}", loop)
+        if not disable_predication:
+            body = _guarded_blocks(program, body, make.less(value, loop.extent))
+    for variable, extent in reversed(list(zip(variables, extents, strict=True))):
+        body = tir.For(variable, make.const(0, dtype), make.cast(extent, dtype), tir.ForKind.SERIAL, body)
+    nest = simplified_bindings(program, body, program.loops_of(loop), preserve_unit_iters)
+    nest = replace(nest, trivia=loop.trivia)
+    program.replace(loop, nest, {loop: None})
+    return nest_of(nest, len(extents))
+
+
+def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[tir.PrimExpr]:
+    """Return the extents of the new loops, with the one that is to be inferred (TVM: `ConcreteScheduleNode::Split`)."""
+    missing = [index for index, each in enumerate(factors) if each is None]
+    if len(missing) > 1:
+        raise ONE_INFERRED.refuse(f"{len(missing)} of its factors are to be inferred", loop)
+    product: tir.PrimExpr = make.const(1)
+    for index, factor in enumerate(factors):
+        if factor is None:
+            continue
+        if isinstance(factor, tir.IntImm) and factor.value <= 0:
+            raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop)
+        product = make.mul(product, factor)
+    extents = [make.const(0) if each is None else each for each in factors]
+    if missing:
+        extents[missing[0]] = simplify(make.ceildiv(loop.extent, product))
+    elif not is_at_most(loop.extent, product):
+        reason = f"{name_of(loop)} runs {loop.extent} times, not known to be at most {simplify(product)}"
+        raise COVERS.refuse(reason, loop)
+    return extents
+
+
+def _is_below(value: tir.PrimExpr, extent: tir.PrimExpr, domains: Domains) -> bool:
+    most = evaluate(value, {var: from_range(each.min, each.extent) for var, each in domains.items()}).max
+    distance = None if most is None else difference(most, extent)
+    return distance is not None and distance < 0
+
+
+def _guarded_blocks(program: Program, body: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:
+    """Return `body` with `condition` on the outermost blocks in it."""
+
+    def guarded(realize: tir.BlockRealize, _: Domains) -> tir.BlockRealize:
+        return replace(realize, predicate=make.logical_and(realize.predicate, condition))
+
+    return map_realizes(program, body, guarded, {}, enters=lambda _: False)

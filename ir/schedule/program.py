@@ -1,0 +1,175 @@
+"""The program as one primitive sees it: what stands where, and how to change it so that all handles follow.
+
+A primitive gets its blocks and loops as nodes of the current tree. After `replace`, nodes of the old tree are found
+anew by `current`. Nothing reaches the schedule until the primitive returns: a refusal leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from msgspec.structs import replace as with_fields
+
+from .. import tir
+from ..base import IRModule, Node
+from ..visit import rewrite_recording
+from .conditions import EXISTS, name_of
+from .random import Random
+from .tree import Became, Tree, replaced, statements_in, walk_statements
+
+_Stmt = TypeVar("_Stmt", bound=tir.Stmt)
+
+
+class Program:
+    """A module being changed by one primitive."""
+
+    def __init__(self, module: IRModule, trees: dict[str, Tree], working_on: str | None, random: Random) -> None:
+        self.module = module
+        self.working_on = working_on
+        """The function in which names are looked up; None where that is not decided."""
+        self.random = random
+        self.decision: Any = None
+        """What a sampling primitive chose, for the trace."""
+        self.became: dict[tir.Stmt, tir.Stmt | None] = {}
+        self._trees = trees
+
+    # --- Where things stand ----------------------------------------------------------------------------------
+
+    def tree(self, name: str) -> Tree:
+        """Return where the statements of loop-level function `name` stand."""
+        function = self.module.functions[name]
+        assert isinstance(function, tir.PrimFunc)
+        known = self._trees.get(name)
+        if known is None or known.function is not function:
+            known = self._trees[name] = Tree(function)
+        return known
+
+    def function_of(self, node: tir.Stmt) -> str | None:
+        """Return the name of the function that `node` stands in; None where it stands nowhere."""
+        names = [name for name, function in self.module.functions.items() if isinstance(function, tir.PrimFunc)]
+        names.sort(key=lambda name: name != self.working_on)
+        return next((name for name in names if node in self.tree(name)), None)
+
+    def _tree_of(self, node: tir.Stmt) -> Tree:
+        name = self.function_of(node)
+        assert name is not None, f"{name_of(node)} is no part of the program: ask for program.current(…)"
+        return self.tree(name)
+
+    def prim_func_of(self, node: tir.Stmt) -> tir.PrimFunc:
+        """Return the function that `node` stands in."""
+        return self._tree_of(node).function
+
+    def around(self, node: tir.Stmt) -> Iterator[tir.Stmt]:
+        """Yield the statements around `node`, the innermost first."""
+        return self._tree_of(node).around(node)
+
+    def parent(self, node: tir.Stmt) -> tir.For | tir.Block | None:
+        """Return the loop or block right around a loop or block (TVM: the parent of its sref)."""
+        return next((each for each in self.around(node) if isinstance(each, tir.For | tir.Block)), None)
+
+    def statement_around(self, node: tir.Stmt) -> tir.Stmt | None:
+        """Return the statement right around `node`, of any kind."""
+        return next(self.around(node), None)
+
+    def scope_of(self, node: tir.Stmt) -> tir.Block | None:
+        """Return the block around `node`: the scope it is scheduled in; None around the root block."""
+        return next((each for each in self.around(node) if isinstance(each, tir.Block)), None)
+
+    def loops_of(self, node: tir.Stmt) -> tuple[tir.For, ...]:
+        """Return the loops around `node` within its scope, the outermost first (TVM: `GetLoops`)."""
+        loops: list[tir.For] = []
+        for each in self.around(node):
+            if isinstance(each, tir.Block):
+                break
+            if isinstance(each, tir.For):
+                loops.append(each)
+        return tuple(reversed(loops))
+
+    def realize_of(self, block: tir.Block) -> tir.BlockRealize:
+        """Return the statement that runs `block`."""
+        realize = next(self.around(block))
+        assert isinstance(realize, tir.BlockRealize)
+        return realize
+
+    def child_blocks(self, node: tir.Stmt) -> tuple[tir.Block, ...]:
+        """Return the blocks under a loop or in a block that stand in no block between, in order."""
+        return child_blocks(node)
+
+    def blocks_named(self, name: str, function: str) -> tuple[tir.Block, ...]:
+        """Return the blocks called `name` in a function, in order."""
+        body = self.tree(function).function.body
+        return tuple([each for each in walk_statements(body) if isinstance(each, tir.Block) and each.name_hint == name])
+
+    def block_named(self, name: str, function: str) -> tir.Block:
+        """Return the one block called `name`; refused where there is none, or several (E0502)."""
+        found = self.blocks_named(name, function)
+        if len(found) != 1:
+            many = f"{len(found)} blocks are" if found else "no block is"
+            raise EXISTS.refuse(f"{many} called '{name}' in function '{function}'", *found)
+        return found[0]
+
+    # --- Changes ---------------------------------------------------------------------------------------------
+
+    def replace(self, old: tir.Stmt, new: tir.Stmt, became: Became | None = None) -> None:
+        """Put `new` in the place of `old`; `became` says what loops and blocks of the old tree are in the new one.
+
+        What `substitute` and `rewrite` built anew is known already, and so are the loops and blocks around `old`. A
+        loop with the same variable, and a block put in place of a block, are the same loop and block.
+        """
+        name = self.function_of(old)
+        assert name is not None, f"{name_of(old)} is no part of the program: ask for program.current(…)"
+        function, ancestors = replaced(self.tree(name), old, new)
+        self._follow(old, new)
+        self.became.update(became or {})
+        self.became.update(ancestors)
+        self.module = with_fields(self.module, functions={**self.module.functions, name: function})
+
+    def _follow(self, old: tir.Stmt, new: tir.Stmt) -> None:
+        if isinstance(old, tir.BlockRealize) and isinstance(new, tir.BlockRealize):
+            old, new = old.block, new.block
+        same_loop = isinstance(old, tir.For) and isinstance(new, tir.For) and old.loop_var is new.loop_var
+        if old is not new and (same_loop or (isinstance(old, tir.Block) and isinstance(new, tir.Block))):
+            self.became[old] = new
+
+    def replace_function(self, name: str, function: tir.PrimFunc, became: Became | None = None) -> None:
+        """Put `function` in the place of function `name`, as where its signature or attributes change."""
+        self.became.update(became or {})
+        self.module = with_fields(self.module, functions={**self.module.functions, name: function})
+
+    def rewrite(self, node: _Stmt, function: Any) -> _Stmt:
+        """Return `node` with `function` applied to all nodes, children first, as `visit.rewrite`; handles follow the
+        loops and blocks that are built anew."""
+        result, rebuilt = rewrite_recording(node, function)
+        for old, new in rebuilt:
+            if isinstance(old, tir.For | tir.Block) and isinstance(new, tir.Stmt):
+                self.became[old] = new
+        return result
+
+    def substitute(self, node: _Stmt, mapping: Mapping[Any, Node]) -> _Stmt:
+        """Return `node` with every key of `mapping` replaced by its value; handles follow, as in `rewrite`."""
+        return self.rewrite(node, mapping.get) if mapping else node
+
+    def current(self, node: tir.Stmt) -> Any:
+        """Return what a loop or block of an older tree is now; None where it is gone."""
+        return follow(node, self.became)
+
+
+def follow(node: tir.Stmt | None, became: Became) -> tir.Stmt | None:
+    """Return what `node` became in the end."""
+    while node is not None and node in became:
+        node = became[node]
+    return node
+
+
+def child_blocks(node: tir.Stmt) -> tuple[tir.Block, ...]:
+    """Return the blocks under a loop or in a block that stand in no block between, in order."""
+    found: list[tir.Block] = []
+    stack = list(reversed(statements_in(node)))
+    while stack:
+        each = stack.pop()
+        if isinstance(each, tir.BlockRealize):
+            found.append(each.block)
+        else:
+            stack.extend(reversed(statements_in(each)))
+    return tuple(found)

@@ -1,0 +1,309 @@
+"""The schedule of a module: it applies primitives, keeps handles, trace and history, and says what went wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from .. import make, tir
+from ..base import Attrs, IRModule, Span
+from ..deep import deep
+from ..diagnostics import TvmsError, error
+from ..linear import simplify
+from ..verify import verify
+from ..visit import substitute
+from . import primitives as _primitives
+from .arguments import Reading
+from .conditions import Refused
+from .declaration import PRIMITIVES, Primitive
+from .error import ScheduleError, refusal
+from .handles import BlockRV, ExprRV, Handle, LoopRV, Origin
+from .program import Program, follow
+from .random import Random
+from .text import ScheduleText, resolve
+from .trace import Instruction, Trace
+from .tree import Tree
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+class StmtSRef(Struct, frozen=True, eq=False):
+    """Where a block or loop stands (TVM: `tvm.tir.schedule.StmtSRef`)."""
+
+    stmt: tir.Block | tir.For
+    parent: StmtSRef | None
+
+
+class State(Struct, frozen=True, eq=False):
+    """A schedule at one moment. Trees are shared between moments, so that keeping all of them costs little."""
+
+    module: IRModule
+    handles: dict[Handle, Any]
+    insts: tuple[Instruction, ...]
+    working_on: str | None
+    seed: int
+
+
+class Schedule:
+    """A module that is being scheduled (TVM: `tvm.tir.Schedule`).
+
+    `mod` is a module or a loop-level function, which becomes the function `main`. `seed` starts the random numbers of
+    sampling primitives. With `debug_mask="all"` the program is verified after each primitive. Primitives that cannot
+    be applied raise ScheduleError, and leave the schedule as it was; `error_render_level="fast"` leaves the program
+    out of the message, which is shown in full by default ("detail").
+    """
+
+    def __init__(
+        self,
+        mod: IRModule | tir.PrimFunc,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+    ) -> None:
+        module = IRModule({"main": mod}, name="Module") if isinstance(mod, tir.PrimFunc) else mod
+        names = [name for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)]
+        working_on = names[0] if len(names) == 1 else "main" if "main" in names else None
+        self._state = State(module, {}, (), working_on, Random(seed).state)
+        self._history: list[State] = []
+        self._trees: dict[str, Tree] = {}
+        self._checks = debug_mask not in ("none", 0)
+        self.error_render_level = error_render_level
+
+    # --- What there is ---------------------------------------------------------------------------------------
+
+    @property
+    def mod(self) -> IRModule:
+        """The module as it is now."""
+        return self._state.module
+
+    @property
+    def trace(self) -> Trace:
+        """What was done so far."""
+        return Trace(self._state.insts)
+
+    @property
+    def func_working_on(self) -> str | None:
+        """The function in which blocks are looked up."""
+        return self._state.working_on
+
+    def get(self, rand_var_or_sref: BlockRV | LoopRV | ExprRV | StmtSRef) -> Any:
+        """Return what a handle stands for: a `tir.Block`, a `tir.For`, or a number; E0503 where it is gone."""
+        if isinstance(rand_var_or_sref, StmtSRef):
+            return rand_var_or_sref.stmt
+        if isinstance(rand_var_or_sref, ExprRV):
+            value = simplify(substitute(rand_var_or_sref, self._state.handles))
+            return value.value if isinstance(value, tir.IntImm) else value
+        program = self._program()
+        try:
+            return Reading(program, self._state.handles).node(rand_var_or_sref)
+        except Refused as refused:
+            raise error(refused.condition.code, refused.reason, None, refused.help) from None
+
+    def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | tir.Block | tir.For) -> StmtSRef:
+        """Return where a block or loop stands."""
+        is_handle = isinstance(rand_var_or_stmt, BlockRV | LoopRV)
+        node = self.get(rand_var_or_stmt) if is_handle else rand_var_or_stmt
+        parent = self._program().parent(node)
+        return StmtSRef(node, None if parent is None else self.get_sref(parent))
+
+    def show(self, **options: Any) -> None:
+        """Print the module as it is now, and the schedule that made it so."""
+        self.mod.show(**options)
+        self.text().show(**options)
+
+    def text(self, name: str = "schedule", target: Attrs | None = None) -> ScheduleText:
+        """Return the trace as a schedule that can stand beside the function in the text of the module."""
+        return self.trace.as_text(name, self._state.working_on or "main", target)
+
+    def script(self, name: str = "schedule", **options: Any) -> str:
+        """Return the trace as the text of an `S.schedule`: parsed and applied, it makes the same module again."""
+        return self.text(name).script(**options)
+
+    # --- What can be done besides primitives -----------------------------------------------------------------
+
+    def work_on(self, func_name: str) -> None:
+        """Look blocks up in function `func_name` from now on; E0102 where there is none."""
+        if not isinstance(self.mod.functions.get(func_name), tir.PrimFunc):
+            raise error("E0102", f"the module has no loop-level function '{func_name}'")
+        state = self._state
+        self._state = State(state.module, state.handles, state.insts, func_name, state.seed)
+
+    def copy(self) -> Schedule:
+        """Return a schedule that goes on from here on its own; the handles of this one are good in it too."""
+        copy = object.__new__(Schedule)
+        copy.__dict__.update(self.__dict__, _history=list(self._history), _trees=dict(self._trees))
+        copy.seed(self.fork_seed())
+        return copy
+
+    def seed(self, seed: int) -> None:
+        """Start the random numbers anew; -1 takes any seed."""
+        state = self._state
+        self._state = State(state.module, state.handles, state.insts, state.working_on, Random(seed).state)
+
+    def fork_seed(self) -> int:
+        """Return the seed for another schedule."""
+        random = Random(self._state.seed)
+        seed = random.fork()
+        self.seed(random.state)
+        return seed
+
+    def undo(self, steps: int = 1) -> None:
+        """Take the last primitives back; ValueError where there are fewer."""
+        if not 0 <= steps <= len(self._history):
+            raise ValueError(f"cannot undo {steps} of {len(self._history)} steps")
+        if steps:
+            self._state = self._history[-steps]
+            del self._history[-steps:]
+
+    def remove_rv(self, rv: Handle) -> None:
+        """Forget a handle."""
+        state = self._state
+        handles = {handle: value for handle, value in state.handles.items() if handle is not rv}
+        self._state = State(state.module, handles, state.insts, state.working_on, state.seed)
+
+    def replay(self, text: ScheduleText) -> dict[str, Any]:
+        """Apply a schedule that is written down; return what its names stand for. The first refusal ends it, undone."""
+        before, history, known = self._state, len(self._history), dict[str, Any]()
+        self.work_on(text.function)
+        try:
+            for step in text.steps:
+                arguments = {name: resolve(value, known) for name, value in step.arguments.items()}
+                result = self.apply_at(step.span, PRIMITIVES[step.primitive], (), arguments)
+                if step.unpacks:
+                    self._check_count(step.results, result, step.span)
+                    known.update(zip(step.results, result, strict=True))
+                elif step.results:
+                    known[step.results[0]] = result
+        except TvmsError:
+            self._state = before
+            del self._history[history:]
+            raise
+        return known
+
+    @staticmethod
+    def _check_count(names: tuple[str, ...], results: list[Any], span: Span | None) -> None:
+        if len(names) != len(results):
+            message = f"{len(results)} results, but {len(names)} name{'s' * (len(names) != 1)} for them"
+            raise error("E0204", message, span, f"bind {len(results)} names")
+
+    # --- Primitives ------------------------------------------------------------------------------------------
+
+    def apply(self, name: str, *args: Any, **named: Any) -> Any:
+        """Apply the primitive called `name`: what its own method does."""
+        return self.apply_at(_caller(), PRIMITIVES[name], args, named)
+
+    def _program(self) -> Program:
+        state = self._state
+        return Program(state.module, self._trees, state.working_on, Random(state.seed))
+
+    @deep
+    def apply_at(
+        self, place: Span | str | None, primitive: Primitive, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        """Apply a primitive that is called at `place`: in a text, or in Python as "file.py:12"."""
+        state, program = self._state, self._program()
+        read: dict[str, Any] = {}
+        try:
+            given = primitive.bind(args, named)
+            read = primitive.read(Reading(program, state.handles), given)
+            result = primitive.run(program, read)
+        except Refused as refused:
+            before = self._program()
+            level = self.error_render_level
+            raise refusal(primitive, refused, read, before, state.handles, place, level) from None
+        for argument in primitive.arguments:
+            if argument.kind.records_result and argument.name in given:
+                given[argument.name] = read[argument.name]
+        given.pop("decision", None)
+        return self._commit(primitive, program, given, result, place)
+
+    def _commit(
+        self, primitive: Primitive, program: Program, given: dict[str, Any], result: Any, place: Span | str | None
+    ) -> Any:
+        state = self._state
+        became = program.became
+        handles = {handle: _followed(value, became) for handle, value in state.handles.items()}
+        values = _listed(result)
+        made = [_handle(each, _origin(primitive, i, len(values), place)) for i, each in enumerate(values)]
+        handles.update(zip(made, [_followed(each, became) for each in values], strict=True))
+        results = tuple(made) if isinstance(result, list | tuple) else made[0] if made else None
+        names = tuple([_name(each) for each in values])
+        inst = Instruction(primitive, given, results, names, program.decision)
+        self._history.append(state)
+        self._state = State(program.module, handles, (*state.insts, inst), state.working_on, program.random.state)
+        if self._checks:
+            self._verify(primitive)
+        return made if isinstance(results, tuple) else results
+
+    def _verify(self, primitive: Primitive) -> None:
+        found = [each for each in verify(self.mod) if each.severity == "error"]
+        if found:
+            self.undo()
+            raise TvmsError(found)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _listed(result: Any) -> list[Any]:
+    """Return what a primitive returned as a list; numbers as expressions."""
+    if isinstance(result, list | tuple):
+        return [each for value in result for each in _listed(value)]  # type: ignore[reportUnknownVariableType]
+    return [] if result is None else [make.to_expr(result) if isinstance(result, int) else result]
+
+
+def _followed(value: Any, became: dict[tir.Stmt, tir.Stmt | None]) -> Any:
+    return follow(value, became) if isinstance(value, tir.Stmt) else value
+
+
+def _handle(value: Any, origin: Origin) -> Handle:
+    if isinstance(value, tir.Block):
+        return BlockRV(origin)
+    if isinstance(value, tir.For):
+        return LoopRV(origin)
+    return ExprRV("int32", "v")
+
+
+def _name(value: Any) -> str:
+    """Return what a result is to be called in the text of the schedule."""
+    if isinstance(value, tir.Block):
+        return value.name_hint
+    return value.loop_var.name if isinstance(value, tir.For) else "v"
+
+
+def _origin(primitive: Primitive, index: int, count: int, place: Span | str | None) -> Origin:
+    names = primitive.results
+    role = f"the {names[index]} of" if count <= len(names) else f"{names[-1].split()[-1]} {index + 1} of"
+    return Origin(primitive.name, role, place, primitive.is_query)
+
+
+def _caller() -> str | None:
+    """Return the file and line of the code outside this package that called a primitive."""
+    frame = sys._getframe(1)  # type: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return None if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def _method(primitive: Primitive) -> Callable[..., Any]:
+    def method(self: Schedule, *args: Any, **named: Any) -> Any:
+        return self.apply_at(_caller(), primitive, args, named)
+
+    method.__name__ = primitive.name
+    method.__qualname__ = f"Schedule.{primitive.name}"
+    method.__doc__ = primitive.doc
+    method.__signature__ = primitive.signature  # type: ignore[attr-defined]
+    return method
+
+
+_primitives.load()
+for _each in PRIMITIVES.values():
+    setattr(Schedule, _each.name, _method(_each))
+
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "ScheduleError", "State", "StmtSRef"]

@@ -1,0 +1,128 @@
+"""What a schedule did: its instructions in order, as text in the manner of the module's (`S.schedule`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Attrs
+from .declaration import Primitive
+from .handles import BlockRV, ExprRV, Handle, LoopRV
+from .text import Element, Name, ScheduleText, Step
+
+_HANDLES = (BlockRV, LoopRV, ExprRV)
+
+
+class Instruction(Struct, frozen=True, eq=False):
+    """A primitive with the arguments it was given and what came of it (TVM: `tir.schedule.Instruction`)."""
+
+    primitive: Primitive
+    arguments: dict[str, Any]
+    results: Any
+    """None, a handle, or a tuple of handles."""
+    names: tuple[str, ...]
+    """What the results are to be called in text."""
+    decision: Any = None
+    """What a sampling primitive chose."""
+
+
+class Trace(Struct, frozen=True, eq=False):
+    """The instructions of a schedule (TVM: `tir.schedule.Trace`)."""
+
+    insts: tuple[Instruction, ...]
+
+    @property
+    def decisions(self) -> dict[Instruction, Any]:
+        """What each sampling instruction chose."""
+        return {each: each.decision for each in self.insts if each.decision is not None}
+
+    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
+        """Return the trace with another decision for one instruction."""
+        insts = [
+            Instruction(each.primitive, each.arguments, each.results, each.names, decision) if each is inst else each
+            for each in _until_postproc(self.insts, remove_postproc)
+        ]
+        return Trace(tuple(insts))
+
+    def as_text(self, name: str, function: str, target: Attrs | None = None) -> ScheduleText:
+        """Return the trace as a schedule that is written down."""
+        namer = _Namer()
+        steps = [namer.step(each) for each in self.insts]
+        return ScheduleText(name, function, target, tuple(steps))
+
+    def apply_to_schedule(
+        self, sch: Any, remove_postproc: bool = False, decision_provider: Callable[..., Any] | None = None
+    ) -> None:
+        """Run the instructions on another schedule, with the decisions of this one or those that the provider,
+        called with an instruction, its arguments and its decision, gives instead."""
+        known: dict[Handle, Any] = {}
+        for each in _until_postproc(self.insts, remove_postproc):
+            arguments = {name: _renamed(value, known) for name, value in each.arguments.items()}
+            decision = each.decision
+            if decision_provider is not None and decision is not None:
+                decision = decision_provider(each, list(arguments.values()), [], decision)
+            if decision is not None:
+                arguments["decision"] = decision
+            results = sch.apply(each.primitive.name, **arguments)
+            known.update(zip(_flat(each.results), _flat(results), strict=True))
+
+
+def _until_postproc(insts: tuple[Instruction, ...], remove: bool) -> Iterator[Instruction]:
+    for each in insts:
+        if remove and each.primitive.name == "enter_postproc":
+            return
+        yield each
+
+
+def _flat(results: Any) -> list[Any]:
+    if results is None:
+        return []
+    return list(results) if isinstance(results, list | tuple) else [results]  # type: ignore[reportUnknownArgumentType]
+
+
+def _renamed(value: Any, known: dict[Handle, Any]) -> Any:
+    if isinstance(value, _HANDLES):
+        return known.get(value, value)
+    if isinstance(value, list | tuple):
+        return tuple([_renamed(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+    return value
+
+
+class _Namer:
+    """Gives every handle a name of its own."""
+
+    def __init__(self) -> None:
+        self.names: dict[Handle, Name | Element] = {}
+        self.taken: set[str] = set()
+
+    def step(self, inst: Instruction) -> Step:
+        arguments = {name: self.value(value) for name, value in inst.arguments.items()}
+        if inst.decision is not None:
+            arguments["decision"] = inst.decision
+        handles = _flat(inst.results)
+        names = tuple([self.unique(hint) for hint in inst.names])
+        self.names.update({handle: Name(name) for handle, name in zip(handles, names, strict=True)})
+        return Step(inst.primitive.name, arguments, names, isinstance(inst.results, tuple))
+
+    def unique(self, hint: str) -> str:
+        base = "".join([each if each.isalnum() else "_" for each in hint]).lstrip("0123456789") or "v"
+        name, count = base, 0
+        while name in self.taken or name in ("S", "T", "I", "R"):
+            count += 1
+            name = f"{base}_{count}"
+        self.taken.add(name)
+        return name
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, _HANDLES):
+            return self.names[value]
+        if isinstance(value, list | tuple):
+            return tuple([self.value(each) for each in value])  # type: ignore[reportUnknownVariableType]
+        if isinstance(value, dict):
+            return {key: self.value(each) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        if isinstance(value, tir.IntImm) and value.dtype == "int32":
+            return value.value
+        return value

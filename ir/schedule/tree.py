@@ -1,0 +1,100 @@
+"""Where the statements of a function stand, and how one is replaced: trees are never changed, only built anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import tir
+
+_BELOW: dict[type[tir.Stmt], tuple[str, ...]] = {
+    tir.SeqStmt: ("seq",),
+    tir.BlockRealize: ("block",),
+    tir.IfThenElse: ("then_case", "else_case"),
+    tir.BufferStore: (),
+    tir.ProducerStore: (),
+    tir.Evaluate: (),
+}
+"""The fields in which statements stand; `body` in all others. What a block initialises with is no part of the tree
+of loops and blocks that one schedules (as in TVM)."""
+_BODY = ("body",)
+Became = Mapping[tir.Stmt, tir.Stmt | None]
+
+
+class Tree:
+    """The statements of a function by the statement around them."""
+
+    def __init__(self, function: tir.PrimFunc) -> None:
+        self.function = function
+        self.parents: dict[tir.Stmt, tir.Stmt | None] = {function.body: None}
+        stack = [function.body]
+        while stack:
+            parent = stack.pop()
+            for child in statements_in(parent):
+                self.parents[child] = parent
+                stack.append(child)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.parents
+
+    def around(self, node: tir.Stmt) -> Iterator[tir.Stmt]:
+        """Yield the statements around `node`, the innermost first."""
+        parent = self.parents[node]
+        while parent is not None:
+            yield parent
+            parent = self.parents[parent]
+
+
+def statements_in(node: tir.Stmt) -> tuple[tir.Stmt, ...]:
+    """Return the statements that stand directly in `node`, in order."""
+    found: list[tir.Stmt] = []
+    for field in _BELOW.get(type(node), _BODY):
+        value: Any = getattr(node, field)
+        if field == "seq":
+            found.extend(value)
+        elif value is not None:
+            found.append(value)
+    return tuple(found)
+
+
+def walk_statements(node: tir.Stmt) -> Iterator[tir.Stmt]:
+    """Yield `node` and the statements below it, each before those in it."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(statements_in(node)))
+
+
+def sequence(*statements: tir.Stmt) -> tir.Stmt:
+    """Return the statements in order as one; a sequence within them is not nested."""
+    flat: list[tir.Stmt] = []
+    for statement in statements:
+        flat.extend(statement.seq if isinstance(statement, tir.SeqStmt) else (statement,))
+    return flat[0] if len(flat) == 1 else tir.SeqStmt(tuple(flat))
+
+
+def with_child(parent: tir.Stmt, old: tir.Stmt, new: tir.Stmt) -> tir.Stmt:
+    """Return `parent` with `new` where `old` stood in it."""
+    if isinstance(parent, tir.SeqStmt):
+        return sequence(*[new if each is old else each for each in parent.seq])
+    for field in _BELOW.get(type(parent), _BODY):
+        if getattr(parent, field) is old:
+            return replace(parent, **{field: new})
+    raise KeyError(old)
+
+
+def replaced(tree: Tree, old: tir.Stmt, new: tir.Stmt) -> tuple[tir.PrimFunc, dict[tir.Stmt, tir.Stmt | None]]:
+    """Return the function with `new` for `old`, and what the loops and blocks around it became.
+
+    Only what stands around `old` is built anew: O(depth).
+    """
+    became: dict[tir.Stmt, tir.Stmt | None] = {}
+    for parent in tree.around(old):
+        rebuilt = with_child(parent, old, new)
+        if isinstance(parent, tir.For | tir.Block):
+            became[parent] = rebuilt
+        old, new = parent, rebuilt
+    return replace(tree.function, body=new), became
