@@ -196,9 +196,10 @@ def _of_functions(kind: type[BaseFunc]) -> Wrap:
 
 
 def map_functions(mod: IRModule, kind: type[BaseFunc], function: Callable[[Any], BaseFunc]) -> IRModule:
-    """Return `mod` with `function` applied to each of its functions of `kind`."""
+    """Return `mod` with `function` applied to each of its functions of `kind`; itself where nothing changes."""
     functions = {name: function(each) if isinstance(each, kind) else each for name, each in mod.functions.items()}
-    return replace(mod, functions=functions)
+    is_same = all(functions[name] is each for name, each in mod.functions.items())
+    return mod if is_same else replace(mod, functions=functions)
 
 
 def _decorator(wrap: Wrap, method: str) -> Any:
@@ -230,7 +231,7 @@ prim_func_pass = _decorator(_of_functions(PrimFunc), "transform_function")
 # --- Passes that are declared ------------------------------------------------------------------------------------
 
 _declared: dict[str, Callable[..., Pass]] = {}
-_FILES = ("legalize_ops",)
+_FILES = ("legalize_ops", "dead_code", "common_subexpressions", "canonicalize_bindings")
 """The files of this folder that declare passes."""
 
 

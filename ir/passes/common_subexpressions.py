@@ -1,0 +1,82 @@
+"""Compute equal values once (TVM: `EliminateCommonSubexpr`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .. import relax
+from ..base import IRModule, Op
+from ..deep import deep
+from ..equal import structural_equal, structural_hash
+from ..purity import is_pure_call
+from ..visit import walk
+from .rewriter import BindingRewriter
+from .transform import declare_pass, map_functions
+
+_ALLOCATORS = frozenset(
+    ("relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor", "relax.vm.alloc_storage",
+     "relax.vm.alloc_tensor")
+)  # fmt: skip
+"""What gives new memory each time is not the same twice."""
+
+
+@declare_pass("EliminateCommonSubexpr", opt_level=1)
+@deep
+def eliminate_common_subexpr(mod: IRModule, call_only: bool = False) -> IRModule:
+    """Bind a variable whose value was computed before to the earlier variable, and use that one from there on.
+
+    With `call_only`, only calls count as values worth keeping. Values with side effects, and memory, stay.
+    """
+    return map_functions(mod, relax.Function, lambda function: _Eliminator(mod, call_only).function(function))
+
+
+class _Eliminator(BindingRewriter):
+    def __init__(self, mod: IRModule, call_only: bool) -> None:
+        super().__init__()
+        self._mod, self._call_only = mod, call_only
+        self._known: dict[int, list[relax.Binding]] = {}
+
+    def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
+        """What a branch or an inner function computes is known in it only."""
+        outer = {key: list(found) for key, found in self._known.items()}
+        body = super().sequence(body)
+        self._known = outer
+        return body
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """What only a dataflow block sees is forgotten at its end."""
+        block = super().block(block)
+        for found in self._known.values():
+            found[:] = [binding for binding in found if not isinstance(binding.var, relax.DataflowVar)]
+        return block
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        if not self._may_be_shared(binding.value):
+            return (binding,)
+        alike = self._known.setdefault(structural_hash(binding.value), [])
+        for earlier in alike:
+            if _is_same(earlier, binding):
+                self.replaced[binding.var] = earlier.var
+                return (relax.VarBinding(binding.var, earlier.var, span=binding.span, trivia=binding.trivia),)
+        alike.append(binding)
+        return (binding,)
+
+    def _may_be_shared(self, value: relax.Expr) -> bool:
+        if isinstance(value, relax.Var | relax.Function | relax.Constant) or (
+            self._call_only and not isinstance(value, relax.Call)
+        ):
+            return False
+        calls = [node for node in walk(value) if isinstance(node, relax.Call)]
+        return all(is_pure_call(call, self._mod) and not _allocates(call) for call in calls)
+
+
+def _allocates(call: relax.Call) -> bool:
+    return isinstance(call.op, Op) and call.op.name in _ALLOCATORS
+
+
+def _is_same(a: relax.Binding, b: relax.Binding) -> bool:
+    if isinstance(a, relax.MatchCast) != isinstance(b, relax.MatchCast) or not structural_equal(a.value, b.value):
+        return False
+    if isinstance(a, relax.MatchCast) and isinstance(b, relax.MatchCast):
+        return structural_equal(a.struct_info, b.struct_info)
+    return True

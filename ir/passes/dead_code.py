@@ -1,0 +1,116 @@
+"""Remove what nothing uses: bindings without effects, and functions that no entry reaches (TVM: `DeadCodeElimination`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import BaseFunc, GlobalVar, IRModule, Node
+from ..deep import deep
+from ..diagnostics import error
+from ..purity import is_pure_call
+from ..visit import walk
+from .transform import declare_pass, map_functions
+
+
+@declare_pass("DeadCodeElimination", opt_level=1)
+@deep
+def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] = ()) -> IRModule:
+    """Remove unused bindings without side effects, and functions that neither `entry_functions` nor public ones reach.
+
+    Raises TvmsError: E0905 where an entry function is not in the module.
+    """
+    for name in entry_functions:
+        if name not in mod:
+            raise error("E0905", f"the module has no function '{name}'", help=f"it has {', '.join(mod.functions)}")
+    entries = {*entry_functions, *[name for name, function in mod.functions.items() if is_public(function)]}
+    mod = remove_unused_functions(mod, entries)
+    mod = map_functions(mod, relax.Function, lambda function: remove_unused_bindings(function, mod))
+    return remove_unused_functions(mod, entries)
+
+
+def is_public(function: BaseFunc) -> bool:
+    """Whether a function can be called from outside its module."""
+    return isinstance(function, relax.ExternFunc) or "global_symbol" in function.attrs
+
+
+def remove_unused_functions(mod: IRModule, entries: Iterable[str]) -> IRModule:
+    """Return `mod` with those functions only that `entries` reach by calls or mentions."""
+    reached: dict[str, None] = {}
+    pending = list(entries)
+    while pending:
+        name = pending.pop()
+        if name not in reached and name in mod:
+            reached[name] = None
+            pending += [node.name_hint for node in walk(mod[name]) if isinstance(node, GlobalVar)]
+    if len(reached) == len(mod.functions):
+        return mod
+    return replace(mod, functions={name: function for name, function in mod.functions.items() if name in reached})
+
+
+def remove_unused_bindings(function: relax.Function, mod: IRModule | None = None) -> relax.Function:
+    """Return `function` without bindings whose variables nothing uses and whose values have no side effects."""
+    body = _Liveness(mod).sequence(function.body, set())
+    return function if body is function.body else replace(function, body=body)
+
+
+class _Liveness:
+    """Walks a function from its end: what is used is known before its binding is met."""
+
+    def __init__(self, mod: IRModule | None) -> None:
+        self._mod = mod
+
+    def sequence(self, body: relax.SeqExpr, used: set[Node]) -> relax.SeqExpr:
+        """Return a body without its unused bindings; adds to `used` what it needs from outside."""
+        _use(body.body, used)
+        blocks: list[relax.BindingBlock] = []
+        for block in reversed(body.blocks):
+            bindings = [kept for old in reversed(block.bindings) if (kept := self._binding(old, used)) is not None]
+            bindings.reverse()
+            if len(bindings) != len(block.bindings) or any(
+                a is not b for a, b in zip(bindings, block.bindings, strict=True)
+            ):
+                block = replace(block, bindings=tuple(bindings))
+            if bindings:
+                blocks.append(block)
+        blocks.reverse()
+        if len(blocks) == len(body.blocks) and all(a is b for a, b in zip(blocks, body.blocks, strict=True)):
+            return body
+        return replace(body, blocks=tuple(blocks))
+
+    def _binding(self, binding: relax.Binding, used: set[Node]) -> relax.Binding | None:
+        """Return a binding as it is kept, or None; a match_cast stays, since it is checked at run time."""
+        is_needed = binding.var in used or isinstance(binding, relax.MatchCast) or self._has_effects(binding.value)
+        if not is_needed:
+            return None
+        value = self._value(binding.value, used)
+        _use(binding.var.struct_info, used)
+        if isinstance(binding, relax.MatchCast):
+            _use(binding.struct_info, used)
+        return binding if value is binding.value else replace(binding, value=value)
+
+    def _value(self, value: relax.Expr, used: set[Node]) -> relax.Expr:
+        match value:
+            case relax.If():
+                yes, no = self.sequence(value.true_branch, used), self.sequence(value.false_branch, used)
+                _use(value.cond, used)
+                is_same = yes is value.true_branch and no is value.false_branch
+                return value if is_same else replace(value, true_branch=yes, false_branch=no)
+            case relax.Function():
+                body = self.sequence(value.body, used)
+                return value if body is value.body else replace(value, body=body)
+            case _:
+                _use(value, used)
+                return value
+
+    def _has_effects(self, value: relax.Expr) -> bool:
+        if isinstance(value, relax.Function):
+            return False
+        return any(isinstance(node, relax.Call) and not is_pure_call(node, self._mod) for node in walk(value))
+
+
+def _use(node: Node | None, used: set[Node]) -> None:
+    if node is not None:
+        used.update(below for below in walk(node) if isinstance(below, relax.Var))

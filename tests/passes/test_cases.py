@@ -1,0 +1,116 @@
+"""Passes by their cases, and the laws that every pass keeps: what it makes verifies, reads back, and computes the same."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.dsl.cli.opt_command import parse_passes
+from tvms.ir import relax, tir
+from tvms.ir.passes.instrument import VerifyEach
+from tvms.ir.passes.transform import PassContext, Sequential, get_pass, passes
+
+HERE = Path(__file__).parent
+SAMPLES = sorted((HERE.parents[1] / "samples").glob("*.tvms"))
+PARTS = re.compile(
+    r"^# --- before(?:: (.*))?\n([\s\S]*?)^# --- passes: (.*)\n(?:# --- after\n([\s\S]*?))?(?=^# --- before|\Z)", re.M
+)
+CASES = [
+    pytest.param(before, names, after, id=f"{path.stem}: {title}")
+    for path in sorted((HERE / "cases").glob("*.tvms"))
+    for title, before, names, after in PARTS.findall(path.read_text(encoding="utf-8"))
+]
+
+
+def optimise(module: Any, names: str) -> Any:
+    with PassContext(opt_level=3, instruments=[VerifyEach()]):
+        return Sequential(parse_passes(names))(module)
+
+
+def random_value(info: Any, random: np.random.Generator) -> Any:
+    """A random value of a parameter; its symbolic sizes are 3."""
+    match info:
+        case relax.TupleStructInfo():
+            return tuple(random_value(field, random) for field in info.fields)
+        case relax.TensorStructInfo(shape=relax.ShapeExpr(values=dims)):
+            shape = [dim.value if isinstance(dim, tir.IntImm) else 3 for dim in dims]
+            return np.asarray(random.integers(-3, 4, shape)).astype(info.dtype)
+        case _:
+            pytest.skip(f"no random value of {info}")
+
+
+def results(module: Any, seed: int = 0) -> list[Any]:
+    """What every graph-level function that can be called from outside returns for random arguments."""
+    found: list[Any] = []
+    for name, function in module.functions.items():
+        if isinstance(function, relax.Function) and "global_symbol" in function.attrs:
+            random = np.random.default_rng(seed)
+            args = [random_value(param.struct_info, random) for param in function.params]
+            found.append(result_of(module, name, args))
+    return found
+
+
+def result_of(module: Any, name: str, args: list[Any]) -> Any:
+    """What a function returns, or the name of the library function that it would need."""
+    try:
+        return tvms.interpret(module, name, args)
+    except tvms.TvmsError as problem:
+        if problem.diagnostics[0].code != "E0715":
+            raise
+        return problem.diagnostics[0].message
+
+
+def assert_same(a: Any, b: Any) -> None:
+    if isinstance(a, tuple | list):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif isinstance(a, np.ndarray):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    else:
+        assert a == b
+
+
+@cache
+def sample(path: Path) -> tuple[Any, list[Any]]:
+    module = tvms.load(path)
+    return module, results(module)
+
+
+def assert_law(before: list[Any], after: Any) -> None:
+    """Assert that `after` is well formed, reads back, and returns the results of before."""
+    assert not [problem for problem in tvms.verify(after) if problem.severity == "error"]
+    for dialect in ("tvms", "tvm-0.21"):
+        assert tvms.structural_equal(tvms.parse(after.script(dialect)), after)
+    assert_same(before, results(after))
+
+
+@pytest.mark.parametrize(("before", "names", "after"), CASES)
+def test_case(before: str, names: str, after: str) -> None:
+    module = tvms.parse(before)
+    result = optimise(module, names)
+    wanted = tvms.parse(after)
+    if not tvms.structural_equal(result, wanted):
+        assert result.script() == wanted.script()
+        pytest.fail("they differ, but print alike")
+    assert_law(results(module), result)
+
+
+@pytest.mark.parametrize("name", passes())
+def test_every_pass_keeps_the_law_on_the_samples(name: str) -> None:
+    for path in SAMPLES:
+        module, before = sample(path)
+        after = optimise(module, name)
+        if after is not module:
+            assert_law(before, after)
+
+
+@pytest.mark.parametrize("name", passes())
+def test_every_pass_leaves_an_empty_module_alone(name: str) -> None:
+    module = tvms.parse("I.ir_module Module:\n    pass\n")
+    assert get_pass(name)(module).functions == {}
