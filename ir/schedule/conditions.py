@@ -49,6 +49,32 @@ AFFINE = Condition(
     "bind them to loop variables, or to splits and fusions of them",
 )
 
+STAGE_PIPELINE = Condition(
+    "E0517",
+    "the scope is a pipeline of stages: blocks read what was fully written before, and nothing is written after it is read",
+    "compute the producers fully before they are read, and write each buffer once",
+)
+COMPLETE = Condition(
+    "E0518",
+    "the block is complete: all iterators are spatial, it alone writes its output, and reads none of it",
+    "use it on a block that only computes new elements",
+)
+REDUCTION = Condition(
+    "E0519",
+    "the block is a reduction: it has T.init, affine bindings, spatial and reduction iterators, and alone writes its output",
+    "use it on a block with T.init",
+)
+COMPLETE_OR_REDUCTION = Condition(
+    "E0520", "the block is complete or a reduction", "see tvms explain E0518 and tvms explain E0519"
+)
+COMPACT = Condition(
+    "E0521", "every block under the loop is complete or a reduction", "do this before the block is taken apart"
+)
+NOT_OUTPUT = Condition(
+    "E0522", "the block writes only what its scope allocates", "cache_write it first, and use the block before the copy"
+)
+NOT_ROOT = Condition("E0523", "the block is not the root block", "name a block inside")
+
 
 def name_of(node: tir.Stmt) -> str:
     """Return how messages call a loop or a block."""

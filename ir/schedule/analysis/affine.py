@@ -15,9 +15,21 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
     return True
 
 
+def is_affine_block(program: Program, block: tir.Block) -> bool:
+    """Whether a block's bindings are affine in all loops of its scope (TVM: `IsAffineBlockBinding`)."""
+    if program.scope_of(block) is None:
+        return not block.iter_vars
+    return is_affine(program.realize_of(block), program.loops_of(block))
+
+
+def check_affine(program: Program, block: tir.Block) -> None:
+    """Refuse a block whose bindings are not affine (E0516)."""
+    if not is_affine_block(program, block):
+        raise AFFINE.refuse(f"the bindings of {name_of(block)} are not affine in the loops around it", block)
+
+
 def check_affine_under(program: Program, block: tir.Block, loop: tir.For) -> None:
-    """Refuse a block whose bindings are not affine, be it only in the loops from `loop` inwards (E0516)."""
-    realize, loops = program.realize_of(block), program.loops_of(block)
-    if is_affine(realize, loops) or is_affine(realize, loops[loops.index(loop) :]):
-        return
-    raise AFFINE.refuse(f"the bindings of {name_of(block)} are not affine in the loops around it", block)
+    """Refuse a block whose bindings are not even affine in the loops from `loop` inwards (E0516)."""
+    loops = program.loops_of(block)
+    if not is_affine(program.realize_of(block), loops[loops.index(loop) :]):
+        check_affine(program, block)

@@ -1,0 +1,113 @@
+"""Blocks whose iterations may run in any order: complete blocks and reduction blocks, with TVM's definitions.
+
+A complete block has spatial iterators only, is the only writer of what it writes, and reads none of it. A reduction
+block has an `init`, affine bindings, spatial and reduction iterators, is the only writer of what it writes, and no
+reduction iterator picks the element that is written.
+"""
+
+from __future__ import annotations
+
+from ... import tir
+from ...visit import walk
+from ..conditions import COMPACT, COMPLETE, COMPLETE_OR_REDUCTION, NOT_OUTPUT, REDUCTION, Condition, name_of
+from ..program import Program
+from .affine import is_affine_block
+from .scope import Scope, is_output_block
+
+DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
+
+
+def why_not_complete(block: tir.Block, writers: Scope) -> str | None:
+    """Return what keeps `block` from being complete in a scope; None where it is."""
+    for axis in block.iter_vars:
+        if axis.iter_type is not DATA_PAR:
+            return f"its iterator '{axis.var.name}' is not spatial but {axis.iter_type.value}"
+    shared = _shared_output(block, writers)
+    if shared is not None:
+        return shared
+    written = {region.buffer for region in block.writes}
+    for region in block.reads:
+        if region.buffer in written:
+            return f"it reads '{region.buffer.name}', which it writes"
+    return None
+
+
+def why_not_reduction(program: Program, block: tir.Block, writers: Scope) -> str | None:
+    """Return what keeps `block` from being a reduction block in a scope; None where it is."""
+    if block.init is None:
+        return "it has no T.init"
+    if not is_affine_block(program, block):
+        return "its bindings are not affine"
+    for axis in block.iter_vars:
+        if axis.iter_type not in (DATA_PAR, COMM_REDUCE):
+            return f"its iterator '{axis.var.name}' is {axis.iter_type.value}"
+    return _shared_output(block, writers) or _reduction_index(block)
+
+
+def _shared_output(block: tir.Block, writers: Scope) -> str | None:
+    for region in block.writes:
+        others = [each for each in writers.writers.get(region.buffer, ()) if each is not block]
+        if others:
+            return f"'{region.buffer.name}' is written by {name_of(others[0])} too"
+    return None
+
+
+def _reduction_index(block: tir.Block) -> str | None:
+    """Return which reduction iterator picks the element that a store in `block` writes; None where none does."""
+    reduced = {axis.var for axis in block.iter_vars if axis.iter_type is COMM_REDUCE}
+    written = {region.buffer for region in block.writes}
+    for node in walk(block.body):
+        if isinstance(node, tir.LetStmt | tir.Let):
+            if any(each in reduced for each in walk(node.value)):
+                reduced.add(node.var)
+        elif isinstance(node, tir.BufferStore) and node.buffer in written:
+            for index in node.indices:
+                used = next((each for each in walk(index) if each in reduced), None)
+                if isinstance(used, tir.Var):
+                    return f"its reduction iterator '{used.name}' picks the element of '{node.buffer.name}'"
+    return None
+
+
+def check_complete(block: tir.Block, scope: tir.Block) -> None:
+    """Refuse a block that is not complete in its scope (E0518)."""
+    _check(COMPLETE, block, why_not_complete(block, Scope(scope)))
+
+
+def check_reduction(program: Program, block: tir.Block, scope: tir.Block) -> None:
+    """Refuse a block that is no reduction block in its scope (E0519)."""
+    _check(REDUCTION, block, why_not_reduction(program, block, Scope(scope)))
+
+
+def check_complete_or_reduction(program: Program, block: tir.Block, scope: tir.Block) -> None:
+    """Refuse a block that is neither complete nor a reduction block in its scope (E0520)."""
+    _check(COMPLETE_OR_REDUCTION, block, _why_neither(program, block, Scope(scope)))
+
+
+def check_not_output(block: tir.Block, scope: tir.Block) -> None:
+    """Refuse a block that writes what is not allocated in its scope (E0522)."""
+    if is_output_block(block, scope):
+        raise NOT_OUTPUT.refuse(f"{name_of(block)} writes what lives on after {name_of(scope)}", block)
+
+
+def check_compact_dataflow(program: Program, loop: tir.For) -> None:
+    """Refuse a loop under which a block is neither complete nor a reduction block, judged by what stands under the
+    loop alone (E0521; TVM: `CheckSubtreeCompactDataflow`)."""
+    under = Scope(loop)
+    for block in under.blocks:
+        reason = _why_neither(program, block, under)
+        if reason is not None:
+            raise COMPACT.refuse(f"{name_of(block)} under it {reason}", loop, block)
+
+
+def _why_neither(program: Program, block: tir.Block, writers: Scope) -> str | None:
+    complete = why_not_complete(block, writers)
+    if complete is None:
+        return None
+    reduction = why_not_reduction(program, block, writers)
+    return None if reduction is None else f"is not complete ({complete}) and no reduction block ({reduction})"
+
+
+def _check(condition: Condition, block: tir.Block, reason: str | None) -> None:
+    if reason is not None:
+        verb = reason if reason.startswith("is not") else f"cannot be used here: {reason}"
+        raise condition.refuse(f"{name_of(block)} {verb}", block)

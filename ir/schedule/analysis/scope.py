@@ -1,0 +1,87 @@
+"""Which blocks of a scope depend on which, buffer by buffer (TVM: `BlockScope`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from msgspec import Struct
+
+from ... import tir
+from ..conditions import NOT_ROOT
+from ..program import Program, child_blocks
+
+
+class DepKind(Enum):
+    """Why one block must run before another: it writes what the other reads, and so on."""
+
+    RAW = "read after write"
+    WAW = "write after write"
+    WAR = "write after read"
+
+
+class Dependency(Struct, frozen=True):
+    """`dst` stands after `src`, and they touch the same buffer."""
+
+    src: tir.Block
+    dst: tir.Block
+    kind: DepKind
+
+
+class Scope:
+    """The blocks right under a block or loop, in the order of the text, and what they owe each other."""
+
+    def __init__(self, node: tir.Stmt) -> None:
+        self.blocks = child_blocks(node)
+        self.writers: dict[tir.Buffer, list[tir.Block]] = {}
+        self.readers: dict[tir.Buffer, list[tir.Block]] = {}
+        self.dependencies: list[Dependency] = []
+        for block in self.blocks:
+            self._add(block)
+
+    def _add(self, block: tir.Block) -> None:
+        pairs = (
+            (block.reads, self.writers, DepKind.RAW),
+            (block.writes, self.writers, DepKind.WAW),
+            (block.writes, self.readers, DepKind.WAR),
+        )
+        for regions, others, kind in pairs:
+            for region in regions:
+                for other in others.get(region.buffer, ()):
+                    self.dependencies.append(Dependency(other, block, kind))
+        for regions, table in ((block.reads, self.readers), (block.writes, self.writers)):
+            for region in regions:
+                table.setdefault(region.buffer, []).append(block)
+
+    def before(self, block: tir.Block) -> list[Dependency]:
+        """Return why `block` must run after others."""
+        return [each for each in self.dependencies if each.dst is block]
+
+    def after(self, block: tir.Block) -> list[Dependency]:
+        """Return why others must run after `block`."""
+        return [each for each in self.dependencies if each.src is block]
+
+    def producers(self, block: tir.Block) -> list[tir.Block]:
+        """Return the blocks before it that write what `block` reads or writes (TVM: `GetProducers`)."""
+        return _unique(each.src for each in self.before(block) if each.kind is not DepKind.WAR)
+
+    def consumers(self, block: tir.Block) -> list[tir.Block]:
+        """Return the blocks after it that read or write what `block` writes (TVM: `GetConsumers`)."""
+        return _unique(each.dst for each in self.after(block) if each.kind is not DepKind.WAR)
+
+
+def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
+    """Return the block around `node`; refused for the root block, which stands in none (E0523)."""
+    scope = program.scope_of(node)
+    if scope is None:
+        raise NOT_ROOT.refuse("the root block stands in no other block", node)
+    return scope
+
+
+def is_output_block(block: tir.Block, scope: tir.Block) -> bool:
+    """Whether a block writes what is not allocated in its scope (TVM: `IsOutputBlock`)."""
+    return any(all(region.buffer is not each for each in scope.alloc_buffers) for region in block.writes)
+
+
+def _unique(blocks: Iterable[tir.Block]) -> list[tir.Block]:
+    return list(dict.fromkeys(blocks))
