@@ -31,8 +31,8 @@ STAGES = ("parsed", "verified", "laws", "accepted", "equal")
 """What a text may reach, in order: each only after all before it."""
 
 RENAMED = (
-    (r"@T\.prim_func(?!\()", "@T.prim_func(s_tir=True)"),
     (r"@T\.prim_func\(", "@T.prim_func(s_tir=True, "),
+    (r"@T\.prim_func(?!\()", "@T.prim_func(s_tir=True)"),
     (r"\bT\.(block|block_attr|alloc_buffer)\b", r"T.s\1"),
     (r"\bT\.salloc_buffer\b", "T.sblock_alloc_buffer"),
     (r"\bout_sinfo=", "out_ty="),

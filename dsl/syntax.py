@@ -223,6 +223,8 @@ class Definition(Statement, frozen=True, eq=False):
     name_start: int = 0
     name_end: int = 0
     decorated: bool = False
+    type_params: tuple[Param, ...] = ()
+    """The symbolic dimensions of `def f[n, m](…)`."""
 
 
 Stmt: TypeAlias = (

@@ -98,6 +98,8 @@ class Context:
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
         """What the module shares (`I.module_global_infos`), known before any function is built."""
+        self.type_variables: list[str] = []
+        """The names that `n = TypeVar("n")` declares: each stands for a dimension of the functions that mention it."""
         self.tir: Any = None
         """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
 

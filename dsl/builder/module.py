@@ -17,6 +17,7 @@ from .convert import Attributes, Integer, Text, describe, is_tuple
 from .expressions import evaluate
 from .forms import Form, ModuleReference, Site, form
 from .imports import base_names, define_imports
+from .signatures import type_variable
 from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
@@ -98,7 +99,9 @@ class _Builder:
         modules: list[syntax.Definition] = []
         others: list[syntax.Stmt] = []
         for statement in file.body:
-            if isinstance(statement, syntax.Import):
+            if (name := type_variable(statement)) is not None:
+                context.type_variables.append(name)
+            elif isinstance(statement, syntax.Import):
                 define_imports(context, statement)
             elif isinstance(statement, syntax.Definition) and self.kind(statement) == _MODULE:
                 modules.append(statement)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...ir import tir
-from ...ir.base import Source
 from ...ir.dtype import is_int
 from .. import syntax
-from ..parser import parse_syntax
 from . import relax_values as values
 from .convert import describe
 from .relax_blocks import BlockBuilder
+from .signatures import quoted
 
 _SHAPE_ARGUMENTS = {
     "Tensor": ("shape", 0), "Shape": ("values", 0), "DTensor": ("shape", 0), "Prim": ("value", 1),
@@ -53,7 +50,7 @@ def _as_dimension(
     context = builder.context
     match value:
         case str():
-            written = values.evaluate(builder, _parsed(builder, value, node))
+            written = values.evaluate(builder, quoted(context, value, node))
             value = _as_dimension(builder, written, node, dtype, is_scalar)
         case bool():
             value = tir.IntImm("bool", int(value), span=context.span(node))
@@ -67,29 +64,6 @@ def _as_dimension(
         reason = f"{describe(value)} is not a dimension"
         raise context.error("E0321", reason, node, "a dimension is an integer, or an expression of int64 variables")
     return value
-
-
-def _parsed(builder: BlockBuilder, text: str, node: syntax.Expr) -> syntax.Expr:
-    """Return the expression that a string holds, placed where the string stands."""
-    if text.isidentifier():
-        return syntax.Name(text, start=node.start, end=node.end)
-    file, diagnostics = parse_syntax(Source(builder.context.source.name, text))
-    match file.body:
-        case (syntax.ExprStmt(value=value),) if not diagnostics:
-            return _placed(value, node)
-        case _:
-            help = 'a string names a dimension, as "n", or computes with named ones, as "n * 2"'
-            raise builder.context.error("E0321", f"'{text}' is not an expression", node, help)
-
-
-def _placed(part: Any, node: syntax.Expr) -> Any:
-    """Return `part` of a syntax tree with the place of `node`, all through."""
-    if values.is_tuple(part):
-        return tuple(_placed(item, node) for item in part)
-    if not isinstance(part, syntax.Syntax):
-        return part
-    fields = {name: _placed(getattr(part, name), node) for name in part.__struct_fields__}
-    return replace(part, **{**fields, "start": node.start, "end": node.end})
 
 
 def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:

@@ -27,6 +27,7 @@ from .relax_bindings import bind as bind_value
 from .relax_blocks import BlockBuilder, with_comments
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
+from .signatures import names_in, type_variables
 
 HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
 """What `R.function` takes."""
@@ -66,7 +67,7 @@ def declare_function(context: Context, definition: syntax.Definition) -> relax.F
 def build_function(context: Context, definition: syntax.Definition, is_local: bool = False) -> relax.Function:
     """Return the graph-level function that `definition` writes; all its mistakes are reported, then Failed is raised."""
     reported = len(context.diagnostics)
-    builder = BlockBuilder(context, set(_names(definition)))
+    builder = BlockBuilder(context, set(names_in(definition)))
     with context.scope.frame():
         signature = _signature(builder, definition)
         known = _known_dimensions(context, signature)
@@ -96,7 +97,7 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
         raise context.error("E0307", "only graph-level functions stand inside a graph-level function", definition, help)
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     target = Target(definition.name, place, leaves)
-    if definition.name not in _names(definition):
+    if definition.name not in names_in(definition):
         bind_value(builder, target, build_function(context, definition, is_local=True))
         return
     info = declare_function(context, definition)
@@ -148,7 +149,8 @@ def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
 
 def _symbolic_variables(builder: BlockBuilder, definition: syntax.Definition) -> Iterator[tuple[str, tir.Var]]:
     """Yield the dimensions that the parameters name in strings; a body may say that one is not int64."""
-    declared: dict[str, tir.Var] = {}
+    declared = type_variables(builder.context, definition)
+    yield from declared.items()
     for statement in definition.body:
         if isinstance(statement, syntax.Assign):
             for name, var in _declared(builder, statement):
@@ -225,7 +227,7 @@ def _returned(builder: BlockBuilder, statement: syntax.Return) -> relax.Expr | N
 def _dataflow_return(builder: BlockBuilder, block: syntax.With, statement: syntax.Return) -> relax.Expr | None:
     """A return at the end of a dataflow block: what it names leaves the block (TVM: `FuncRetValue`)."""
     relax_statements.check_dataflow(builder, block)
-    outputs = {node.id for node in output_names(builder, block.body)} | set(_names(statement))
+    outputs = {node.id for node in output_names(builder, block.body)} | set(names_in(statement))
     with builder.dataflow(block.trivia):
         relax_statements.build_dataflow_body(builder, block.body[:-1], outputs)
         builder.leaving = True
@@ -242,16 +244,3 @@ def _check_return(
         message = f"function '{definition.name}' does not return what it says: {reason}"
         note = Note(f"the value is {body.struct_info}", body.span)
         raise context.error("E0308", message, definition.returns, f"write {body.struct_info}", note)
-
-
-def _names(part: Any) -> Iterator[str]:
-    """Yield every name that a part of the syntax tree mentions."""
-    stack = [part]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            stack.extend(item)  # type: ignore[reportUnknownArgumentType]
-        elif isinstance(item, syntax.Name):
-            yield item.id
-        elif isinstance(item, syntax.Syntax):
-            stack.extend(getattr(item, field) for field in item.__struct_fields__)

@@ -110,9 +110,20 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
         if _is_computed(context, element):
             _let(context, name, to_expr(context, element, source), node, None)
         else:
-            context.scope.define(name.id, element)
+            context.scope.define(name.id, _declared(context, name, element))
 
     return define(context, target, value, name_or_let)
+
+
+def _declared(context: Context, name: syntax.Name, value: Any) -> Any:
+    """Return what `name = value` declares: where the signature names a dimension so, that one."""
+    known = context.tir.dimensions.get(name.id)
+    if known is None or not isinstance(value, tir.Var):
+        return value
+    if known.dtype != value.dtype:
+        help = f"write {name.id} = T.{known.dtype}()"
+        raise context.error("E0230", f"'{name.id}' is {known.dtype}, but is declared as {value.dtype}", name, help)
+    return known
 
 
 def _is_computed(context: Context, value: Any) -> bool:

@@ -112,7 +112,8 @@ class FunctionFrame:
         self.params: list[tir.Var] = []
         self.buffer_map: dict[tir.Var, tir.Buffer] = {}
         self.attrs: Attrs = {}
-        self.attrs_given = False
+        self.dimensions: dict[str, tir.Var] = {}
+        """The symbolic dimensions that the signature brings up: what the body declares by these names is the same."""
         self.root_buffers: list[tir.Buffer] = []
         self.declared_buffers: list[tir.Buffer] = []
         self.loops: dict[tir.Var, tir.Range] = {}

@@ -13,6 +13,7 @@ from .context import Context, Failed
 from .convert import Flag, describe
 from .expressions import apply, evaluate
 from .forms import Form, Site, form
+from .signatures import matched_annotation, type_variables
 from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
 from .tir_statements import build_statements, joined
@@ -57,6 +58,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
         with context.scope.frame():
             is_private = _is_private(context, definition.head)
             returned = _recovered_return_type(context, definition)
+            _define_dimensions(context, function, definition)
             _build_params(context, function, definition)
             build_statements(context, definition.body)
             body, comments = function.body.close()
@@ -98,6 +100,12 @@ def _recovered_return_type(context: Context, definition: syntax.Definition) -> t
     return None
 
 
+def _define_dimensions(context: Context, function: FunctionFrame, definition: syntax.Definition) -> None:
+    function.dimensions = type_variables(context, definition)
+    for name, var in function.dimensions.items():
+        context.scope.define(name, var)
+
+
 def _build_params(context: Context, function: FunctionFrame, definition: syntax.Definition) -> None:
     seen: set[str] = set()
     for param in definition.params or ():
@@ -105,21 +113,24 @@ def _build_params(context: Context, function: FunctionFrame, definition: syntax.
             if param.name in seen:
                 raise context.error("E0208", f"two parameters are called '{param.name}'", param)
             seen.add(param.name)
-            context.scope.define(param.name, _build_param(context, function, param))
+            context.scope.define(param.name, _build_param(context, function, param, definition))
 
 
-def _build_param(context: Context, function: FunctionFrame, param: syntax.Param) -> tir.Var | tir.Buffer:
+def _build_param(
+    context: Context, function: FunctionFrame, param: syntax.Param, definition: syntax.Definition
+) -> tir.Var | tir.Buffer:
     if param.annotation is None:
         help = f'write {param.name}: T.Buffer((128,), "float32"), {param.name}: T.handle or {param.name}: T.int32'
         raise context.error("E0208", f"parameter '{param.name}' has no type", param, help)
     name = syntax.Name(param.name, start=param.start, end=param.start + len(param.name))
-    value = build_annotation(context, param.annotation, name)
+    value = build_annotation(context, matched_annotation(context, definition, param.annotation), name)
     if isinstance(value, tir.Buffer):
         handle = tir.Var("handle", f"{param.name}_handle", span=context.span(name))
         function.params.append(handle)
         function.buffer_map[handle] = value
         return value
     if isinstance(value, tir.Var):
+        value = function.dimensions.get(param.name, value)
         function.params.append(value)
         return value
     message = f"parameter '{param.name}' is a buffer, a handle or a scalar, not {describe(value)}"

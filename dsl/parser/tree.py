@@ -34,11 +34,10 @@ class Tree(ExpressionTree):
         return self._definition(head, name, parameters, returns, body)
 
     def generic_function(
-        self, head: Token, name: Token, opening: Token, names: list[Token], *rest: Any
+        self, head: Token, name: Token, opening: Token, type_params: list[syntax.Param], *rest: Any
     ) -> syntax.Definition:
-        """The names are those of symbolic sizes; annotations declare them anyway."""
         *_, parameters, returns, body = rest
-        return self._definition(head, name, parameters, returns, body)
+        return replace(self._definition(head, name, parameters, returns, body), type_params=tuple(type_params))
 
     def _definition(
         self,

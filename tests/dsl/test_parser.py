@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -130,8 +131,16 @@ def test_statements(text: str, tree: object) -> None:
     assert [outline(statement) for statement in parse(text)] == [tree]
 
 
-def definition(head: object, name: str, params: object, returns: object, body: object, decorated: bool) -> object:
-    return ("Definition", head, name, params, returns, body, decorated)
+def definition(
+    head: object,
+    name: str,
+    params: object,
+    returns: object,
+    body: object,
+    decorated: bool,
+    types: Sequence[object] = (),
+) -> object:
+    return ("Definition", head, name, params, returns, body, decorated, [*types])
 
 
 BODY = [("Pass",)]
@@ -147,7 +156,7 @@ PARAMS = [("Param", "a", B), ("Param", "c", None)]
         ("class b(a):\n    pass", definition(None, "b", None, None, BODY, False)),
         ("class b():\n    pass", definition(None, "b", None, None, BODY, False)),
         ("def b(a: b, c) -> d:\n    pass", definition(None, "b", PARAMS, D, BODY, False)),
-        ("def b[n, m](a: b, c):\n    pass", definition(None, "b", PARAMS, None, BODY, False)),
+        ("def b[a: b, c](a: b, c):\n    pass", definition(None, "b", PARAMS, None, BODY, False, PARAMS)),
         ("@c\n@a\n\nclass b:\n    pass", definition(A, "b", None, None, BODY, True)),
         ("@a\ndef b():\n    pass", definition(A, "b", [], None, BODY, True)),
     ],
