@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
     from .dsl.load import load_module as load
     from .dsl.load import parse
+    from .dsl.sidecar import save_module as save
     from .ir.base import GlobalVar, IRModule
     from .ir.diagnostics import Diagnostic, TvmsError
     from .ir.equal import structural_equal, structural_hash
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "parse",
     "register_func",
+    "save",
     "structural_equal",
     "structural_hash",
     "verify",
@@ -66,6 +68,7 @@ _PLACES = {
     "load": "dsl.load.load_module",
     "parse": "dsl.load.parse",
     "register_func": "ir.functions.register_func",
+    "save": "dsl.sidecar.save_module",
     "structural_equal": "ir.equal.structural_equal",
     "structural_hash": "ir.equal.structural_hash",
     "verify": "ir.verify.verify",

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..ir.base import IRModule, Source
 from ..ir.diagnostics import TvmsError, error
 from .builder.module import build_module
 from .parser import parse_syntax
+from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-def parse(text: str, name: str = "<string>") -> IRModule:
-    """Return the module that `text` holds; `name` is shown in messages.
+def parse(text: str, name: str = "<string>", constants: Mapping[str, NDArray[Any]] | None = None) -> IRModule:
+    """Return the module that `text` holds; `name` is shown in messages, and `constants` are the tensors it names.
 
     Raises TvmsError with all mistakes of the text: syntax, names and forms.
     """
-    return parse_source(Source(name, text))
+    module = parse_source(Source(name, text))
+    return with_constants(module, constants) if constants else module
 
 
 def parse_source(source: Source) -> IRModule:
@@ -33,8 +40,14 @@ def parse_source(source: Source) -> IRModule:
 
 
 def load_module(path: str) -> IRModule:
-    """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`."""
-    return parse_source(read_source(path))
+    """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`.
+
+    The tensors that it names are read from the sidecar file, if there is one: E0018, or E0326 where they do not fit.
+    """
+    module = parse_source(read_source(path))
+    if not names_tensors(module) or path == "-" or not sidecar_of(Path(path)).exists():
+        return module
+    return with_constants(module, read_constants(sidecar_of(Path(path))))
 
 
 def load_verified(path: str) -> IRModule:

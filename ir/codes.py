@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "E0015": "an expression that nothing can be assigned to",
     "E0016": "a decorator that decorates nothing",
     "E0017": "a text whose layout cannot be changed safely",
+    "E0018": "a file of tensors that cannot be read",
     "E0101": "a name that is not defined",
     "E0102": "a function that the module does not have",
     "E0103": "an attribute or a form that does not exist",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import GlobalVar, Metadata, Span, StructInfo, Trivia
+from ...ir.building.call_te import is_known
 from ...ir.contradiction import contradiction
 from ...ir.diagnostics import Note
 from .. import syntax
@@ -53,8 +54,8 @@ def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr)
 def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
     """Bind `value` to a variable called as the target says, and let the name stand for it."""
     said = target.annotation
-    if isinstance(value, relax.Constant) and isinstance(value.data, Metadata) and said is not None:
-        value = replace(value, struct_info=said)
+    if said is not None and isinstance(value, relax.Constant) and isinstance(value.data, Metadata):
+        value = value if is_known(value.struct_info) else replace(value, struct_info=said)
     if isinstance(value, relax.Var | relax.Tuple):
         value = builder.operand(value)
     value = builder.inferred(value)

@@ -226,7 +226,7 @@ VALUE_FORMS: dict[str, tuple[tuple[Parameter, ...], _Build]] = {
     "R.match_cast": (parameters("value", "struct_info"), _match_cast),
     "R.const": (parameters("value", "dtype?"), build_const),
     "R.dist.const": (parameters("value", "struct_info"), build_dist_const),
-    "I.constant": (parameters("name"), build_named_constant),
+    "I.constant": (parameters("name", "struct_info?"), build_named_constant),
     "R.shape": (parameters("values"), _shape),
     "R.ShapeExpr": (parameters("values"), _shape),
     "R.prim_value": (parameters("value"), _prim_value),

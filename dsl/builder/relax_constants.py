@@ -65,12 +65,14 @@ def build_dist_const(builder: BlockBuilder, given: Arguments, call: syntax.Call)
 
 
 def build_named_constant(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.Constant:
-    """`I.constant("fc1.weight")`: a tensor of the sidecar file; its struct info is that of its annotation."""
+    """`I.constant("fc1.weight", R.Tensor((2,), "float32"))`: a tensor of the sidecar file; without struct info it has
+    that of its annotation, or of the file."""
     name: Any = values.evaluate(builder, given["name"])
     if not isinstance(name, str):
         raise builder.context.error("E0321", f"{describe(name)} is not the name of a constant", given["name"])
-    unknown = relax.TensorStructInfo()
-    return relax.Constant(Metadata(name, 0), name, struct_info=unknown, span=builder.context.span(call))
+    node = given.get("struct_info")
+    info = relax.TensorStructInfo() if node is None else struct_info(builder, node)
+    return relax.Constant(Metadata(name, 0), name, struct_info=info, span=builder.context.span(call))
 
 
 def _plain(value: Any) -> Any:

@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from ...ir.deep import deep
+from ...ir.relax import Constant
 from .dialects import DIALECTS
 from .marks import with_carets
 from .modules import print_node
 from .show import show
 
-__all__ = ["DIALECTS", "script", "show", "underline"]
+__all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
 
 for _noun in (
     "expressions", "buffers", "statements", "blocks", "prim_functions", "struct_info", "relax_expressions", "relax_functions",
@@ -30,6 +31,13 @@ def script(node: Any, dialect: str = "tvms") -> str:
     if dialect not in DIALECTS:
         raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
     return print_node(node, DIALECTS[dialect])
+
+
+@deep
+def script_with_constants(node: Any, dialect: str = "tvms") -> tuple[str, dict[str, Constant]]:
+    """Return the text of `node`, and the tensors that it names without showing them."""
+    stored: dict[str, Constant] = {}
+    return print_node(node, DIALECTS[dialect], stored=stored), stored
 
 
 @deep

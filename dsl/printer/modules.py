@@ -70,9 +70,12 @@ def _module(printer: Printer, node: IRModule) -> None:
     printer.add(f"class {name}:", Trivia(after=trivia.after, parts=trivia.parts), frame)
 
 
-def print_node(node: Any, dialect: Dialect, marks: Iterable[object] = ()) -> str:
+def print_node(
+    node: Any, dialect: Dialect, marks: Iterable[object] = (), stored: dict[str, relax.Constant] | None = None
+) -> str:
     """Return the text of a node of any kind: a module or functions with what goes above and below them, statements
-    with declarations of what they leave undefined, or an expression alone."""
+    with declarations of what they leave undefined, or an expression alone. `stored` receives the tensors that the text
+    only names."""
     printer = Printer(dialect)
     printer.root = node
     printer.marks = frozenset(marks)
@@ -88,6 +91,8 @@ def print_node(node: Any, dialect: Dialect, marks: Iterable[object] = ()) -> str
     above = header(printer) if is_whole else []
     if is_whole and dialect.native:
         above = ["#tvms 1", ""] if isinstance(node, IRModule) else []
+    if stored is not None:
+        stored.update(printer.stored)
     text = "\n".join(above + lines).rstrip()
     below = list(node.trivia.end) if isinstance(node, IRModule) and node.trivia else []
     if printer.omits_metadata and not dialect.native and not any(_SHOW_METADATA in line for line in below):

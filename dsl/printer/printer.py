@@ -6,9 +6,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
+from ...ir import relax
 from ...ir.base import GlobalInfo, IRModule, Node, Trivia
 from ...ir.tir import IntImm
 from ..declarations import place_comments
+from ..sidecar import metadata_name
 from .dialects import Dialect
 from .literals import identifier, short_float, string, tvm_float
 
@@ -96,6 +98,9 @@ class Printer:
         """Handle parameters that the signature shows as their buffers."""
         self.constants: dict[object, int] = {}
         """Constants that are too large to stand in the text, numbered."""
+        self.stored: dict[str, relax.Constant] = {}
+        """The tensors that the text names but does not show, as a sidecar file keeps them."""
+        self.stored_names: dict[relax.Constant, str] = {}
         self.vdevices: list[GlobalInfo] = []
         self.omits_metadata = False
         self.marks: frozenset[object] = frozenset()
@@ -170,8 +175,19 @@ class Printer:
     def metadata(self, node: Any) -> str:
         """Return the reference that stands for an object too large or too strange to be shown."""
         self.omits_metadata = True
-        index = self.constants.setdefault(node, len(self.constants))
-        return f"metadata[{string(_type_key(node))}][{index}]"
+        key, index = _type_key(node), self.constants.setdefault(node, len(self.constants))
+        if isinstance(node, relax.Constant):
+            self.stored[metadata_name(key, index)] = node
+        return f"metadata[{string(key)}][{index}]"
+
+    def stored_name(self, node: relax.Constant) -> str:
+        """Return the name of a tensor that is kept beside the text: its own, or one that no other has."""
+        if node not in self.stored_names:
+            hint = node.name or "constant"
+            names = (hint if count == 0 else f"{hint}_{count}" for count in range(len(self.stored) + 1))
+            name = next(name for name in names if name not in self.stored)
+            self.stored_names[node], self.stored[name] = name, node
+        return self.stored_names[node]
 
     # --- Names -----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...ir import relax
 from ...ir.base import GlobalVar, Op
+from ...ir.building.call_te import is_known
 from ...ir.ops.registry import REQUIRED, find
 from .literals import string
 from .printer import Printer, prints
@@ -18,6 +19,8 @@ _CALLS_OF_FUNCTIONS = frozenset(
 """Operators that call a function on a tuple of arguments, with their result's struct info given."""
 _FORMAT_PLACE = {"relax.print": 0, "relax.assert_op": 1}
 """Which argument of an operator is its format string."""
+_LARGEST_SHOWN = 16
+"""A tensor of more elements stands in the sidecar file."""
 INFERRED_FROM_SINFO_ARGS = frozenset([Op("relax.call_tir"), Op("relax.call_dps_packed")])
 """Operators whose variables need no annotation: the call says it all."""
 
@@ -58,15 +61,23 @@ def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
 
 @prints(relax.Constant)
 def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
-    """A tensor stands in the text, unless it has a name in the sidecar file, which only the native dialect knows."""
+    """A tensor stands in the text where it is small; else its name in the sidecar file, or in TVM's dialects, where
+    only a scalar is small, its number."""
     data = node.data
-    if printer.dialect.native and node.name is not None:
-        return f"{printer.ir('constant')}({string(node.name)})"
+    if printer.dialect.native and (node.name is not None or _is_large(data)):
+        info = f", {printer.expr(node.struct_info)}" if is_known(node.struct_info) else ""
+        return f"{printer.ir('constant')}({string(printer.stored_name(node))}{info})"
     if not hasattr(data, "shape"):
         return printer.expr(data) if node.name is None else printer.metadata(node)
     if isinstance(node.struct_info, relax.DTensorStructInfo):
         return f"{printer.relax('dist.const')}({_number(printer, data)}, {printer.expr(node.struct_info)})"
+    if data.shape and not printer.dialect.native:
+        return printer.metadata(node)
     return f"{printer.relax('const')}({_number(printer, data)}, {string(str(data.dtype))})"
+
+
+def _is_large(data: Any) -> bool:
+    return hasattr(data, "size") and data.size > _LARGEST_SHOWN
 
 
 def _number(printer: Printer, data: Any) -> str:

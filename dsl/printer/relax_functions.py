@@ -42,7 +42,7 @@ def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
     if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar):
         # What the function returns may be known now, and not yet where the text is read from its beginning.
         return False
-    if not isinstance(value, relax.Var):
+    if not isinstance(value, relax.Var) and not (isinstance(value, relax.Constant) and value.name is not None):
         value = replace(value, struct_info=None)
     try:
         return structural_equal(infer_struct_info(value), info)

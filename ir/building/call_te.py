@@ -174,7 +174,7 @@ def _int64(dim: tir.PrimExpr) -> tir.PrimExpr:
     return replace(dim, dtype="int64") if isinstance(dim, tir.IntImm) else dim
 
 
-def is_known(info: StructInfo) -> bool:
+def is_known(info: StructInfo | None) -> bool:
     """Whether the shape and the dtype of a tensor, or of all in a tuple, are known."""
     match info:
         case TensorStructInfo():

@@ -57,11 +57,11 @@ def inferred(expr: Expr) -> Expr:
 def apply(name: str, *args: Any, **keywords: Any) -> Expr:
     """Return `R.<name>(*args, **keywords)` with its struct info; TvmsError where it does not fit."""
     op = get_op(f"relax.{name}")
-    operands = (
-        _numbers_as_constants([plain_nodes(arg) for arg in args]) if name in _TAKE_NUMBERS else map(plain_nodes, args)
-    )
+    operands = [plain_nodes(arg) for arg in args]
+    if name in _TAKE_NUMBERS:
+        operands = _numbers_as_constants(operands)
     try:
-        return inferred(bind(op, tuple(operands), {key: plain_nodes(value) for key, value in keywords.items()}))
+        return inferred(bind(op, operands, {key: plain_nodes(value) for key, value in keywords.items()}))
     except TvmsError as problem:
         raise with_place(problem) from None
 

@@ -1,0 +1,115 @@
+"""Large tensors beside a text: `model.tvms` names them, and `model.safetensors` holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ..ir import relax
+from ..ir.base import BaseFunc, IRModule, Metadata
+from ..ir.diagnostics import error
+from ..ir.infer import infer_struct_info
+from ..ir.visit import rewrite, walk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_DTYPES = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
+    "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+}  # fmt: skip
+"""The dtypes of safetensors."""
+
+
+def metadata_name(key: str, index: int) -> str:
+    """Return the name in the sidecar of what TVM's dialects call `metadata["relax.expr.Constant"][0]`."""
+    return f"{key}[{index}]"
+
+
+def sidecar_of(path: Path) -> Path:
+    """Return where the tensors of the text at `path` are kept."""
+    return path.with_suffix(".safetensors")
+
+
+def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms") -> None:
+    """Write the text of `node` to `path`, and beside it the tensors that it only names, if there are any.
+
+    E0802 where a file cannot be written.
+    """
+    from .printer import script_with_constants
+
+    text, constants = script_with_constants(node, dialect)
+    target = Path(path)
+    try:
+        target.write_text(text + "\n", encoding="utf-8")
+        if constants:
+            sidecar_of(target).write_bytes(_serialized(constants))
+    except OSError as problem:
+        raise error("E0802", f"cannot write '{path}': {problem.strerror}", help="give another place") from None
+
+
+def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
+    import numpy as np
+    from safetensors.numpy import save
+
+    given = {name: constant.data for name, constant in constants.items() if not isinstance(constant.data, Metadata)}
+    return save({name: np.ascontiguousarray(array).reshape(array.shape) for name, array in given.items()})
+
+
+def read_constants(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a sidecar file by name; E0018 where it holds no tensors."""
+    import numpy as np
+    import safetensors
+
+    from ..ir.numpy_dtype import numpy_dtype
+
+    library: Any = safetensors
+    try:
+        entries = library.deserialize(path.read_bytes())
+        dtypes = [numpy_dtype(_DTYPES[entry["dtype"]]) for _, entry in entries]
+    except (OSError, KeyError, library.SafetensorError) as problem:
+        raise error("E0018", f"'{path}' cannot be read: {problem}", help="is it a safetensors file?") from None
+    parts = zip(entries, dtypes, strict=True)
+    return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
+
+
+def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRModule:
+    """Return `module` with the tensors that it names taken from `arrays`; those that are not there stay names.
+
+    E0326 where a tensor has not the shape or the dtype that the text says.
+    """
+
+    def fill(node: Any) -> relax.Constant | None:
+        if not isinstance(node, relax.Constant) or not isinstance(node.data, Metadata):
+            return None
+        name = node.name or metadata_name(node.data.key, node.data.index)
+        return _filled(node, name, arrays[name]) if name in arrays else None
+
+    functions = {name: rewrite(function, fill) for name, function in module.functions.items()}
+    return replace(module, functions=functions)
+
+
+def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Constant:
+    from ..ir.building.call_te import is_known
+    from ..ir.equal import structural_equal
+
+    info = infer_struct_info(relax.Constant(array))
+    said = node.struct_info
+    if said is not None and is_known(said) and not structural_equal(said, info):
+        both = f"{array.dtype} of shape {tuple(array.shape)}, but the text says {said}"
+        raise error("E0326", f"the tensor '{name}' is {both}", node.span, "save the text and its tensors together")
+    return replace(node, data=array, struct_info=info)
+
+
+def names_tensors(module: IRModule) -> bool:
+    """Whether a graph-level function names a tensor that it does not hold."""
+    functions = (function for function in module.functions.values() if isinstance(function, relax.Function))
+    return any(
+        isinstance(node, relax.Constant) and isinstance(node.data, Metadata)
+        for function in functions
+        for node in walk(function)
+    )

@@ -1,0 +1,85 @@
+"""Large tensors stand beside the text, under the names that it says, in every dialect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tvms
+from tvms import relax
+from tvms.dsl.printer import script_with_constants
+
+RNG = np.random.default_rng(11)
+WEIGHT = RNG.random((6, 5), "float32")
+OFFSET = RNG.random((2, 6), "float32")
+HALF = RNG.random((20,), "float32").astype(ml_dtypes.bfloat16)
+
+
+def model() -> tvms.IRModule:
+    x = relax.Var("x", relax.TensorStructInfo((2, 5), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            product = bb.emit(relax.op.linear(x, relax.const(WEIGHT), relax.const(np.ones(6, "float32"))))
+            half = bb.emit(relax.op.nn.relu(relax.const(HALF)))
+            gv = bb.emit_output((product, half, relax.op.add(product, relax.const(OFFSET))))
+        bb.emit_func_output(gv)
+    return bb.get()
+
+
+@pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
+def test_a_saved_module_is_read_as_it_was(dialect: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.tvms")
+    tvms.save(model(), path, dialect)
+    again = tvms.load(path)
+    assert tvms.structural_equal(again, model())
+    assert again.script(dialect) == model().script(dialect)
+    assert tvms.verify(again) == ()
+
+
+@pytest.mark.parametrize("dialect", ["tvms", "tvm-0.21", "tvm-0.27"])
+def test_a_text_and_its_tensors_are_the_module(dialect: str) -> None:
+    text, constants = script_with_constants(model(), dialect)
+    again = tvms.parse(text, constants={name: constant.data for name, constant in constants.items()})
+    assert tvms.structural_equal(again, model())
+
+
+def test_large_tensors_have_names_and_small_ones_stand_in_the_text() -> None:
+    text, constants = script_with_constants(model())
+    assert [(name, constant.data.shape) for name, constant in constants.items()] == [
+        ("constant", (6, 5)),
+        ("constant_1", (20,)),
+    ]
+    assert 'I.constant("constant", R.Tensor((6, 5), "float32"))' in text
+    assert 'R.const([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], "float32")' in text
+
+
+def test_in_the_dialects_of_tvm_only_scalars_stand_in_the_text() -> None:
+    _, constants = script_with_constants(model(), "tvm-0.21")
+    assert list(constants) == [f"relax.expr.Constant[{index}]" for index in range(4)]
+
+
+def test_without_its_sidecar_a_module_still_knows_its_shapes() -> None:
+    again = tvms.parse(model().script())
+    assert tvms.verify(again) == ()
+    assert again.script() == model().script()
+
+
+def test_a_tensor_that_does_not_fit_the_text_is_refused() -> None:
+    text = model().script()
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.parse(text, constants={"constant": np.zeros((6, 4), "float32")})
+    assert str(caught.value).splitlines()[0] == (
+        "error[E0326]: the tensor 'constant' is float32 of shape (6, 4), but the text says R.Tensor((6, 5), \"float32\")"
+    )
+
+
+def test_a_sidecar_that_is_none_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.tvms"
+    tvms.save(model(), str(path))
+    path.with_suffix(".safetensors").write_bytes(b"no tensors")
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.load(str(path))
+    assert caught.value.diagnostics[0].code == "E0018"
