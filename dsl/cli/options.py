@@ -109,6 +109,21 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0203")
 
 
+def _add_fuzz(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("law", metavar="LAW", nargs="?", help="the law to check (default: list all)")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file to make the examples of")
+    parser.add_argument("--n", type=int, default=1000, metavar="N", help="how many examples (default: 1000)")
+    parser.add_argument("--seed", type=int, metavar="S", help="the seed of the examples (default: a random one)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="how many processes (default: 1)")
+    parser.add_argument("--state", metavar="FILE", help="keep the progress in this file, and go on where it stands")
+    parser.add_argument(
+        "--save",
+        metavar="DIR",
+        default="tests/cases/regressions",
+        help="where to write an example that fails (default: tests/cases/regressions)",
+    )
+
+
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
@@ -118,6 +133,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _add_run,
     "compile": _add_compile,
     "explain": _add_explain,
+    "fuzz": _add_fuzz,
 }
 
 

@@ -1,0 +1,117 @@
+"""`tvms fuzz LAW [FILE]`: check a law on random programs, or on random variants of one."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...ir.base import IRModule, Source
+from ...ir.diagnostics import error
+from ..load import read_source
+from . import options
+
+if TYPE_CHECKING:
+    from ..testing.campaign import Batch, Failure, Total
+    from ..testing.oracle import Call
+
+
+def _compiled(module: IRModule, entry: str) -> Call:
+    from ...codegen import compile as compile_module
+
+    return compile_module(module, target="llvm")[entry]
+
+
+def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> Batch:
+    """Check one batch, here or in a process of its own."""
+    from ..testing.campaign import run_batch
+
+    return run_batch(law, file, seed, number, size, _compiled)
+
+
+def _batches(arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int]) -> Iterator[Batch]:
+    """Yield batches as they are done, up to the first that fails."""
+    work = [(arguments.law, file, arguments.seed, number, size) for number, size in sizes.items()]
+    if arguments.jobs == 1:
+        for each in work:
+            yield _batch(*each)
+        return
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
+        try:
+            yield from pool.map(_batch, *zip(*work, strict=True)) if work else ()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the law; 0 where it holds, 1 where an example breaks it or the examples are not what they should be."""
+    from ..testing.campaign import BATCH, Total, read_state, write_state
+    from ..testing.laws import LAWS, find_law
+
+    if arguments.law is None:
+        width = max(map(len, LAWS))
+        print("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
+        return 0
+    if arguments.law not in LAWS:
+        raise error("E0813", f"there is no law '{arguments.law}'", None, f"the laws: {', '.join(LAWS)}")
+    if arguments.seed is None:
+        arguments.seed = secrets.randbits(32)
+    file = None if arguments.file is None else read_source(arguments.file)
+    state = None if arguments.state is None else Path(arguments.state)
+    name = f"{arguments.law} {arguments.file or ''} --n {arguments.n} --seed {arguments.seed}"
+    total, done = read_state(state, name) if state else (Total(), set[int]())
+    sizes = {number: min(BATCH, arguments.n - start) for number, start in enumerate(range(0, arguments.n, BATCH))}
+    left = {number: size for number, size in sizes.items() if number not in done}
+    failure = None
+    for batch in _with_progress(_batches(arguments, file, left), arguments, len(done), len(sizes)):
+        total.add(batch)
+        if batch.failure:
+            failure = batch.failure
+            break
+        done.add(batch.number)
+        if state:
+            write_state(state, name, total, done)
+    return _conclude(arguments, total, failure, find_law(arguments.law).expected if file is None else frozenset[str]())
+
+
+def _with_progress(batches: Iterator[Batch], arguments: argparse.Namespace, done: int, all: int) -> Iterable[Batch]:
+    """Yield `batches`, with a bar on standard error where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    title = f"{arguments.law}, seed {arguments.seed}"
+    return track(
+        batches, title, total=all, completed=done, console=console, transient=True, disable=not console.is_terminal
+    )
+
+
+def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | None, expected: frozenset[str]) -> int:
+    seconds = max(total.seconds, 1e-9)
+    shown = f"{total.checked} examples in {seconds:.1f} s ({total.checked / seconds:.0f}/s), {len(total.constructs)} constructs"
+    print(f"{arguments.law}: {shown}, seed {arguments.seed}")
+    if failure:
+        path = _save(arguments, failure)
+        print(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
+        return 1
+    faults = total.faults(expected)
+    for fault in faults:
+        print(f"  {fault}")
+    return 1 if faults else 0
+
+
+def _save(arguments: argparse.Namespace, failure: Failure) -> str:
+    """Write a failing example where the tests find it, under a name that says its law and seed."""
+    folder = Path(arguments.save)
+    path = folder / f"{arguments.law}_{arguments.seed}.tvms"
+    head = f"# law: {arguments.law}, seed {arguments.seed}\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise error("E0802", f"cannot write '{folder}': {problem.strerror}", None, "give --save DIR") from None
+    options.write_output(head + failure.text.rstrip("\n") + "\n", str(path))
+    return str(path)

@@ -1,0 +1,29 @@
+"""What Hypothesis runs when it is imported: `st.from_type` learns to make programs.
+
+It stands outside `testing`, which imports Hypothesis itself, so that it costs nothing until a program is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def register() -> None:
+    """Register strategies for `PrimFunc`, `relax.Function` and `IRModule`."""
+    from hypothesis import strategies as st
+
+    from ..ir.base import IRModule
+    from ..ir.tir import PrimFunc
+
+    def prim_funcs(_: type[PrimFunc]) -> Any:
+        from .testing import prim_funcs
+
+        return prim_funcs()
+
+    def modules(_: type[IRModule]) -> Any:
+        from .testing import modules
+
+        return modules()
+
+    st.register_type_strategy(PrimFunc, prim_funcs)
+    st.register_type_strategy(IRModule, modules)

@@ -1,0 +1,31 @@
+"""Property-based testing of tensor programs: what tvms tests itself with, for programs of your own.
+
+    from hypothesis import given
+    from tvms.testing import assert_equivalent, prim_funcs
+
+    @given(prim_funcs())
+    def test_my_pass(func):
+        assert_equivalent(func, my_pass(func))
+
+Strategies make programs that are well typed by construction, keep the law of the IR, never leave their buffers, and
+shrink to few loops: `expressions`, `prim_funcs`, `graph_functions`, `modules`, and texts. `st.from_type(tvms.PrimFunc)`
+knows them. `assert_equivalent` runs two programs on random inputs. The laws that `tvms fuzz` checks stand in `laws`.
+
+All of this needs Hypothesis, the extra `fuzz`: importing it without is E0812.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ...ir.diagnostics import error
+
+if find_spec("hypothesis") is None:
+    raise error("E0812", "tvms.testing needs Hypothesis, which is not installed", None, "pip install 'tvms-lang[fuzz]'")
+
+from .expressions import expressions
+from .modules import modules
+from .oracle import assert_equivalent, random_inputs
+from .prim_funcs import prim_funcs
+
+__all__ = ["assert_equivalent", "expressions", "modules", "prim_funcs", "random_inputs"]

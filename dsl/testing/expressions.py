@@ -1,0 +1,177 @@
+"""Expressions that are well typed by construction and never divide by zero.
+
+An expression of a dtype is a leaf, or an operation of that dtype's family on smaller expressions. What the leaves are
+is up to the caller: constants, variables, elements of buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from ...ir import make, tir
+from ...ir.diagnostics import TvmsError
+from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype
+from .choices import Choices
+
+Leaves: TypeAlias = Callable[[Choices, str], tir.PrimExpr]
+"""Chooses the smallest expression of a dtype."""
+Grow: TypeAlias = Callable[[str], tir.PrimExpr]
+"""Makes a smaller expression of a dtype."""
+Operation: TypeAlias = Callable[[Choices, Grow, str], tir.PrimExpr]
+
+INTS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32")
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+DTYPES = ("float32", "int32", "float64", "int64", "float16", "int8", "uint8", "bfloat16", "int16", "uint16", "uint32")
+"""What elements of generated buffers may be, apart from bool."""
+
+
+def constants(choose: Choices, dtype: str) -> tir.PrimExpr:
+    """A small constant."""
+    if is_bool(dtype):
+        return make.const(choose.pick((False, True)), dtype)
+    if is_float(dtype):
+        return make.const(choose.pick((0.0, 1.0, 2.0, 0.5, -1.0, -2.5, 3.0)), dtype)
+    low = 0 if parse_dtype(dtype).code == "uint" else -5
+    return make.const(choose.pick([0, 1, 2, 3, 7, *([] if low == 0 else [-1, low])]), dtype)
+
+
+def expression(choose: Choices, dtype: str, leaves: Leaves, size: int) -> tir.PrimExpr:
+    """An expression of `dtype` with about `size` operations."""
+    if size <= 0 or choose.number(0, 3) == 0:
+        return leaves(choose, dtype)
+    operations = _BOOL if is_bool(dtype) else _FLOAT if is_float(dtype) else _INT
+    operate = choose.pick(operations)
+    try:
+        return operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2), dtype)
+    except TvmsError:  # constants that fold to what the dtype cannot hold, or to a division by zero
+        return leaves(choose, dtype)
+
+
+# --- Operations of every family -------------------------------------------------------------------------------
+
+
+def _binary(make_binary: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Operation:
+    return lambda choose, grow, dtype: make_binary(grow(dtype), grow(dtype))
+
+
+def _choice(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    make_choice = choose.pick((make.if_then_else, make.select))
+    return make_choice(grow("bool"), grow(dtype), grow(dtype))
+
+
+def _cast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return make.cast(grow(choose.pick(("int32", "float32", "int8", "bool", "int64", "uint8"))), dtype)
+
+
+def _narrowing(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """Through another dtype and back."""
+    return make.cast(make.cast(grow(dtype), choose.pick(INTS if is_int(dtype) else FLOATS)), dtype)
+
+
+def _let(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    variable = tir.Var(dtype, choose.fresh("x"))
+    body = make.add(variable, grow(dtype)) if not is_bool(dtype) else make.logical_and(variable, grow(dtype))
+    return tir.Let(dtype, variable, grow(dtype), body)
+
+
+# --- Integers -------------------------------------------------------------------------------------------------
+
+
+def _division(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """By a constant, or by what is at least one; negative constants where there are any."""
+    divide = choose.pick((make.floordiv, make.floormod, make.truncdiv, make.truncmod))
+    signs = (1,) if parse_dtype(dtype).code == "uint" else (1, -1)
+    if choose.rarely(3):
+        return divide(grow(dtype), make.maximum(grow(dtype), make.const(1, dtype)))
+    return divide(grow(dtype), make.const(choose.number(2, 7) * choose.pick(signs), dtype))
+
+
+def _shift(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    shift = choose.pick((make.right_shift, make.left_shift))
+    return shift(grow(dtype), make.const(choose.number(0, 4), dtype))
+
+
+def _bits(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return choose.pick((make.bitwise_and, make.bitwise_or, make.bitwise_xor))(grow(dtype), grow(dtype))
+
+
+def _complement(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return make.bitwise_not(grow(dtype))
+
+
+def _counted(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return make.cast(make.call("tir.popcount", (grow("int32"),), "int32"), dtype)
+
+
+def _absolute(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return make.abs(grow(dtype))
+
+
+# --- Floats ---------------------------------------------------------------------------------------------------
+
+
+def _quotient(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    """By what is at least one half."""
+    return make.div(grow(dtype), make.add(make.abs(grow(dtype)), make.const(0.5, dtype)))
+
+
+def _rounded(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    rounding = choose.pick(("tir.floor", "tir.ceil", "tir.trunc"))
+    return make.call(rounding, (grow(dtype),), dtype)
+
+
+# --- Truth ----------------------------------------------------------------------------------------------------
+
+
+def _comparison(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    kind = choose.pick(("int32", "float32", "int8", "uint8"))
+    comparisons = (make.less, make.equal, make.less_equal, make.greater, make.greater_equal, make.not_equal)
+    return choose.pick(comparisons)(grow(kind), grow(kind))
+
+
+def _negation(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+    return make.logical_not(grow(dtype))
+
+
+_ARITHMETIC = (_binary(make.add), _binary(make.sub), _binary(make.mul), _binary(make.minimum), _binary(make.maximum))
+_COMMON = (_choice, _cast, _narrowing, _let)
+_INT: tuple[Operation, ...] = (*_ARITHMETIC, _division, _bits, _shift, *_COMMON, _absolute, _complement, _counted)
+_FLOAT: tuple[Operation, ...] = (*_ARITHMETIC, _quotient, _rounded, *_COMMON, _absolute)
+_BOOL: tuple[Operation, ...] = (
+    _comparison, _binary(make.logical_and), _binary(make.logical_or), _negation, _choice,
+)  # fmt: skip
+
+
+# --- As strategies --------------------------------------------------------------------------------------------
+
+
+def variables(*names: str, dtype: str = "int32") -> tuple[tir.Var, ...]:
+    """Return variables to make expressions of."""
+    return tuple([tir.Var(dtype, name) for name in names])
+
+
+def leaves_of(scope: tuple[tir.Var, ...]) -> Leaves:
+    """Choose among the variables of a dtype, and constants; variables of other dtypes are cast."""
+
+    def leaf(choose: Choices, dtype: str) -> tir.PrimExpr:
+        own = [variable for variable in scope if variable.dtype == dtype]
+        if choose.rarely(3):
+            return constants(choose, dtype)
+        if own:
+            return choose.pick(own)
+        others = [variable for variable in scope if lanes_of(variable.dtype) == 1]
+        return make.cast(choose.pick(others), dtype) if others else constants(choose, dtype)
+
+    return leaf
+
+
+@st.composite
+def expressions(
+    draw: st.DrawFn, scope: tuple[tir.Var, ...] = variables("x", "y"), dtype: str = "int32", max_size: int = 12
+) -> tir.PrimExpr:
+    """Expressions of `dtype` over the variables of `scope`, with up to about `max_size` operations."""
+    choose = Choices(draw)
+    return expression(choose, dtype, leaves_of(scope), choose.number(0, max_size))

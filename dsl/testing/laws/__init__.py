@@ -1,0 +1,21 @@
+"""The laws that `tvms fuzz` checks on random programs: each in a file of its own, under its name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from .law import Law
+
+LAWS = {
+    "roundtrip": "what is printed reads back as the same program, in every dialect, and prints the same again",
+    "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
+    "codegen": "what is compiled does what the interpreter does",
+}
+"""The laws by name, in one line."""
+
+
+def find_law(name: str) -> Law:
+    """Return the law called `name`; KeyError where there is none."""
+    if name not in LAWS:
+        raise KeyError(name)
+    return import_module(f".{name}", __package__).LAW

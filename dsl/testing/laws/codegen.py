@@ -1,0 +1,37 @@
+"""What is compiled does what the interpreter does, on random inputs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from ....ir.base import IRModule, Source
+from ...load import parse_source
+from ..constructs import LOOP_LEVEL
+from ..modules import modules
+from ..oracle import Execute, assert_equivalent
+from .law import Law, module_constructs
+
+_Example: TypeAlias = tuple[IRModule, int]
+"""A module, and the seed of its inputs."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    programs = modules(is_graph_allowed=False) if file is None else st.just(parse_source(file))
+    return st.tuples(programs, st.integers(0, 1000))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    module, seed = example
+    assert_equivalent(module, module, seed=seed, integers=(-8, 9), execute_after=execute)
+
+
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: str(example[0]),
+    read=lambda source: (parse_source(source), 0),
+    constructs=lambda example: module_constructs(example[0]),
+    expected=LOOP_LEVEL,
+)

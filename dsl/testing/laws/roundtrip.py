@@ -1,0 +1,44 @@
+"""What is printed reads back as the same program, in every dialect, and prints the same again."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from ....ir.base import IRModule, Source
+from ....ir.equal import first_difference, structural_equal
+from ...load import parse, parse_source
+from ...round_trip import DIALECTS
+from ..constructs import LOOP_LEVEL
+from ..modules import modules
+from ..oracle import Execute
+from .law import Law, module_constructs
+
+_Example: TypeAlias = tuple[IRModule, str]
+"""A module, and the dialect to print it in."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    programs = modules() if file is None else st.just(parse_source(file))
+    return st.tuples(programs, st.sampled_from(DIALECTS))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    module, dialect = example
+    printed = module.script(dialect)
+    again = parse(printed, f"example.{dialect}")
+    if not structural_equal(module, again, map_free_vars=True):
+        place = first_difference(module, again, map_free_vars=True)
+        raise AssertionError(f"{dialect}: reads back as another program, which differs at {place}")
+    assert again.script(dialect) == printed, f"{dialect}: prints differently once it was read"
+
+
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: str(example[0]),
+    read=lambda source: (parse_source(source), "tvms"),
+    constructs=lambda example: module_constructs(example[0]),
+    expected=LOOP_LEVEL,
+)
