@@ -1,0 +1,24 @@
+"""Expressions and functions in their normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import tir
+from ..analysis.const_bounds import Domains
+from ..deep import deep
+from . import arithmetic, choices, comparisons, extrema, logic
+from .core import Simplifier
+
+__all__ = ["Simplifier", "arithmetic", "choices", "comparisons", "extrema", "logic", "simplify"]
+
+
+@deep
+def simplify(expr: tir.PrimExpr, domains: Domains | None = None, given: Sequence[tir.PrimExpr] = ()) -> tir.PrimExpr:
+    """Return `expr` in normal form, for variables that range over `domains` where all conditions in `given` hold.
+
+    Equal to `expr` wherever that has a value: index expressions (int32, int64) are taken not to overflow, other
+    integers wrap around, floats are rearranged only where that is exact. Simplifying again changes nothing.
+    """
+    simplifier = Simplifier(domains, given)
+    return simplifier.visit(expr)

@@ -1,0 +1,160 @@
+"""Sums and products of integers: `a + b`, `a - b`, `a * b`."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .. import tir
+from .core import Simplifier, factors, is_index, is_scalar_int, simplifies
+from .division import quotient
+from .elementwise import elementwise
+from .sums import Sum
+
+
+@simplifies(tir.Add, tir.Sub, tir.Mul)
+def arithmetic(s: Simplifier, expr: tir.BinaryOp) -> tir.PrimExpr:
+    """A sum, its terms in the order of their first appearance."""
+    if not is_scalar_int(expr.dtype):
+        return elementwise(s, expr)
+    total = merge_splits(s, collect(s, expr), expr.dtype)
+    return s.to_expr(total, expr.dtype) or s.rebuild(expr)
+
+
+def collect(s: Simplifier, expr: tir.PrimExpr) -> Sum:
+    """Return `expr` as a sum of terms in normal form, without recursion over the sums in it."""
+    total = Sum()
+    stack = [(expr, 1)]
+    while stack:
+        node, factor = stack.pop()
+        match node:
+            case tir.IntImm():
+                total.constant += factor * node.value
+            case tir.Add() | tir.Sub():
+                stack.append((node.b, factor if isinstance(node, tir.Add) else -factor))
+                stack.append((node.a, factor))
+            case tir.Mul(a=tir.IntImm(value=value), b=other) | tir.Mul(a=other, b=tir.IntImm(value=value)):
+                if value:
+                    stack.append((other, factor * value))
+            case tir.Mul():
+                total.add(product(s, s.visit(node.a), s.visit(node.b)), factor)
+            case _:
+                total.add(s.sum(s.visit(node)), factor)
+    return total
+
+
+def product(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
+    """Return the product of two expressions in normal form: constants stand in front, the rest is one term."""
+    left, right = s.sum(a), s.sum(b)
+    if left.is_constant or right.is_constant:
+        return right.scaled(left.constant) if left.is_constant else left.scaled(right.constant)
+    scale = 1
+    parts: list[tir.PrimExpr] = []
+    for side in (left, right):
+        common = gcd(side.content, side.constant)
+        if len(side.terms) == 1 and side.constant == 0:
+            common = next(iter(side.terms.values()))
+        reduced = s.to_expr(side.divided(common), a.dtype)
+        scale *= common
+        parts += [a if side is left else b] if reduced is None else factors(reduced)
+        scale //= common if reduced is None else 1
+    result = parts[0]
+    for part in parts[1:]:
+        result = s.intern(tir.Mul(a.dtype, result, part))
+    return Sum({result: scale})
+
+
+def merge_splits(s: Simplifier, total: Sum, dtype: str) -> Sum:
+    """Put together what a split took apart: `x // c * c + x % c` is `x`, and `x - x // c * c` is `x % c`."""
+    changed = True
+    while changed:
+        changed = False
+        for term, factor in list(total.factors()):
+            found = _merged(s, total, term, factor, dtype)
+            if found is not None:
+                total, changed = found, True
+                break
+    return total
+
+
+def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
+    match term:
+        case tir.FloorMod() | tir.FloorDiv(a=tir.FloorMod()):
+            return _merge_remainder(s, total, term, factor, dtype)
+        case tir.FloorDiv(a=dividend, b=tir.IntImm(value=divisor)) if divisor > 0 and factor % divisor == 0:
+            return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
+        case tir.Mul():
+            return _merge_symbolic(s, total, term, factor, dtype)
+        case _:
+            return None
+
+
+def split_of(term: tir.PrimExpr) -> tuple[tir.PrimExpr, int, int] | None:
+    """Return `index`, `lower` and `upper` of `index % upper // lower`; `upper` is 0 where nothing is cut off."""
+    lower = 1
+    if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
+        term, lower = term.a, term.b.value
+    if isinstance(term, tir.FloorMod) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
+        return term.a, lower, term.b.value
+    return (term, lower, 0) if lower > 1 else None
+
+
+def _merge_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
+    """Find the part above `low = index % middle // lower`, which starts where this one ends."""
+    split = split_of(low)
+    if split is None or not split[2]:
+        return _merge_symbolic_remainder(s, total, low, factor, dtype)
+    index, lower, middle = split
+    if middle % lower:
+        return None
+    for high, other in total.factors():
+        above = split_of(high)
+        if high is low or above is None or above[1] != middle or other * lower != factor * middle:
+            continue
+        if above[0] is not index and not (is_index(dtype) and _congruent(s, above[0], index, middle)):
+            continue
+        if above[2] % middle:
+            continue
+        whole = above[0] if not above[2] else s.visit(tir.FloorMod(dtype, above[0], tir.IntImm(dtype, above[2])))
+        merged = total.plus(Sum({low: factor, high: other}), -1)
+        return merged.plus(quotient(s, s.sum(whole), lower, dtype), factor)
+    return None
+
+
+def _congruent(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr, modulus: int) -> bool:
+    difference = s.sum(a).plus(s.sum(b), -1)
+    return difference.constant % modulus == 0 and difference.content % modulus == 0
+
+
+def _remainder_of_rest(
+    s: Simplifier, total: Sum, term: tir.FloorDiv, dividend: tir.PrimExpr, scale: int, dtype: str
+) -> Sum | None:
+    """`scale * (x - x // c * c)` where all of `scale * x` stands in the sum."""
+    parts = s.sum(dividend)
+    if any(total.terms.get(part, 0) != scale * factor for part, factor in parts.factors()):
+        return None
+    assert isinstance(term.b, tir.IntImm)
+    remainder = s.sum(s.visit(tir.FloorMod(dtype, dividend, term.b)))
+    return total.plus(parts, -scale).plus(Sum({term: scale * term.b.value})).plus(remainder, scale)
+
+
+def _merge_symbolic(s: Simplifier, total: Sum, term: tir.Mul, factor: int, dtype: str) -> Sum | None:
+    """`scale * (x - x // n * n)` is `scale * (x % n)`."""
+    parts = factors(term)
+    for part in parts:
+        if isinstance(part, tir.FloorDiv) and len(parts) == 2 and (parts[0] is part.b or parts[1] is part.b):
+            dividend = s.sum(part.a)
+            if dividend.terms and all(total.terms.get(e, 0) == -factor * v for e, v in dividend.factors()):
+                remainder = s.sum(s.visit(tir.FloorMod(dtype, part.a, part.b)))
+                return total.plus(dividend, factor).plus(Sum({term: -factor})).plus(remainder, -factor)
+    return None
+
+
+def _merge_symbolic_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
+    """`x // n * n + x % n` is `x`."""
+    if not isinstance(low, tir.FloorMod):
+        return None
+    high = s.intern(tir.FloorDiv(dtype, low.a, low.b))
+    whole = s.intern(tir.Mul(dtype, high, low.b))
+    if total.terms.get(whole, 0) != factor:
+        return None
+    return total.plus(Sum({low: factor, whole: factor}), -1).plus(s.sum(low.a), factor)

@@ -1,0 +1,59 @@
+"""Choices: `T.Select`, `T.if_then_else`, `T.likely`. Each branch is looked at where its condition holds, or does not."""
+
+from __future__ import annotations
+
+from .. import tir
+from ..base import Op
+from ..dtype import is_bool, parse_dtype
+from .bits import bitwise
+from .core import Simplifier, simplifies
+from .elementwise import elementwise
+
+
+@simplifies(tir.Select)
+def select(s: Simplifier, expr: tir.Select) -> tir.PrimExpr:
+    """As `if_then_else`, but both branches may be evaluated anyway."""
+    if parse_dtype(expr.condition.dtype).lanes != 1:
+        return elementwise(s, expr)
+    return _choose(s, expr, expr.condition, expr.true_value, expr.false_value)
+
+
+@simplifies(tir.Call)
+def call(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
+    match expr:
+        case tir.Call(
+            op=Op(name="tir.if_then_else"),
+            args=(tir.PrimExpr() as condition, tir.PrimExpr() as yes, tir.PrimExpr() as no),
+        ):
+            return _choose(s, expr, condition, yes, no)
+        case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as condition,)):
+            condition = s.visit(condition)
+            return condition if isinstance(condition, tir.IntImm) else s.rebuild(expr)
+        case _:
+            return bitwise(s, expr)
+
+
+def _choose(
+    s: Simplifier, expr: tir.Select | tir.Call, condition: tir.PrimExpr, yes: tir.PrimExpr, no: tir.PrimExpr
+) -> tir.PrimExpr:
+    condition = s.visit(condition)
+    if isinstance(condition, tir.IntImm):
+        return s.visit(yes if condition.value else no)
+    if isinstance(condition, tir.Not):
+        condition, yes, no = condition.a, no, yes
+    yes, no = _branch(s, expr, condition, yes, True), _branch(s, expr, condition, no, False)
+    if yes is no and s.is_total(condition):
+        return s.visit(yes)
+    if is_bool(yes.dtype) and isinstance(yes, tir.IntImm) and isinstance(no, tir.IntImm):
+        return s.visit(condition if yes.value else tir.Not(condition.dtype, condition))
+    if isinstance(expr, tir.Select):
+        return s.intern(tir.Select(yes.dtype, condition, yes, no))
+    return s.intern(tir.Call(expr.dtype, expr.op, (condition, yes, no)))
+
+
+def _branch(
+    s: Simplifier, expr: tir.Select | tir.Call, condition: tir.PrimExpr, branch: tir.PrimExpr, holds: bool
+) -> tir.PrimExpr:
+    """What is evaluated where the condition says otherwise must not fault there, either."""
+    inner = s.assuming(condition, holds).visit(branch)
+    return inner if isinstance(expr, tir.Call) or s.is_total(inner) else s.visit(branch)

@@ -1,0 +1,91 @@
+"""Comparisons: what can be decided is; the others compare what is added with what is subtracted, a constant at the right."""
+
+from __future__ import annotations
+
+from .. import tir
+from .core import Simplifier, is_index, is_scalar_int, simplifies
+from .elementwise import elementwise
+from .sums import Sum
+
+
+@simplifies(tir.LT, tir.LE, tir.GT, tir.GE)
+def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
+    """`a < b` is `a - b + 1 <= 0`, of integers."""
+    if isinstance(expr, tir.GT | tir.GE):
+        return s.visit((tir.LT if isinstance(expr, tir.GT) else tir.LE)(expr.dtype, expr.b, expr.a))
+    if not is_scalar_int(expr.a.dtype):
+        return elementwise(s, expr)
+    a, b = s.visit(expr.a), s.visit(expr.b)
+    dtype = a.dtype
+    distance = s.exact(a).plus(s.exact(b), -1)
+    if isinstance(expr, tir.LT):
+        distance.constant += 1
+    if is_index(dtype):
+        distance = _undivided(s, distance)
+    if s.at_most(distance):
+        return s.constant(1, "bool")
+    if s.at_most(distance.scaled(-1), -1):
+        return s.constant(0, "bool")
+    return _order(s, distance, dtype) or s.rebuild(expr)
+
+
+def _undivided(s: Simplifier, distance: Sum) -> Sum:
+    """`x // c <= d` is `x <= d * c + c - 1`, and `d <= x // c` is `d * c <= x`."""
+    while len(distance.terms) == 1:
+        ((term, factor),) = distance.terms.items()
+        match term:
+            case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) if divisor > 0 and factor > 0:
+                distance = s.sum(a).shifted(-(-distance.constant // factor * divisor + divisor - 1))
+            case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) if divisor > 0:
+                distance = s.sum(a).scaled(-1).shifted(-(distance.constant // factor) * divisor)
+            case _:
+                break
+    return distance
+
+
+def _order(s: Simplifier, distance: Sum, dtype: str) -> tir.PrimExpr | None:
+    """Return the comparison that says `distance <= 0`."""
+    scale = distance.content
+    constant = -(-distance.constant // scale)
+    distance = Sum({term: factor // scale for term, factor in distance.factors()}, constant)
+    left = Sum({term: factor for term, factor in distance.factors() if factor > 0})
+    right = Sum({term: -factor for term, factor in distance.factors() if factor < 0}, -constant)
+    if not left.terms:
+        return _compare(s, tir.LE, Sum({}, constant), right.shifted(constant), dtype)
+    if not right.terms or right.constant == -1:
+        return _compare(s, tir.LT, left, right.shifted(1), dtype)
+    if right.constant == 0:
+        return _compare(s, tir.LE, left, right, dtype)
+    return _compare(s, tir.LT, left, right.shifted(1), dtype)
+
+
+def _compare(s: Simplifier, kind: type[tir.CmpOp], left: Sum, right: Sum, dtype: str) -> tir.PrimExpr | None:
+    if not (s.fits(left, dtype) and s.fits(right, dtype)):
+        return None
+    a, b = s.to_expr(left, dtype), s.to_expr(right, dtype)
+    return None if a is None or b is None else s.intern(kind("bool", a, b))
+
+
+@simplifies(tir.EQ, tir.NE)
+def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
+    """`a == b` is `a - b == 0`, modulo the width."""
+    holds = isinstance(expr, tir.EQ)
+    if not is_scalar_int(expr.a.dtype):
+        return elementwise(s, expr)
+    a, b = s.visit(expr.a), s.visit(expr.b)
+    distance = s.exact(a).plus(s.exact(b), -1)
+    if distance.is_constant:
+        return s.constant(int((distance.constant == 0) == holds), "bool")
+    if s.at_most(distance, -1) or s.at_most(distance.scaled(-1), -1) or s.residue_of_sum(distance).excludes(0):
+        return s.constant(int(not holds), "bool")
+    if s.at_most(distance) and s.at_most(distance.scaled(-1)):
+        return s.constant(int(holds), "bool")
+    scale = distance.content
+    if distance.constant % scale:
+        return s.constant(int(not holds), "bool")
+    distance = distance.divided(scale)
+    if next(iter(distance.terms.values())) < 0:
+        distance = distance.scaled(-1)
+    left = Sum({term: factor for term, factor in distance.factors() if factor > 0})
+    right = Sum({term: -factor for term, factor in distance.factors() if factor < 0}, -distance.constant)
+    return _compare(s, type(expr), left, right, a.dtype) or s.rebuild(expr)

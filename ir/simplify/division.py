@@ -1,0 +1,247 @@
+"""Floor division and its remainder: `a // b`, `a % b`; and those rounded towards zero.
+
+The normal form of what a split takes from an index is `index % upper // lower`. What the divisor divides is taken
+out; what cannot change the result is left out; what is scaled by a common divisor is scaled down.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import gcd
+
+from .. import tir
+from .core import Simplifier, factors, is_index, is_scalar_int, simplifies
+from .elementwise import elementwise
+from .sums import Sum
+
+
+@simplifies(tir.FloorDiv)
+def floordiv(s: Simplifier, expr: tir.FloorDiv) -> tir.PrimExpr:
+    return _divide(s, expr, quotient, symbolic_quotient)
+
+
+@simplifies(tir.FloorMod)
+def floormod(s: Simplifier, expr: tir.FloorMod) -> tir.PrimExpr:
+    return _divide(s, expr, remainder, symbolic_remainder)
+
+
+def _divide(
+    s: Simplifier,
+    expr: tir.FloorDiv | tir.FloorMod,
+    by_constant: Callable[[Simplifier, Sum, int, str], Sum],
+    by_symbol: Callable[[Simplifier, tir.PrimExpr, tir.PrimExpr], Sum],
+) -> tir.PrimExpr:
+    dtype = expr.dtype
+    if not is_scalar_int(dtype):
+        return elementwise(s, expr)
+    a, b = s.visit(expr.a), s.visit(expr.b)
+    if isinstance(b, tir.IntImm):
+        if b.value == 0 or (b.value < 0 and not is_index(dtype)):
+            return s.rebuild(expr)
+        dividend = s.exact(a)
+        if b.value > 0:
+            result = by_constant(s, dividend, b.value, dtype)
+        else:
+            result = by_constant(s, dividend.scaled(-1), -b.value, dtype).scaled(1 if by_constant is quotient else -1)
+        return s.to_expr(result, dtype) or s.rebuild(expr)
+    return s.to_expr(by_symbol(s, a, b), dtype) or s.rebuild(expr)
+
+
+def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
+    """Return `dividend // divisor`, of a positive constant."""
+    whole = Sum({term: factor // divisor for term, factor in dividend.factors() if factor % divisor == 0})
+    whole.constant = dividend.constant // divisor
+    rest = dividend.plus(whole, -divisor)
+    if not s.fits(rest, dtype):
+        whole, rest = Sum(), dividend
+    if divisor == 1 or rest.is_constant:
+        return whole.shifted(rest.constant // divisor)
+    bounds = s.bounds_of_sum(rest)
+    if bounds.min // divisor == bounds.max // divisor:
+        return whole.shifted(bounds.min // divisor)
+    scaled = scale_down(s, rest, divisor)
+    if scaled is not None and s.fits(scaled[0], dtype):
+        return quotient(s, scaled[0], divisor // scaled[1], dtype).plus(whole)
+    nested = _unnest(s, rest, divisor, dtype)
+    if nested is not None:
+        return quotient(s, *nested, dtype).plus(whole)
+    return _term(s, tir.FloorDiv, rest, divisor, dtype).plus(whole)
+
+
+def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
+    """Return `dividend % divisor`, of a positive constant."""
+    residue = s.residue_of_sum(dividend)
+    if residue.coeff % divisor == 0:
+        return Sum({}, residue.base % divisor)
+    rest = dividend
+    for reduce in (_without_multiples, _without_remainders, _with_small_factors):
+        bounds = s.bounds_of_sum(rest)
+        if bounds.min // divisor == bounds.max // divisor:
+            return rest.shifted(-(bounds.min // divisor) * divisor)
+        less = reduce(s, rest, divisor)
+        rest = less if s.fits(less, dtype) else rest
+    bounds = s.bounds_of_sum(rest)
+    if bounds.min // divisor == bounds.max // divisor:
+        return rest.shifted(-(bounds.min // divisor) * divisor)
+    scaled = scale_down(s, rest, divisor)
+    if scaled is not None and s.fits(scaled[0], dtype):
+        above, scale = scaled
+        below = rest.plus(above, -scale)
+        return remainder(s, above, divisor // scale, dtype).scaled(scale).plus(below)
+    nested = _unnest(s, rest, divisor, dtype)
+    if nested is not None:
+        inner, modulus = nested
+        return quotient(s, remainder(s, inner, modulus, dtype), modulus // divisor, dtype)
+    return _term(s, tir.FloorMod, rest, divisor, dtype)
+
+
+def _term(s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod], a: Sum, b: int, dtype: str) -> Sum:
+    dividend = s.to_expr(a, dtype)
+    if dividend is None:  # no dtype of an index holds such a number: it cannot be reached
+        dividend = tir.IntImm(dtype, 0)
+    return Sum({s.intern(kind(dtype, dividend, s.constant(b, dtype))): 1})
+
+
+def scale_down(s: Simplifier, value: Sum, divisor: int) -> tuple[Sum, int] | None:
+    """Return `value // scale` and a `scale > 1` that divides `divisor`: where the rest lies within one step of it."""
+    scales = {gcd(factor, divisor) for factor in value.terms.values()}
+    scales.add(gcd(value.content, divisor))
+    for scale in sorted(scales - {1}, reverse=True):
+        above = Sum({term: factor // scale for term, factor in value.factors() if factor % scale == 0})
+        bounds = s.bounds_of_sum(value.plus(above, -scale))
+        if bounds.min // scale == bounds.max // scale:
+            return above.shifted(bounds.min // scale), scale
+    return None
+
+
+def _unnest(s: Simplifier, value: Sum, divisor: int, dtype: str) -> tuple[Sum, int] | None:
+    """Return the sum and the divisor that `(x // c + d) // divisor` divides: `x + d * c` and `c * divisor`."""
+    if len(value.terms) != 1:
+        return None
+    ((term, factor),) = value.terms.items()
+    if factor != 1 or not isinstance(term, tir.FloorDiv):
+        return None
+    inner = term.b
+    if not isinstance(inner, tir.IntImm) or inner.value <= 0:
+        return None
+    dividend = s.exact(term.a).shifted(value.constant * inner.value)
+    product = inner.value * divisor
+    return (dividend, product) if s.fits(dividend, dtype) and s.fits(Sum({}, product), dtype) else None
+
+
+def _without_multiples(s: Simplifier, value: Sum, divisor: int) -> Sum:
+    terms = {term: factor for term, factor in value.factors() if factor % divisor}
+    return Sum(terms, value.constant % divisor)
+
+
+def _without_remainders(s: Simplifier, value: Sum, divisor: int) -> Sum:
+    """`x % (k * divisor)` leaves the same remainder as `x`."""
+    result = Sum({}, value.constant)
+    for term, factor in value.factors():
+        match term:
+            case tir.FloorMod(a=a, b=tir.IntImm(value=modulus)) if factor * modulus % divisor == 0:
+                result.add(s.exact(a), factor)
+            case _:
+                result.add_term(term, factor)
+    return result
+
+
+def _with_small_factors(s: Simplifier, value: Sum, divisor: int) -> Sum:
+    """Factors near zero: of two as near, the positive one; none becomes larger."""
+    result = Sum({}, value.constant % divisor)
+    for term, factor in value.factors():
+        small = factor % divisor if factor > 0 else -(-factor % divisor)
+        other = small - divisor if small > 0 else small + divisor
+        if abs(other) < abs(small) or (abs(other) == abs(small) and other > 0):
+            small = other
+        result.add_term(term, small)
+    return result
+
+
+def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
+    """`(x * n + y) // n` is `x` where `0 <= y < n`."""
+    whole, rest = _split_by(s, a, b)
+    if rest.is_constant and rest.constant == 0:
+        return whole
+    if _is_remainder(s, rest, b):
+        return whole
+    dividend = s.to_expr(rest, b.dtype)
+    if dividend is None:
+        return Sum({s.intern(tir.FloorDiv(b.dtype, a, b)): 1})
+    return whole.plus(Sum({s.intern(tir.FloorDiv(b.dtype, dividend, b)): 1}))
+
+
+def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
+    """`(x * n + y) % n` is `y` where `0 <= y < n`."""
+    _, rest = _split_by(s, a, b)
+    if (rest.is_constant and rest.constant == 0) or _is_remainder(s, rest, b):
+        return rest
+    dividend = s.to_expr(rest, b.dtype)
+    return Sum({s.intern(tir.FloorMod(b.dtype, a if dividend is None else dividend, b)): 1})
+
+
+def _is_remainder(s: Simplifier, value: Sum, divisor: tir.PrimExpr) -> bool:
+    """Whether `0 <= value < divisor` is known; `x % divisor` is, of a positive divisor."""
+    if value.single is not None and isinstance(value.single, tir.FloorMod) and value.single.b is divisor:
+        return True
+    limit = value.plus(s.exact(divisor), -1)
+    return s.at_most(value.scaled(-1)) and s.at_most(limit, -1)
+
+
+def _split_by(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[Sum, Sum]:
+    """Return `whole` and `rest` with `a = whole * b + rest`."""
+    value = s.exact(a)
+    if not is_index(b.dtype):
+        return Sum(), value
+    scaled = s.sum(b)
+    scale = gcd(scaled.content, scaled.constant)
+    divisor = s.to_expr(scaled.divided(scale), b.dtype) if scale > 1 else b
+    if divisor is None:
+        return Sum(), value
+    wanted = Counter(factors(divisor))
+    whole, rest = Sum(), Sum({}, value.constant)
+    for term, factor in value.factors():
+        have = Counter(factors(term))
+        if factor % scale or wanted - have:
+            rest.add_term(term, factor)
+            continue
+        left: tir.PrimExpr | None = None
+        for part in (have - wanted).elements():
+            left = part if left is None else s.intern(tir.Mul(b.dtype, left, part))
+        if left is None:
+            whole.constant += factor // scale
+        else:
+            whole.add(s.sum(left), factor // scale)
+    if len(scaled.terms) > 1 or scaled.constant:
+        whole, rest = _split_by_sum(value, scaled, whole, rest)
+    return whole, rest
+
+
+def _split_by_sum(value: Sum, divisor: Sum, whole: Sum, rest: Sum) -> tuple[Sum, Sum]:
+    """A divisor that is a sum itself: `x + y` divides `3 * x + 3 * y`."""
+    first, factor = next(divisor.factors())
+    times = value.terms.get(first, 0) // factor
+    if times and all(value.terms.get(term, 0) == times * each for term, each in divisor.factors()):
+        return Sum({}, times), value.plus(divisor, -times)
+    return whole, rest
+
+
+@simplifies(tir.Div, tir.Mod)
+def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
+    """What is rounded towards zero is rounded down where neither operand is negative."""
+    if not is_scalar_int(expr.dtype):
+        return elementwise(s, expr)
+    a, b = s.visit(expr.a), s.visit(expr.b)
+    is_quotient = isinstance(expr, tir.Div)
+    if s.bounds(b).min >= 0 and s.bounds(a).min >= 0:
+        return s.visit((tir.FloorDiv if is_quotient else tir.FloorMod)(expr.dtype, a, b))
+    if isinstance(b, tir.IntImm) and b.value > 0 and s.bounds(a).max <= 0 and is_index(expr.dtype):
+        kind = tir.FloorDiv if is_quotient else tir.FloorMod
+        positive = s.to_expr(s.sum(a).scaled(-1), expr.dtype)
+        if positive is not None:
+            result = s.to_expr(s.sum(s.visit(kind(expr.dtype, positive, b))).scaled(-1), expr.dtype)
+            return s.rebuild(expr) if result is None else result
+    if isinstance(b, tir.IntImm) and b.value == 1:
+        return a if is_quotient else s.constant(0, expr.dtype)
+    return s.rebuild(expr)

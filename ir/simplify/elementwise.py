@@ -1,0 +1,61 @@
+"""Vectors, floats and casts: what the rows of `vectors` and `floats` say of operands in normal form."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from .. import fold, tir
+from ..dtype import is_float, parse_dtype
+from ..visit import children, field_names
+from . import floats, vectors
+from .core import Simplifier, simplifies
+from .patterns import rewrite
+
+
+def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
+    """An operation on vectors or floats, in normal form."""
+    new = s.rebuild(expr)
+    operands = [each for each in children(new) if isinstance(each, tir.PrimExpr)]
+    parsed = parse_dtype(operands[0].dtype)
+    if parsed.lanes != 1 or parsed.scalable:
+        if all(isinstance(each, tir.Broadcast) for each in operands):
+            return _of_broadcasts(s, new, operands)
+        return rewrite(s, new, vectors.ROWS.get(type(new), ()))
+    if isinstance(new, tir.BinaryOp) and is_float(parsed.name):
+        folded = fold.fold(type(new), new.a, new.b, None) if floats.may_fold(new) else None
+        return rewrite(s, new, floats.ROWS.get(type(new), ())) if folded is None else s.intern(folded)
+    return new
+
+
+def _of_broadcasts(s: Simplifier, expr: tir.PrimExpr, operands: list[tir.PrimExpr]) -> tir.PrimExpr:
+    """An operation on broadcasts is the broadcast of one on scalars."""
+    scalars = {name: each.value for name, each in zip(_operand_names(expr), operands, strict=True)}  # type: ignore[reportAttributeAccessIssue]
+    scalar = replace(expr, dtype=parse_dtype(expr.dtype).name, **scalars)
+    assert isinstance(operands[0], tir.Broadcast)
+    return s.visit(tir.Broadcast(expr.dtype, scalar, operands[0].lanes))
+
+
+def _operand_names(expr: tir.PrimExpr) -> list[str]:
+    return [name for name in field_names(type(expr)) if name != "dtype"]
+
+
+@simplifies(tir.Ramp, tir.Broadcast)
+def vector(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
+    """A vector of equal elements is a broadcast."""
+    return rewrite(s, s.rebuild(expr), vectors.ROWS.get(type(expr), ()))
+
+
+@simplifies(tir.Cast)
+def cast(s: Simplifier, expr: tir.Cast) -> tir.PrimExpr:
+    """Casts of constants are constants; a cast that another one undoes goes; what keeps the value is one cast."""
+    value = s.visit(expr.value)
+    if value.dtype == expr.dtype:
+        return value
+    if isinstance(value, tir.IntImm) and parse_dtype(expr.dtype).code in ("int", "uint", "bool"):
+        number = fold.wrap(value.value, expr.dtype) if expr.dtype != "bool" else int(value.value != 0)
+        return s.constant(number, expr.dtype)
+    if isinstance(value, tir.Cast) and floats.keeps_value(value.value.dtype, value.dtype, expr.dtype):
+        return s.visit(tir.Cast(expr.dtype, value.value))
+    if isinstance(value, tir.Broadcast):
+        return s.visit(tir.Broadcast(expr.dtype, tir.Cast(parse_dtype(expr.dtype).name, value.value), value.lanes))
+    return s.rebuild(expr)

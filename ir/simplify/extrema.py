@@ -1,0 +1,91 @@
+"""The lesser and the greater of two: `T.min`, `T.max`."""
+
+from __future__ import annotations
+
+from .. import tir
+from .core import Simplifier, is_index, is_scalar_int, simplifies
+from .elementwise import elementwise
+from .sums import Sum
+
+_MANY = 8
+"""Of more operands not every pair is compared."""
+
+
+@simplifies(tir.Min, tir.Max)
+def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
+    """Every operand once, none that another makes superfluous; what all have in common is added after."""
+    kind, dtype = type(expr), expr.dtype
+    if not is_scalar_int(dtype):
+        return elementwise(s, expr)
+    operands = _operands(s, kind, expr)
+    common = _common(s, operands, dtype)
+    if common is None:
+        return _build(s, kind, _reduced(s, kind, operands))
+    rest = [s.to_expr(s.sum(each).plus(common, -1), dtype) for each in operands]
+    if any(each is None for each in rest):
+        return _build(s, kind, _reduced(s, kind, operands))
+    inner = _build(s, kind, _reduced(s, kind, [each for each in rest if each is not None]))
+    return s.to_expr(s.sum(inner).plus(common), dtype) or _build(s, kind, operands)
+
+
+def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return the operands of all that is nested of one kind, in normal form."""
+    found: list[tir.PrimExpr] = []
+    stack = [expr.b, expr.a] if isinstance(expr, tir.Min | tir.Max) else [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, kind):
+            stack += [node.b, node.a]
+            continue
+        new = s.visit(node)
+        if isinstance(new, kind):
+            stack += [new.b, new.a]
+        else:
+            found.append(new)
+    return found
+
+
+def _common(s: Simplifier, operands: list[tir.PrimExpr], dtype: str) -> Sum | None:
+    """Return the terms that all operands have, and a constant: only of indices, which do not wrap around."""
+    if not is_index(dtype):
+        return None
+    sums = [s.sum(each) for each in operands]
+    first = sums[0]
+    terms = {t: f for t, f in first.factors() if all(other.terms.get(t, 0) == f for other in sums[1:])}
+    constant = first.constant if all(other.constant == first.constant for other in sums) else 0
+    if not terms and (constant == 0 or any(value.is_constant for value in sums)):
+        return None
+    return Sum(terms, constant)
+
+
+def _reduced(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> list[tir.PrimExpr]:
+    kept: list[tir.PrimExpr] = []
+    for each in operands:
+        rivals = kept[:_MANY]
+        if any(_wins(s, kind, other, each) for other in rivals):
+            continue
+        kept = [other for other in kept if not _wins(s, kind, each, other)] if len(kept) <= _MANY else kept
+        kept.append(each)
+    constants = [each for each in kept if isinstance(each, tir.IntImm)]
+    return [each for each in kept if not isinstance(each, tir.IntImm)] + constants
+
+
+def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Whether `b` is superfluous beside `a`: `a <= b` for a minimum."""
+    if a is b:
+        return True
+    if isinstance(b, tir.Min | tir.Max):  # a <= max(x, y) where it is at most one of them, and min where it is both
+        return (all if isinstance(b, kind) else any)(_wins(s, kind, a, part) for part in (b.a, b.b))
+    return _is_before(s, kind, a, b)
+
+
+def _is_before(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    low, high = (a, b) if kind is tir.Min else (b, a)
+    return s.at_most(s.exact(low).plus(s.exact(high), -1))
+
+
+def _build(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr:
+    result = operands[0]
+    for each in operands[1:]:
+        result = s.intern(kind(result.dtype, result, each))
+    return result

@@ -1,0 +1,64 @@
+"""Floating point: only what is exact, for every value with its infinities, zeros of either sign and NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .. import tir
+from ..dtype import int_range, is_float, parse_dtype
+from .core import Simplifier
+from .patterns import Bindings, Row, Where, f, maximum, minimum, x, y
+
+_SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""How many bits an integer may have to be exact, by dtype."""
+_WIDER = {("float16", "float32"), ("float16", "float64"), ("bfloat16", "float32"), ("bfloat16", "float64"), ("float32", "float64")}  # fmt: skip
+
+
+def _is(value: float) -> Where:
+    def check(s: Simplifier, bindings: Bindings) -> bool:
+        constant = bindings["f"]
+        assert isinstance(constant, tir.FloatImm)
+        return constant.value == value and math.copysign(1, constant.value) == math.copysign(1, value)
+
+    return check
+
+
+ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
+    tir.Add: (Row(x + f, x, _is(-0.0)),),
+    tir.Sub: (Row(x - f, x, _is(0.0)),),
+    tir.Mul: (Row(x * f, x, _is(1.0)),),
+    tir.Div: (Row(x / f, x, _is(1.0)),),
+    tir.Min: (Row(minimum(x, x), x), Row(minimum(minimum(x, y), y), minimum(x, y))),
+    tir.Max: (Row(maximum(x, x), x), Row(maximum(maximum(x, y), y), maximum(x, y))),
+}
+"""`x + 0.0` stays, as it turns -0.0 into 0.0; so does `x * 0.0`, which is NaN of an infinity, and `x - x`."""
+
+
+def may_fold(expr: tir.BinaryOp) -> bool:
+    """Whether an operation on two constants is the same wherever it is computed."""
+    a, b = expr.a, expr.b
+    if not (isinstance(a, tir.FloatImm) and isinstance(b, tir.FloatImm)):
+        return False
+    if not (math.isfinite(a.value) and math.isfinite(b.value)):
+        return False
+    if isinstance(expr, tir.Div):
+        return b.value != 0
+    return a.value != b.value if isinstance(expr, tir.Min | tir.Max) else True
+
+
+def keeps_value(source: str, middle: str, target: str) -> bool:
+    """Whether a cast from `source` by way of `middle` to `target` is the one from `source` to `target`."""
+    first, between, last = map(parse_dtype, (source, middle, target))
+    if is_float(source):
+        return (first.name, between.name) in _WIDER
+    if first.code not in ("int", "uint", "bool"):
+        return False
+    low, high = int_range(first.name)
+    if is_float(middle):
+        if last.code in ("int", "uint") and not (int_range(last.name)[0] <= low and high <= int_range(last.name)[1]):
+            return False  # a float that does not fit is cut off, an integer wraps around
+        return first.bits <= _SIGNIFICAND.get(between.name, 0)
+    if between.code not in ("int", "uint"):
+        return False
+    return int_range(between.name)[0] <= low and high <= int_range(between.name)[1]

@@ -1,0 +1,79 @@
+"""Conditions: `and`, `or`, `not`. The right side is looked at where the left one holds, or does not."""
+
+from __future__ import annotations
+
+from .. import tir
+from ..dtype import is_bool, is_int, parse_dtype
+from .core import Simplifier, simplifies
+from .elementwise import elementwise
+
+_NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
+    tir.LT: tir.GE, tir.LE: tir.GT, tir.GT: tir.LE, tir.GE: tir.LT, tir.EQ: tir.NE, tir.NE: tir.EQ,
+}  # fmt: skip
+
+
+@simplifies(tir.And, tir.Or)
+def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
+    """Each part once, in order, in the light of those before it; those go that a later one implies."""
+    if parse_dtype(expr.dtype).lanes != 1:
+        return elementwise(s, expr)
+    kind, is_and = type(expr), isinstance(expr, tir.And)
+    kept: list[tir.PrimExpr] = []
+    place = s
+    for part in parts_of(kind, expr):
+        new = place.visit(part)
+        for each in parts_of(kind, new):
+            if isinstance(each, tir.IntImm):
+                if bool(each.value) != is_and:
+                    return each if all(map(s.is_total, kept)) else _join(s, kind, [*kept, each])
+                continue
+            place = place.assuming(each, is_and)
+            if s.is_total(each):
+                later = s.assuming(each, is_and)
+                kept = [k for k in kept if not _says(later.visit(k), is_and)]
+            kept.append(each)
+    return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
+
+
+def parts_of(kind: type[tir.PrimExpr], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return what is joined by `kind` in `expr`, in order."""
+    found: list[tir.PrimExpr] = []
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tir.And | tir.Or) and type(node) is kind:
+            stack += [node.b, node.a]
+        else:
+            found.append(node)
+    return found
+
+
+def _says(condition: tir.PrimExpr, value: bool) -> bool:
+    return isinstance(condition, tir.IntImm) and bool(condition.value) == value
+
+
+def _join(s: Simplifier, kind: type[tir.And | tir.Or], parts: list[tir.PrimExpr]) -> tir.PrimExpr:
+    result = parts[0]
+    for part in parts[1:]:
+        result = s.intern(kind(result.dtype, result, part))
+    return result
+
+
+@simplifies(tir.Not)
+def negation(s: Simplifier, expr: tir.Not) -> tir.PrimExpr:
+    """A comparison of integers is turned around; of floats only equality is, as they may be unordered."""
+    a = s.visit(expr.a)
+    match a:
+        case tir.IntImm():
+            return s.constant(1 - a.value, a.dtype)
+        case tir.Not():
+            return a.a
+        case tir.EQ() | tir.NE():
+            return s.visit(_NEGATED[type(a)](a.dtype, a.a, a.b))
+        case tir.CmpOp() if is_int(a.a.dtype) or is_bool(a.a.dtype):
+            return s.visit(_NEGATED[type(a)](a.dtype, a.a, a.b))
+        case tir.And() | tir.Or():
+            kind = tir.Or if isinstance(a, tir.And) else tir.And
+            return s.visit(kind(a.dtype, tir.Not(a.dtype, a.a), tir.Not(a.dtype, a.b)))
+        case _:
+            return s.rebuild(expr)

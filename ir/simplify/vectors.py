@@ -1,0 +1,86 @@
+"""Vectors: ramps and broadcasts of scalars that are in normal form themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import tir
+from .core import Simplifier, is_index
+from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, ramp, value_of, x, y, z, zero
+
+
+def _steps(s: Simplifier, at: Bindings) -> tuple[int, int]:
+    """Return by how much the first and the last element of a ramp of constant stride `c` differ from its base."""
+    last = value_of(at, "c") * (value_of(at, "lanes") - 1)
+    return min(0, last), max(0, last)
+
+
+def _divides(s: Simplifier, at: Bindings) -> bool:
+    """`(x + lane * c) // d` steps by `c // d`."""
+    return value_of(at, "d") > 0 and value_of(at, "c") % value_of(at, "d") == 0 and is_index(at["x"].dtype)
+
+
+def _stays(s: Simplifier, at: Bindings) -> bool:
+    """All elements of the ramp lie between the same two multiples of `d`."""
+    divisor, (least, most) = value_of(at, "d"), _steps(s, at)
+    if divisor <= 0 or not is_index(at["x"].dtype):
+        return False
+    residue = s.residue(at["x"])
+    if residue.coeff % divisor == 0:
+        base = residue.base % divisor
+        return base + least >= 0 and base + most < divisor
+    bounds = s.bounds(at["x"])
+    return (bounds.min + least) // divisor == (bounds.max + most) // divisor
+
+
+def _below(s: Simplifier, at: Bindings) -> bool:
+    most = s.exact(at["x"]).plus(s.exact(at["y"]), -1).shifted(_steps(s, at)[1])
+    return is_index(at["x"].dtype) and s.at_most(most, -1)
+
+
+def _not_below(s: Simplifier, at: Bindings) -> bool:
+    least = s.exact(at["y"]).plus(s.exact(at["x"]), -1).shifted(-_steps(s, at)[0])
+    return is_index(at["x"].dtype) and s.at_most(least)
+
+
+def _not_above(s: Simplifier, at: Bindings) -> bool:
+    most = s.exact(at["x"]).plus(s.exact(at["y"]), -1).shifted(_steps(s, at)[1])
+    return is_index(at["x"].dtype) and s.at_most(most)
+
+
+ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
+    tir.Ramp: (Row(ramp(x, zero, lanes), broadcast(x, lanes)),),
+    tir.Add: (
+        Row(ramp(x, y, lanes) + ramp(z, c, lanes), ramp(x + z, y + c, lanes)),
+        Row(ramp(x, y, lanes) + broadcast(z, lanes), ramp(x + z, y, lanes)),
+    ),
+    tir.Sub: (
+        Row(ramp(x, y, lanes) - ramp(z, c, lanes), ramp(x - z, y - c, lanes)),
+        Row(ramp(x, y, lanes) - broadcast(z, lanes), ramp(x - z, y, lanes)),
+        Row(broadcast(z, lanes) - ramp(x, y, lanes), ramp(z - x, zero - y, lanes)),
+    ),
+    tir.Mul: (Row(ramp(x, y, lanes) * broadcast(z, lanes), ramp(x * z, y * z, lanes)),),
+    tir.FloorDiv: (
+        Row(ramp(x, c, lanes) // broadcast(d, lanes), ramp(x // d, c // d, lanes), _divides),
+        Row(ramp(x, c, lanes) // broadcast(d, lanes), broadcast(x // d, lanes), _stays),
+    ),
+    tir.FloorMod: (
+        Row(ramp(x, c, lanes) % broadcast(d, lanes), broadcast(x % d, lanes), _divides),
+        Row(ramp(x, c, lanes) % broadcast(d, lanes), ramp(x % d, c, lanes), _stays),
+    ),
+    tir.LT: (
+        Row(ramp(x, c, lanes) < broadcast(y, lanes), broadcast(x < y, lanes), _below),
+        Row(ramp(x, c, lanes) < broadcast(y, lanes), broadcast(x < y, lanes), _not_below),
+    ),
+    tir.Min: (
+        Row(minimum(x, x), x),
+        Row(minimum(ramp(x, c, lanes), broadcast(y, lanes)), ramp(x, c, lanes), _not_above),
+        Row(minimum(ramp(x, c, lanes), broadcast(y, lanes)), broadcast(y, lanes), _not_below),
+    ),
+    tir.Max: (
+        Row(maximum(x, x), x),
+        Row(maximum(ramp(x, c, lanes), broadcast(y, lanes)), broadcast(y, lanes), _not_above),
+        Row(maximum(ramp(x, c, lanes), broadcast(y, lanes)), ramp(x, c, lanes), _not_below),
+    ),
+}
+"""All vectors of a row have the same lanes; two broadcasts become one in `elementwise`."""

@@ -1,0 +1,141 @@
+"""Integer expressions evaluated at many points at once, and random ones: what the laws of arithmetic are tested with.
+
+A value is an array that has an axis for every variable and is broadcast along those it does not depend on, and an array
+of the same kind that says where evaluating it faults (a division by zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tvms.ir import make, tir
+from tvms.ir.base import Op
+from tvms.ir.dtype import int_range, parse_dtype
+
+Array = Any
+NEVER = np.zeros((), bool)
+_PLAIN = {
+    tir.Add: np.add, tir.Sub: np.subtract, tir.Mul: np.multiply, tir.Min: np.minimum, tir.Max: np.maximum,
+    tir.EQ: np.equal, tir.NE: np.not_equal, tir.LT: np.less, tir.LE: np.less_equal, tir.GT: np.greater,
+    tir.GE: np.greater_equal,
+}  # fmt: skip
+_BITS = {"tir.bitwise_and": np.bitwise_and, "tir.bitwise_or": np.bitwise_or, "tir.bitwise_xor": np.bitwise_xor}
+
+
+def grid(values: Mapping[tir.Var, Sequence[int]]) -> dict[tir.Var, Array]:
+    """Return the arrays of all combinations of these values of the variables."""
+    axes = np.ix_(*[np.array(each, np.int64) for each in values.values()])
+    return dict(zip(values, axes, strict=True))
+
+
+def evaluate(expr: tir.PrimExpr, at: Mapping[tir.Var, Array]) -> tuple[Array, Array]:
+    """Return the values of `expr`, as int64, and where it faults."""
+    match expr:
+        case tir.IntImm():
+            return np.int64(expr.value), NEVER
+        case tir.Var():
+            return at[expr], NEVER
+        case tir.And() | tir.Or():
+            (a, wrong), (b, also) = evaluate(expr.a, at), evaluate(expr.b, at)
+            decides = a == isinstance(expr, tir.Or)
+            return (a & b if isinstance(expr, tir.And) else a | b), wrong | (also & ~decides)
+        case tir.Not():
+            a, wrong = evaluate(expr.a, at)
+            return ~a, wrong
+        case tir.Select():
+            parts = [evaluate(each, at) for each in (expr.condition, expr.true_value, expr.false_value)]
+            return np.where(*[value for value, _ in parts]), parts[0][1] | parts[1][1] | parts[2][1]
+        case tir.Cast():
+            value, wrong = evaluate(expr.value, at)
+            return wrap(np.asarray(value), expr.dtype), wrong
+        case tir.Call(op=Op(name="tir.if_then_else")):
+            condition, yes, no = [evaluate(each, at) for each in expr.args]  # type: ignore[arg-type]
+            wrong = condition[1] | np.where(condition[0], yes[1], no[1])
+            return np.where(condition[0], yes[0], no[0]), wrong
+        case tir.Call(op=Op(name="tir.likely")):
+            return evaluate(expr.args[0], at)  # type: ignore[arg-type]
+        case tir.Call():
+            (a, wrong), (b, also) = [evaluate(each, at) for each in expr.args]  # type: ignore[arg-type]
+            if expr.op.name in _BITS:
+                return _BITS[expr.op.name](a, b), wrong | also
+            shift = np.left_shift if expr.op.name == "tir.shift_left" else np.right_shift
+            return wrap(shift(a, b), expr.dtype), wrong | also
+        case tir.BinaryOp():
+            (a, wrong), (b, also) = evaluate(expr.a, at), evaluate(expr.b, at)
+            if type(expr) in _PLAIN:
+                value = _PLAIN[type(expr)](a, b)
+                return (value if isinstance(expr, tir.CmpOp) else wrap(value, expr.dtype)), wrong | also
+            zero = b == 0
+            return wrap(_divide(type(expr), a, np.where(zero, 1, b)), expr.dtype), wrong | also | zero
+        case _:
+            raise AssertionError(expr)
+
+
+def _divide(kind: type[tir.PrimExpr], a: Array, b: Array) -> Array:
+    if kind is tir.FloorDiv:
+        return a // b
+    if kind is tir.FloorMod:
+        return a - a // b * b
+    quotient = np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
+    return quotient if kind is tir.Div else a - quotient * b
+
+
+def wrap(value: Array, dtype: str) -> Array:
+    """Return `value` in the range of `dtype`; 64 bits wrap around by themselves."""
+    if dtype == "bool":
+        return value != 0
+    if parse_dtype(dtype).bits == 64:
+        return value
+    low, high = int_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+def differ(a: tir.PrimExpr, b: tir.PrimExpr, at: Mapping[tir.Var, Array], where: Array = True) -> Array:
+    """Return where `a` has a value and `b` has not the same."""
+    (x, wrong), (y, also) = evaluate(a, at), evaluate(b, at)
+    return ~wrong & ((x != y) | also) & where
+
+
+class Expressions:
+    """Random expressions of one dtype over some variables, with the constants that make rules apply."""
+
+    KINDS = (tir.Add, tir.Sub, tir.Mul, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max, tir.Div, tir.Mod)
+    COMPARISONS = (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE)
+
+    def __init__(self, random: np.random.Generator, variables: Sequence[tir.Var], constants: Sequence[int]) -> None:
+        self.random, self.variables, self.constants = random, variables, constants
+        self.dtype = variables[0].dtype
+
+    def pick(self, choices: Sequence[Any]) -> Any:
+        return choices[int(self.random.integers(len(choices)))]
+
+    def number(self, depth: int) -> tir.PrimExpr:
+        """Return an integer expression nested up to `depth` deep."""
+        roll = self.random.random()
+        if depth == 0 or roll < 0.1:
+            return self.pick(self.variables) if self.random.random() < 0.75 else self.constant()
+        if roll < 0.42:
+            return tir.Add(self.dtype, self.number(depth - 1), self.number(depth - 1))
+        if roll < 0.58:
+            kind = self.pick((tir.Mul, tir.FloorDiv, tir.FloorMod))
+            return kind(self.dtype, self.number(depth - 1), self.constant())
+        if roll < 0.68:
+            choose = make.select if self.random.random() < 0.5 else make.if_then_else
+            return choose(self.condition(depth - 1), self.number(depth - 1), self.number(depth - 1))
+        kind = self.pick(self.KINDS)
+        return kind(self.dtype, self.number(depth - 1), self.number(depth - 1))
+
+    def constant(self) -> tir.PrimExpr:
+        return tir.IntImm(self.dtype, self.pick(self.constants))
+
+    def condition(self, depth: int) -> tir.PrimExpr:
+        """Return a condition nested up to `depth` deep."""
+        roll = self.random.random()
+        if depth == 0 or roll < 0.6:
+            return self.pick(self.COMPARISONS)("bool", self.number(max(depth - 1, 0)), self.number(max(depth - 1, 0)))
+        if roll < 0.7:
+            return tir.Not("bool", self.condition(depth - 1))
+        kind = tir.And if roll < 0.85 else tir.Or
+        return kind("bool", self.condition(depth - 1), self.condition(depth - 1))
