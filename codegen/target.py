@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..ir.diagnostics import error
 from .llvm.api import binding
 from .llvm.intrinsics import CPU, Table
+from .machine import Machine, machine_of
 
 
 class Target(Struct, frozen=True, eq=False):
@@ -25,6 +26,12 @@ class Target(Struct, frozen=True, eq=False):
     def machine(self) -> Any:
         """The LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
         return _machine(self.triple, self.cpu, self.features)
+
+    @property
+    def processor(self) -> Machine:
+        """What default schedules ask about the machine."""
+        features = self.features if self.cpu else binding.get_host_cpu_features().flatten()
+        return machine_of(features, self.machine.triple)
 
 
 @cache

@@ -17,16 +17,16 @@ class InternalError(Exception):
     """The compiler made something that LLVM refuses: a bug to report, with the program that shows it."""
 
 
-def optimise(text: str, target: Target) -> Any:
-    """Return the LLVM module of `text`, verified and optimised for the target's machine."""
+def optimise(text: str, target: Target, level: int = 3) -> Any:
+    """Return the LLVM module of `text`, verified and optimised for the target's machine, at level 0 to 3."""
     machine = target.machine
     try:
         module = binding.parse_assembly(text)
         module.verify()
     except RuntimeError as problem:
         raise InternalError(f"LLVM refuses what was emitted: {problem}") from problem
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+    options = binding.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return module

@@ -20,6 +20,7 @@ from ...ir.numpy_dtype import numpy_dtype
 from . import vectors
 from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
+from .masks import masked_load
 from .operators import BINARY, DIVISIONS, kind_of, number
 from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
 
@@ -195,12 +196,15 @@ class ExpressionEmitter(ABC):
         return vectors.shuffle(self.builder, value, value, [lane % inner for lane in range(lanes_of(expr.dtype))])
 
     def _shuffle(self, expr: tir.Shuffle) -> Value:
-        elements = [lane for vector in expr.vectors for lane in vectors.split(self.builder, self.emit(vector))]
-        if not all(isinstance(index, tir.IntImm) for index in expr.indices):
+        picked = [index.value for index in expr.indices if isinstance(index, tir.IntImm)]
+        if len(picked) != len(expr.indices):
             raise error("E0606", "a shuffle by indices that are not constant cannot be compiled", expr.span)
-        return vectors.join(
-            self.builder, [elements[index.value] for index in expr.indices if isinstance(index, tir.IntImm)]
-        )
+        values = [self.emit(vector) for vector in expr.vectors]
+        dtypes = [vector.dtype for vector in expr.vectors]
+        if len(picked) > 1 and lanes_of(dtypes[0]) > 1 and dtypes[1:] == dtypes[:1]:
+            return vectors.shuffle(self.builder, values[0], values[1], picked)
+        elements = [lane for value in values for lane in vectors.split(self.builder, value)]
+        return vectors.join(self.builder, [elements[lane] for lane in picked])
 
     # --- Memory
 
@@ -231,8 +235,6 @@ class ExpressionEmitter(ABC):
     def contiguous_address(self, access: tir.BufferLoad | tir.BufferStore) -> Value | None:
         """Return where the elements of an access start where they lie side by side, else None."""
         (index,) = access.indices
-        if access.predicate is not None:
-            return None
         if lanes_of(index.dtype) == 1:
             return self.element_address(access, self.wide_index(access))
         if not isinstance(index, tir.Ramp) or lanes_of(access.buffer.dtype) > 1:
@@ -260,8 +262,12 @@ class ExpressionEmitter(ABC):
 
     def _load(self, expr: tir.BufferLoad) -> Value:
         address, align = self.contiguous_address(expr), self.alignment(expr.buffer)
-        if address is not None:
+        if address is not None and expr.predicate is None:
             return self.read(address, expr.dtype, align)
+        if address is not None and lanes_of(expr.dtype) > 1:
+            return self._read_lanes(address, expr, align)
+        if isinstance(expr.indices[0], tir.Broadcast) and expr.predicate is not None:
+            return self._read_once(expr, expr.indices[0].value, expr.predicate)
         addresses, scalar = self.lane_addresses(expr), with_lanes(expr.dtype, 1)
         if expr.predicate is None:
             return vectors.join(self.builder, [self.read(address, scalar, align) for address in addresses])
@@ -275,6 +281,21 @@ class ExpressionEmitter(ABC):
         return vectors.join(
             self.builder, [self.branch(mask, read_lane(address), lambda: off) for mask, address in pairs]
         )
+
+    def _read_lanes(self, address: Value, expr: tir.BufferLoad, align: int) -> Value:
+        """Load the lanes where the predicate holds from elements that lie side by side; the others are zero."""
+        assert expr.predicate is not None
+        in_memory = memory_type(expr.dtype)
+        value = masked_load(self.builder, address, self.emit(expr.predicate), number(in_memory, 0), align)
+        return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
+
+    def _read_once(self, expr: tir.BufferLoad, index: tir.PrimExpr, predicate: tir.PrimExpr) -> Value:
+        """Load one element for all lanes, if any of them wants it."""
+        scalar = with_lanes(expr.dtype, 1)
+        element = tir.BufferLoad(scalar, expr.buffer, (index,))
+        off = number(register_type(scalar), 0)
+        value = self.branch(self.any_lane(self.emit(predicate)), lambda: self.emit(element), lambda: off)
+        return vectors.splat(self.builder, value, lanes_of(expr.dtype))
 
     # --- Calls
 

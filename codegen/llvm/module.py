@@ -33,9 +33,12 @@ class EmittedModule(Struct, frozen=True):
     faults: tuple[Diagnostic, ...]
 
 
-def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target) -> EmittedModule:
-    """Emit lowered functions, by name; TvmsError with all that the target cannot do, of all of them."""
-    emitter = ModuleEmitter(kernels, target)
+def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0) -> EmittedModule:
+    """Emit lowered functions, by name, their parallel loops for so many threads (0: as many as there are).
+
+    TvmsError with all that the target cannot do, of all of them.
+    """
+    emitter = ModuleEmitter(kernels, target, threads)
     problems: list[Diagnostic] = []
     for name, function in kernels.items():
         try:
@@ -58,8 +61,8 @@ def result_type(function: tir.PrimFunc) -> LLVMType | None:
 class ModuleEmitter:
     """Holds what the kernels of a module share: declarations, constants, faults."""
 
-    def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target) -> None:
-        self.kernels, self.target = kernels, target
+    def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int) -> None:
+        self.kernels, self.target, self.threads = kernels, target, threads
         self.module: Any = ir.Module("tvms")
         self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
         self.faults: list[Diagnostic] = []
@@ -87,6 +90,7 @@ class ModuleEmitter:
             emitter.values[param] = value
             if is_alone and value.type == POINTER:
                 value.add_attribute("noalias")
+                emitter.alone.append(value)
         emitter.run(function.body)
         if not emitter.builder.block.is_terminated:
             emitter.leave(number(I32, 0))

@@ -18,7 +18,9 @@ from .api import Value, ir
 from .casts import emit_cast
 from .constants import constant_array
 from .expressions import ExpressionEmitter, scalar_of
+from .masks import masked_store
 from .operators import kind_of, number
+from .parallel import emit_parallel
 from .types import I32, I64, POINTER, element_bytes, memory_type
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class StatementEmitter(ExpressionEmitter):
         self.function = function
         self.result_pointer = results
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.alone: list[Value] = []
+        """The pointers that are `noalias`."""
         self._heap: list[Value] = []
         self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
             tir.SeqStmt: self._sequence, tir.For: self._for, tir.While: self._while, tir.IfThenElse: self._if,
@@ -69,6 +73,9 @@ class StatementEmitter(ExpressionEmitter):
 
     def _for(self, stmt: tir.For) -> None:
         """A counted loop; the end is computed once, and the bounds never wrap around."""
+        if stmt.kind is tir.ForKind.PARALLEL:
+            emit_parallel(self, stmt)
+            return
         builder, name = self.builder, local_name(stmt.loop_var.name)
         start = emit_cast(builder, self.emit(stmt.min), stmt.min.dtype, stmt.loop_var.dtype)
         extent = emit_cast(builder, self.emit(stmt.extent), stmt.extent.dtype, stmt.loop_var.dtype)
@@ -185,8 +192,11 @@ class StatementEmitter(ExpressionEmitter):
             dtype = stmt.value.dtype
             value = self.builder.zext(value, memory_type(dtype, stmt.span))
         address, align = self.contiguous_address(stmt), self.alignment(stmt.buffer)
-        if address is not None:
+        if address is not None and stmt.predicate is None:
             self.builder.store(value, address, align=align)
+            return
+        if address is not None and stmt.predicate is not None and lanes_of(stmt.indices[0].dtype) > 1:
+            masked_store(self.builder, value, address, self.emit(stmt.predicate), align)
             return
         lanes = zip(
             vectors.split(self.builder, value), self.lane_addresses(stmt), self._masks(stmt, value), strict=True

@@ -1,6 +1,8 @@
-"""Loops over threads as plain loops, for machines that have none: unlowered TensorIR means its sequential order.
+"""Loops over threads as loops that a processor has.
 
-`T.launch_thread` (an `AttrStmt` "thread_extent") becomes a loop around its body.
+- A loop bound to GPU threads runs in order: unlowered TensorIR means its sequential order.
+- A parallel loop inside another one runs in order: its threads are taken.
+- `T.launch_thread` (an `AttrStmt` "thread_extent") becomes a loop around its body.
 """
 
 from __future__ import annotations
@@ -10,24 +12,27 @@ from msgspec.structs import replace
 from ...ir import tir
 from .rewriter import Rewriter
 
-_SERIALISED = (tir.ForKind.THREAD_BINDING, tir.ForKind.PARALLEL)
 _THREAD_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
 def serialise_threads(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with every loop over threads, and every parallel loop, run in order."""
+    """Return `func` with its outermost parallel loops, and all other loops over threads in order."""
     return replace(func, body=_Serialiser().rewrite(func.body))
 
 
 class _Serialiser(Rewriter):
     def __init__(self) -> None:
         super().__init__({tir.For: self._for, tir.AttrStmt: self._attribute})
+        self._is_parallel = False
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
+        outer, is_outermost = self._is_parallel, stmt.kind is tir.ForKind.PARALLEL and not self._is_parallel
+        self._is_parallel = outer or is_outermost
         loop = self.rebuild(stmt)
-        if loop.kind not in _SERIALISED:
-            return loop
-        return replace(loop, kind=tir.ForKind.SERIAL, thread_binding=None)
+        self._is_parallel = outer
+        if loop.kind is tir.ForKind.THREAD_BINDING or (loop.kind is tir.ForKind.PARALLEL and not is_outermost):
+            return replace(loop, kind=tir.ForKind.SERIAL, thread_binding=None)
+        return loop
 
     def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
         body = self.rewrite(stmt.body)

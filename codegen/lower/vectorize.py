@@ -30,6 +30,10 @@ _ELEMENTWISE = {
 """The intrinsics whose lanes do not know of each other, without their prefix."""
 
 
+_DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
+_IF_THEN_ELSE = Op("tir.if_then_else")
+
+
 class _Declined(Exception):
     """This loop cannot become vectors."""
 
@@ -60,15 +64,17 @@ class _Vectorizer(Rewriter):
         rules: dict[type[Any], Callable[[Any], Any]] = {
             tir.Add: self._sum, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
+            tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
             **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node), tir.SeqStmt: self._statements,
             **dict.fromkeys((tir.Sub, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
-            **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or), self._binary),
+            **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._binary),
         }  # fmt: skip
         super().__init__(rules)
         extent = loop.extent
         if not isinstance(extent, tir.IntImm) or not 1 < extent.value <= MAX_LANES:
             raise _Declined
         self._loop, self._lanes = loop, extent.value
+        self._mask: tir.PrimExpr | None = None
         self._count = tir.IntImm("int32", extent.value)
         dtype = with_lanes(loop.loop_var.dtype, self._lanes)
         one = tir.IntImm(loop.loop_var.dtype, 1)
@@ -96,6 +102,31 @@ class _Vectorizer(Rewriter):
     def _statements(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
 
+    def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
+        """Lanes in which the condition does not hold are masked."""
+        condition = self.rewrite(stmt.condition)
+        if lanes_of(condition.dtype) == 1:
+            other = None if stmt.else_case is None else self.rewrite(stmt.else_case)
+            return tir.IfThenElse(condition, self.rewrite(stmt.then_case), other, span=stmt.span)
+        then = self._masked(condition, lambda: self.rewrite(stmt.then_case))
+        if stmt.else_case is None:
+            return then
+        return sequence([then, self._masked(tir.Not(condition.dtype, condition), lambda: self.rewrite(stmt.else_case))])
+
+    def _masked(self, mask: tir.PrimExpr, body: Callable[[], Any]) -> Any:
+        """Return `body`, its memory accessed only in the lanes of `mask`."""
+        outer = self._mask
+        self._mask = mask if outer is None else tir.And(mask.dtype, outer, mask)
+        result = body()
+        self._mask = outer
+        return result
+
+    def _both(self, node: tir.And | tir.Or) -> tir.PrimExpr:
+        """Vectors evaluate both sides."""
+        if any(isinstance(part, tir.BufferLoad | tir.Call) for part in walk(node.b)):
+            raise _Declined
+        return self._binary(node)
+
     def _widen(self, value: tir.PrimExpr, lanes: int) -> tir.PrimExpr:
         if lanes == 1 or lanes_of(value.dtype) == lanes:
             return value
@@ -107,6 +138,8 @@ class _Vectorizer(Rewriter):
         return [self._widen(operand, lanes) for operand in rewritten]
 
     def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
+        if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):
+            raise _Declined  # a lane that is off must not divide by zero
         a, b = self._operands(node.a, node.b)
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
 
@@ -136,22 +169,41 @@ class _Vectorizer(Rewriter):
     def _call(self, node: tir.Call) -> tir.PrimExpr:
         if not uses(node.args, {self._loop.loop_var}):
             return node
+        if node.op == _IF_THEN_ELSE:
+            return self._choice(node)
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
             raise _Declined
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
 
+    def _choice(self, node: tir.Call) -> tir.PrimExpr:
+        """A choice by lane computes both sides, each where it is chosen."""
+        condition, yes, no = (arg for arg in node.args if isinstance(arg, tir.PrimExpr))
+        mask = self.rewrite(condition)
+        if lanes_of(mask.dtype) == 1:
+            yes, no = self._operands(yes, no)
+            return replace(node, dtype=yes.dtype, args=(mask, yes, no))
+        chosen = self._masked(mask, lambda: self.rewrite(yes))
+        other = self._masked(tir.Not(mask.dtype, mask), lambda: self.rewrite(no))
+        values = [self._widen(value, self._lanes) for value in (chosen, other)]
+        return tir.Select(values[0].dtype, mask, values[0], values[1], span=node.span)
+
     def _load(self, node: tir.BufferLoad) -> tir.PrimExpr:
         (index,) = self.rewrite(node.indices)
         if node.predicate is not None or lanes_of(node.dtype) > 1:
             raise _Declined
-        return replace(node, dtype=with_lanes(node.dtype, lanes_of(index.dtype)), indices=(index,))
+        if self._mask is not None:
+            index = self._widen(index, self._lanes)
+        return replace(
+            node, dtype=with_lanes(node.dtype, lanes_of(index.dtype)), indices=(index,), predicate=self._mask
+        )
 
     def _store(self, node: tir.BufferStore) -> tir.Stmt:
         (index,), value = self.rewrite(node.indices), self.rewrite(node.value)
         if node.predicate is not None or lanes_of(index.dtype) == 1 or lanes_of(node.buffer.dtype) > 1:
             raise _Declined
-        return replace(node, indices=(index,), value=self._widen(value, lanes_of(index.dtype)))
+        value = self._widen(value, lanes_of(index.dtype))
+        return replace(node, indices=(index,), value=value, predicate=self._mask)
 
 
 def _constant(stride: tir.Cast) -> tir.PrimExpr:

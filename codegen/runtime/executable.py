@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 from ...ir import relax, tir
@@ -13,6 +13,7 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ..llvm.backend import optimise, to_assembly, to_object
 from ..llvm.module import EmittedModule, emit_module
 from ..lower import lower
+from ..rules import Decision, apply_rules
 from ..target import Target, get_target
 from .jit import link
 from .prim_entry import PrimEntry
@@ -24,11 +25,17 @@ class Executable:
     """A compiled module.
 
     `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
-    each stage of the compilation took.
+    each stage of the compilation took, `decisions` what the default schedules decided, by function.
     """
 
-    def __init__(self, module: IRModule, entries: dict[str, Entry], stats: dict[str, float]) -> None:
-        self.module, self.stats = module, stats
+    def __init__(
+        self,
+        module: IRModule,
+        entries: dict[str, Entry],
+        stats: dict[str, float],
+        decisions: Mapping[str, tuple[Decision, ...]],
+    ) -> None:
+        self.module, self.stats, self.decisions = module, stats, decisions
         self._entries = entries
 
     @property
@@ -51,19 +58,30 @@ class Executable:
 
 
 @deep
-def compile(program: IRModule | BaseFunc, target: str | Target = "llvm") -> Executable:
+def compile(
+    program: IRModule | BaseFunc,
+    target: str | Target = "llvm",
+    *,
+    schedule: bool = True,
+    threads: int = 0,
+    level: int = 3,
+) -> Executable:
     """Compile a module, or a single function, for `target`.
+
+    `schedule`: whether functions that nobody scheduled get the default schedules (`codegen.rules`), which may round
+    sums otherwise than their order says. `threads`: how many run a parallel loop; 0 is one a core, or as
+    TVMS_NUM_THREADS or OMP_NUM_THREADS say. `level`: how much LLVM optimises, 0 to 3.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
     chosen, stats = get_target(target), dict[str, float]()
     start = time.perf_counter()
     module = _legalize(_as_module(program))
-    kernels = _lower_all(module)
+    kernels, decisions = _lower_all(module, chosen, schedule)
     stats["lower"] = time.perf_counter() - start
-    emitted = emit_module(kernels, chosen)
+    emitted = emit_module(kernels, chosen, threads)
     stats["emit"] = time.perf_counter() - start - stats["lower"]
-    image = to_object(optimise(emitted.text, chosen), chosen)
+    image = to_object(optimise(emitted.text, chosen, level), chosen)
     library = link(image, kernels, chosen)
     stats["llvm"] = time.perf_counter() - start - stats["lower"] - stats["emit"]
     entries: dict[str, Entry] = {}
@@ -74,7 +92,7 @@ def compile(program: IRModule | BaseFunc, target: str | Target = "llvm") -> Exec
     _compile_graphs(module, entries)
     stats["total"] = time.perf_counter() - start
     ordered = {name: entries[name] for name in module.functions if name in entries}
-    return Executable(module, ordered, stats)
+    return Executable(module, ordered, stats, decisions)
 
 
 @overload
@@ -92,7 +110,7 @@ def emit(program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm")
 
 
 def _emit(program: IRModule | BaseFunc, target: Target) -> EmittedModule:
-    return emit_module(_lower_all(_legalize(_as_module(program))), target)
+    return emit_module(_lower_all(_legalize(_as_module(program)), target, True)[0], target)
 
 
 def _as_module(program: IRModule | BaseFunc) -> IRModule:
@@ -110,19 +128,24 @@ def _legalize(module: IRModule) -> IRModule:
     return legalize_ops(module)
 
 
-def _lower_all(module: IRModule) -> dict[str, tir.PrimFunc]:
+def _lower_all(
+    module: IRModule, target: Target, schedule: bool
+) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]]]:
     kernels: dict[str, tir.PrimFunc] = {}
+    decisions: dict[str, tuple[Decision, ...]] = {}
     problems: list[Diagnostic] = []
     for name, function in module.functions.items():
         if not isinstance(function, tir.PrimFunc):
             continue
         try:
+            if schedule:
+                function, decisions[name] = apply_rules(function, target.processor)
             kernels[name] = lower(function)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:
         raise TvmsError(problems)
-    return kernels
+    return kernels, decisions
 
 
 def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from ...ir.dtype import parse_dtype
 from ..llvm.api import binding
+from ..llvm.parallel import PARALLEL
 from ..names import mangle
 from ..target import Target
+from .threads import parallel_entry
 
 _CTYPES: dict[str, Any] = {
     "handle": ctypes.c_void_p, "bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double,
@@ -35,19 +37,24 @@ class Library(Struct, frozen=True):
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
     """Link an object file of kernels in memory."""
     symbols = {name: mangle(name) for name in names}
-    addresses, keep_alive = link_symbols(image, list(symbols.values()), target)
+    runtime = {PARALLEL: parallel_entry()} if PARALLEL.encode() in image else {}
+    addresses, keep_alive = link_symbols(image, list(symbols.values()), target, runtime)
     return Library({name: addresses[symbol] for name, symbol in symbols.items()}, keep_alive)
 
 
-def link_symbols(image: bytes, symbols: Sequence[str], target: Target) -> tuple[dict[str, int], Any]:
+def link_symbols(
+    image: bytes, symbols: Sequence[str], target: Target, given: Mapping[str, int] = {}
+) -> tuple[dict[str, int], Any]:
     """Return the addresses of `symbols` in an object file, and what must live as long as they are used.
 
-    What the object needs of the C library comes from this process.
+    What the object needs besides what is `given`, by address, comes from this process: the C library.
     """
     jit = binding.create_lljit_compiler(target.machine)
     builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
     for symbol in symbols:
         builder.export_symbol(symbol)
+    for symbol, address in given.items():
+        builder.import_symbol(symbol, address)
     tracker = builder.link(jit, "kernels")
     return {symbol: tracker[symbol] for symbol in symbols}, (jit, tracker)
 

@@ -17,21 +17,27 @@ def copy_all(args: Sequence[Any]) -> list[Any]:
     return [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
 
 
-def assert_same(compiled: Any, interpreted: Any, ulps: int = 0) -> None:
-    """Equal in kind and shape, and bit by bit but for the sign of NaN, or within some units in the last place."""
+def assert_same(compiled: Any, interpreted: Any, ulps: int = 0, is_summed: bool = False) -> None:
+    """Equal in kind and shape, and bit by bit but for the sign of NaN, or within some units in the last place.
+
+    Those of each element; where it `is_summed`, those of the largest one.
+    """
     if isinstance(interpreted, tuple):
         assert isinstance(compiled, tuple)
         for one, other in zip(compiled, interpreted, strict=True):
-            assert_same(one, other, ulps)
+            assert_same(one, other, ulps, is_summed)
         return
     if not isinstance(interpreted, np.ndarray):
         assert compiled == interpreted
         return
     assert compiled.dtype == interpreted.dtype
-    if ulps:
+    if ulps and interpreted.dtype.kind in "fV":
         precision = ulps * float(ml_dtypes.finfo(interpreted.dtype).eps)
         tiny = float(ml_dtypes.finfo(interpreted.dtype).tiny)
-        np.testing.assert_allclose(compiled.astype("f8"), interpreted.astype("f8"), rtol=precision, atol=tiny)
+        wide = interpreted.astype("f8")
+        largest = np.abs(wide, where=np.isfinite(wide), out=np.zeros_like(wide)).max(initial=0.0)
+        atol = max(tiny, precision * float(largest)) if is_summed else tiny
+        np.testing.assert_allclose(compiled.astype("f8"), wide, rtol=precision, atol=atol)
     elif interpreted.dtype.kind in "fV":
         np.testing.assert_array_equal(compiled.astype("f8"), interpreted.astype("f8"), strict=True)
     else:
@@ -42,16 +48,20 @@ def assert_same(compiled: Any, interpreted: Any, ulps: int = 0) -> None:
 def agree() -> Callable[..., Any]:
     """Run function `name` of a text compiled and interpreted on copies of `args`; both must do the same.
 
-    Returns the compiled function's result and the arguments that it was given.
+    With default schedules, sums of floats may be rounded otherwise. Returns the compiled function's result and the
+    arguments that it was given.
     """
 
     def check(text: str, *args: Any, name: str = "main", ulps: int = 0) -> tuple[Any, list[Any]]:
         module = tvms.parse(text)
-        mine, theirs = copy_all(args), copy_all(args)
-        compiled = tvms.compile(module)[name](*mine)
-        assert_same(compiled, run(module, name, theirs), ulps)
-        for one, other in zip(mine, theirs, strict=True):
-            assert_same(one, other, ulps)
+        theirs = copy_all(args)
+        expected = run(module, name, theirs)
+        for schedule in (True, False):
+            mine = copy_all(args)
+            compiled = tvms.compile(module, schedule=schedule)[name](*mine)
+            allowed = ulps + 16 if schedule else ulps
+            for one, other in zip((compiled, *mine), (expected, *theirs), strict=True):
+                assert_same(one, other, allowed, is_summed=schedule)
         return compiled, mine
 
     return check

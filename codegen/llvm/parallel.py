@@ -1,0 +1,93 @@
+"""Parallel loops: the body as a function of its own, which the runtime calls with ranges of the loop variable.
+
+What the body uses of the function around it travels in a structure. The runtime's entry is
+
+    i32 tvms_parallel(i32 (*body)(void *closure, i64 begin, i64 end), void *closure, i64 extent, i32 threads)
+
+Each thread gets one range of consecutive iterations; the result is the greatest status that any of them returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.visit import walk
+from .api import Value, ir
+from .casts import emit_cast
+from .operators import number
+from .types import I32, I64, POINTER
+
+if TYPE_CHECKING:
+    from .statements import StatementEmitter
+
+PARALLEL = "tvms_parallel"
+BODY_TYPE = ir.FunctionType(I32, [POINTER, I64, I64])
+
+
+def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
+    """Emit a parallel loop; a fault in an iteration is a fault of the function."""
+    builder, module = emitter.builder, emitter.module
+    captured = _captured(emitter, loop)
+    body = _emit_body(emitter, loop, captured)
+    closure_type = ir.LiteralStructType([value.type for value in captured.values()])
+    closure = emitter.stack_memory(closure_type, 8)
+    for position, value in enumerate(captured.values()):
+        place = builder.gep(closure, [I32(0), I32(position)], source_etype=closure_type)
+        builder.store(value, place)
+    trampoline = _emit_trampoline(body, closure_type)
+    extent = emit_cast(builder, emitter.emit(loop.extent), loop.extent.dtype, "int64")
+    run = module.c_function(PARALLEL, I32, [POINTER, POINTER, I64, I32])
+    emitter.fail_with(builder.call(run, [trampoline, closure, extent, number(I32, module.threads)]))
+
+
+def _captured(emitter: StatementEmitter, loop: tir.For) -> dict[tir.Var, Value]:
+    """Return what the loop uses of the function around it."""
+    found: dict[tir.Var, Value] = {}
+    for node in (*walk(loop.body), *walk(loop.min)):
+        var = node.data if isinstance(node, tir.Buffer) else node
+        if isinstance(var, tir.Var) and var in emitter.values:
+            found[var] = emitter.values[var]
+    return found
+
+
+def _emit_body(emitter: StatementEmitter, loop: tir.For, captured: dict[tir.Var, Value]) -> Value:
+    """Emit the function of the captured values and a range."""
+    module = emitter.module.module
+    name = module.get_unique_name(f"{emitter.function.name}.parallel")
+    params = [value.type for value in captured.values()]
+    function = ir.Function(module, ir.FunctionType(I32, [*params, I64, I64]), name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    inner = type(emitter)(emitter.module, function, None)
+    for var, argument in zip(captured, function.args, strict=False):
+        inner.values[var] = argument
+        if emitter.values[var] in emitter.alone:
+            argument.add_attribute("noalias")
+            inner.alone.append(argument)
+    begin, end = tir.Var("int64", "begin"), tir.Var("int64", "end")
+    inner.values[begin], inner.values[end] = function.args[-2:]
+    dtype = loop.loop_var.dtype
+    first = tir.Add(dtype, loop.min, tir.Cast(dtype, begin) if dtype != "int64" else begin)
+    count = tir.Sub("int64", end, begin)
+    extent = tir.Cast(dtype, count) if dtype != "int64" else count
+    inner.run(replace(loop, min=first, extent=extent, kind=tir.ForKind.SERIAL))
+    if not inner.builder.block.is_terminated:
+        inner.leave(number(I32, 0))
+    return function
+
+
+def _emit_trampoline(body: Value, closure_type: object) -> Value:
+    """Emit the function that takes the captured values out of their structure and calls `body`."""
+    function = ir.Function(body.module, BODY_TYPE, f"{body.name}.call")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    closure, begin, end = function.args
+    values: list[Value] = []
+    for position, parameter in enumerate(body.args[:-2]):
+        place = builder.gep(closure, [I32(0), I32(position)], source_etype=closure_type)
+        values.append(builder.load(place, typ=parameter.type))
+    builder.ret(builder.call(body, [*values, begin, end]))
+    return function

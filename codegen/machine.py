@@ -1,0 +1,51 @@
+"""What rules ask about a processor: its vectors, registers, caches and cores."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Machine(Struct, frozen=True):
+    """A processor; sizes in bytes, of the caches that one core has."""
+
+    vector_bytes: int
+    registers: int
+    l1_bytes: int
+    l2_bytes: int
+    threads: int
+    has_fma: bool
+
+
+@cache
+def machine_of(features: str, triple: str) -> Machine:
+    """Return the machine that LLVM's words describe; the caches and cores are those of this one."""
+    names = set(features.split(","))
+    vector_bytes, registers = 16, 32 if triple.startswith(("aarch64", "arm64")) else 16
+    if "+avx512f" in names and "+avx512vl" in names:
+        vector_bytes, registers = 64, 32
+    elif "+avx2" in names:
+        vector_bytes = 32
+    has_fma = "+fma" in names or triple.startswith(("aarch64", "arm64"))
+    caches = _cache_bytes(1, 32 << 10), _cache_bytes(2, 512 << 10)
+    return Machine(vector_bytes, registers, *caches, core_count(), has_fma)
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cache_bytes(level: int, otherwise: int) -> int:
+    """Return the size of the data cache of that level, as Linux tells it."""
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level_of, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
+            if level_of == str(level) and kind != "Instruction" and size.endswith("K"):
+                return int(size[:-1]) << 10
+        except (OSError, ValueError):
+            continue
+    return otherwise

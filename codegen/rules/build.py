@@ -1,0 +1,203 @@
+"""Loops, vectors and memory as rules write them. Numbers take the dtype of what they are computed with, else int64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ...ir import make, tir
+from ...ir.base import Op
+from ...ir.dtype import lanes_of, with_lanes
+from ...ir.visit import substitute
+from ..lower.rewriter import sequence
+
+Index: TypeAlias = tir.PrimExpr | int
+Statements: TypeAlias = "tir.Stmt | Sequence[tir.Stmt]"
+Body: TypeAlias = "Callable[[tir.Var], Statements]"
+Each: TypeAlias = "Callable[[tir.PrimExpr], Statements]"
+
+TRUE = tir.IntImm("bool", 1)
+
+
+# --- Indices --------------------------------------------------------------------------------------------------
+
+
+def index(value: Index, dtype: str = "int64") -> tir.PrimExpr:
+    """Return `value` as an expression; a number as a constant of `dtype`."""
+    return tir.IntImm(dtype, value) if isinstance(value, int) else value
+
+
+def constant(expr: Index) -> int | None:
+    """Return the number that `expr` is, None where it is no constant."""
+    return expr if isinstance(expr, int) else expr.value if isinstance(expr, tir.IntImm) else None
+
+
+def _together(a: Index, b: Index) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    dtype = next((side.dtype for side in (a, b) if isinstance(side, tir.PrimExpr) and constant(side) is None), None)
+    known = (constant(a), constant(b))
+    if dtype is None:
+        dtype = next((side.dtype for side in (a, b) if isinstance(side, tir.PrimExpr)), "int64")
+    left, right = [index(side if number is None else number, dtype) for side, number in zip((a, b), known, strict=True)]
+    return left, right
+
+
+def times(a: Index, b: Index) -> tir.PrimExpr:
+    """Return `a * b`, without factors of one."""
+    left, right = _together(a, b)
+    return right if constant(left) == 1 else left if constant(right) == 1 else make.mul(left, right)
+
+
+def plus(a: Index, b: Index) -> tir.PrimExpr:
+    """Return `a + b`, without zeros."""
+    left, right = _together(a, b)
+    return right if constant(left) == 0 else left if constant(right) == 0 else make.add(left, right)
+
+
+def minus(a: Index, b: Index) -> tir.PrimExpr:
+    """Return `a - b`, without zeros."""
+    left, right = _together(a, b)
+    return left if constant(right) == 0 else make.sub(left, right)
+
+
+def least(a: Index, b: Index) -> tir.PrimExpr:
+    """Return the lesser of the two."""
+    return make.minimum(*_together(a, b))
+
+
+def divide(a: Index, b: int) -> tir.PrimExpr:
+    """Return how many whole parts of `b` are in `a`, which is not negative."""
+    return index(a) if b == 1 else make.floordiv(*_together(a, b))
+
+
+def ceil_divide(a: Index, b: int) -> tir.PrimExpr:
+    """Return how many parts of `b` cover `a`, which is not negative."""
+    return index(a) if b == 1 else divide(plus(a, b - 1), b)
+
+
+def below(a: Index, b: Index) -> tir.PrimExpr:
+    """Return `a < b`."""
+    return make.less(*_together(a, b))
+
+
+# --- Control --------------------------------------------------------------------------------------------------
+
+
+def block_of(statements: Statements) -> tir.Stmt:
+    """Return the statements as one."""
+    return statements if isinstance(statements, tir.Stmt) else sequence(statements)
+
+
+def loop(name: str, extent: Index, body: Body, kind: tir.ForKind = tir.ForKind.SERIAL) -> tir.Stmt:
+    """Return `body` for every value of a new variable below `extent`; without a loop where there is only one."""
+    size = index(extent)
+    var, zero = tir.Var(size.dtype, name), tir.IntImm(size.dtype, 0)
+    if constant(size) == 1:
+        return substitute(block_of(body(var)), {var: zero})
+    return tir.For(var, zero, size, kind, block_of(body(var)))
+
+
+def unrolled(name: str, extent: Index, body: Body) -> tir.Stmt:
+    """Return `body` for every value below `extent`, to be written out."""
+    return loop(name, extent, body, tir.ForKind.UNROLLED)
+
+
+def parallel(name: str, extent: Index, body: Body) -> tir.Stmt:
+    """Return `body` for every value below `extent`, by several threads."""
+    return loop(name, extent, body, tir.ForKind.PARALLEL)
+
+
+def vectorized(name: str, extent: Index, body: Body) -> tir.Stmt:
+    """Return `body` for every value below `extent`, at once."""
+    return loop(name, extent, body, tir.ForKind.VECTORIZED)
+
+
+def vector_loop(name: str, extent: Index, width: int, body: Each) -> tir.Stmt:
+    """Return `body` for every value below `extent`, `width` of them at a time; the rest as the first lanes of one."""
+    whole = divide(extent, width)
+    done = times(whole, width)
+
+    def step(number: tir.Var) -> tir.Stmt:
+        return vectorized("v", width, lambda v: body(plus(times(number, width), v)))
+
+    size = constant(extent)
+    parts = [loop(name, whole, step)] if size is None or size >= width else []
+    if size is None or size % width:
+        rest = minus(extent, done)
+        tail = vectorized("v", width, lambda v: when(below(v, rest), body(plus(done, v))))
+        parts.append(tail if size is not None else when(below(0, rest), tail))
+    return block_of(parts)
+
+
+def when(condition: tir.PrimExpr, body: Statements) -> tir.Stmt:
+    """Return an `if`; what it comes to where the condition is constant."""
+    if isinstance(condition, tir.IntImm):
+        return block_of(body) if condition.value else sequence(())
+    return tir.IfThenElse(condition, block_of(body))
+
+
+# --- Memory ---------------------------------------------------------------------------------------------------
+
+
+def new_buffer(name: str, dtype: str, shape: Sequence[Index], scope: str = "global") -> tir.Buffer:
+    """Return a buffer of memory of its own, to be allocated by `allocated`."""
+    data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), scope))
+    return tir.Buffer(data, dtype, tuple([index(size) for size in shape]), name, scope=scope)
+
+
+def allocated(buffers: Sequence[tir.Buffer], body: Statements) -> tir.Stmt:
+    """Return `body` with memory for `buffers` around it."""
+    result = block_of(body)
+    for buffer in reversed(buffers):
+        result = tir.Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, tir.DeclBuffer(buffer, result))
+    return result
+
+
+def view(buffer: tir.Buffer, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> tir.Buffer:
+    """Return the memory of `buffer` under other dimensions."""
+    sizes, steps = tuple([index(size) for size in shape]), tuple([index(stride) for stride in strides])
+    start = None if constant(offset) == 0 else index(offset)
+    return tir.Buffer(
+        buffer.data, buffer.dtype, sizes, f"{buffer.name}_view", strides=steps, elem_offset=start, scope=buffer.scope
+    )
+
+
+# --- Expressions ----------------------------------------------------------------------------------------------
+
+
+def lanes(start: Index, count: int) -> tir.PrimExpr:
+    """Return the indices from `start` on, `count` of them."""
+    first = index(start)
+    if count == 1:
+        return first
+    return tir.Ramp(with_lanes(first.dtype, count), first, tir.IntImm(first.dtype, 1), tir.IntImm("int32", count))
+
+
+def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
+    """Return `value` in each of `count` lanes."""
+    if count == 1 or lanes_of(value.dtype) > 1:
+        return value
+    return tir.Broadcast(with_lanes(value.dtype, count), value, tir.IntImm("int32", count))
+
+
+def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.PrimExpr:
+    """Return the element at `indices`, or the lanes of them; zero where `where` does not hold."""
+    places = tuple([index(each) for each in indices])
+    count = max(lanes_of(place.dtype) for place in places)
+    return tir.BufferLoad(with_lanes(buffer.dtype, count), buffer, places, where)
+
+
+def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
+    """Return the statement that writes `value` at `indices`, in the lanes where `where` holds."""
+    places = tuple([index(each) for each in indices])
+    count = max(lanes_of(place.dtype) for place in places)
+    return tir.BufferStore(buffer, splat(value, count), places, where)
+
+
+def multiply_add(a: tir.PrimExpr, b: tir.PrimExpr, c: tir.PrimExpr, is_fused: bool) -> tir.PrimExpr:
+    """Return `a * b + c`, rounded once where the machine can."""
+    return tir.Call(c.dtype, Op("tir.fma"), (a, b, c)) if is_fused else make.add(make.mul(a, b), c)
+
+
+def if_then_else(condition: tir.PrimExpr, value: tir.PrimExpr, otherwise: tir.PrimExpr) -> tir.PrimExpr:
+    """Return the one of two values that the condition picks; the other is not computed."""
+    return tir.Call(value.dtype, Op("tir.if_then_else"), (condition, value, otherwise))

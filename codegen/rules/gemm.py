@@ -1,0 +1,286 @@
+"""A product of matrices as packed panels, register tiles and vectors (see `tiles` for the sizes and the papers).
+
+The sum over k runs in its order for every element, with one rounding a step: the result depends neither on the tiles
+nor on the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ...ir import tir
+from ..machine import Machine
+from .build import (
+    Index,
+    Statements,
+    allocated,
+    below,
+    ceil_divide,
+    constant,
+    divide,
+    if_then_else,
+    index,
+    lanes,
+    least,
+    load,
+    loop,
+    minus,
+    multiply_add,
+    new_buffer,
+    parallel,
+    plus,
+    splat,
+    store,
+    times,
+    unrolled,
+    vector_loop,
+    vectorized,
+    when,
+)  # fmt: skip
+from .tiles import COLUMNS, Tiles, choose_tiles
+from .transposition import transposed
+
+
+class Product(Struct, frozen=True, eq=False):
+    """`c[i, j] = sum over k of a[i, k] * b[k, j]`, for views of any layout in which the rows of `c` are contiguous."""
+
+    m: Index
+    n: Index
+    k: Index
+    a: tir.Buffer
+    b: tir.Buffer
+    c: tir.Buffer
+
+
+def emit_product(product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True) -> tir.Stmt:
+    """Return the statements that compute `product`."""
+    tiles = choose_tiles(product.m, product.n, product.k, element_bytes, machine)
+    return _Emitter(product, tiles, machine, is_parallel).run()
+
+
+def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
+    return constant(buffer.strides[axis]) == 1
+
+
+def _is_multiple(size: Index, part: int) -> bool:
+    number = constant(size)
+    return number is not None and number % part == 0
+
+
+class _Emitter:
+    def __init__(self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool) -> None:
+        self.product, self.tiles, self.machine = product, tiles, machine
+        self.dtype = product.c.dtype
+        self.row_tiles = ceil_divide(product.m, tiles.rows)
+        self.panels = ceil_divide(product.n, tiles.columns)
+        self.distribute = parallel if is_parallel else loop
+        is_single = constant(self.row_tiles) == 1
+        self.packs_a = not (is_single and _is_unit(product.a, 1))
+        self.packs_b = not (is_single and _is_unit(product.b, 1))
+        self.a_by_rows = not _is_unit(product.a, 0)
+        self.has_odd_rows = not _is_multiple(product.m, tiles.rows)
+        self.has_odd_columns = not _is_multiple(product.n, tiles.columns)
+
+    # --- Loops around the tiles
+
+    def run(self) -> tir.Stmt:
+        """Loop over chunks of columns, then over the depth."""
+        width = max(1, COLUMNS // self.tiles.columns)
+        columns = constant(self.panels)
+        if columns is not None and columns <= width:
+            return self._depths(index(0), self.panels)
+
+        def chunk(number: tir.Var) -> tir.Stmt:
+            first = times(number, width)
+            return self._depths(first, least(index(width), minus(self.panels, first)))
+
+        return loop("chunk", ceil_divide(self.panels, width), chunk)
+
+    def _depths(self, first: tir.PrimExpr, panels: tir.PrimExpr) -> tir.Stmt:
+        depth, k = self.tiles.depth, self.product.k
+        is_one_block = constant(self.row_tiles) is not None and self.tiles.tiles >= (constant(self.row_tiles) or 0)
+
+        def step(number: tir.Var) -> Statements:
+            start = times(number, depth)
+            length = index(depth) if _is_multiple(k, depth) else least(index(depth), minus(k, start))
+            return (self._wide if is_one_block else self._tall)(first, panels, start, length)
+
+        return loop("depth", ceil_divide(k, depth), step)
+
+    def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
+        """Few rows: all of them are packed once, and each panel of columns just before it is used."""
+        count = constant(self.row_tiles) or 1
+        a_tiles, b_panel = self._a_buffer(count), self._b_buffer(1)
+
+        def panel(number: tir.Var) -> tir.Stmt:
+            column = plus(first, number)
+            body = [
+                *([self._pack_b(b_panel, index(0), column, start, length)] if self.packs_b else []),
+                loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), t, column, start, length)),
+            ]
+            return allocated([b_panel] if self.packs_b else [], body)
+
+        pack = [loop("t", count, lambda t: self._pack_a(a_tiles, t, t, start, length))] if self.packs_a else []
+        return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
+
+    def _tall(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
+        """Many rows: the panels are packed together, and each block of rows just before it meets all of them."""
+        count = self.tiles.tiles
+        b_panels = self._b_buffer(panels)
+
+        def pack(number: tir.Var) -> tir.Stmt:
+            return self._pack_b(b_panels, number, plus(first, number), start, length)
+
+        def block(number: tir.Var) -> tir.Stmt:
+            top, a_tiles = times(number, count), self._a_buffer(count)
+            left = least(index(count), minus(self.row_tiles, top))
+            here = index(count) if _is_multiple(self.row_tiles, count) else left
+
+            def panel(p: tir.Var) -> tir.Stmt:
+                column = plus(first, p)
+                return loop(
+                    "t", here, lambda t: self._tile(a_tiles, t, b_panels, p, plus(top, t), column, start, length)
+                )
+
+            packing = loop("t", here, lambda t: self._pack_a(a_tiles, t, plus(top, t), start, length))
+            return allocated([a_tiles], [packing, loop("panel", panels, panel)])
+
+        blocks = self.distribute("block", ceil_divide(self.row_tiles, count), block)
+        return allocated([b_panels], [self.distribute("panel", panels, pack), blocks])
+
+    # --- Packing
+
+    def _a_buffer(self, count: int) -> tir.Buffer:
+        tiles = self.tiles
+        inner = (tiles.rows, tiles.depth) if self.a_by_rows else (tiles.depth, tiles.rows)
+        return new_buffer("a_tiles", self.dtype, (count, *inner))
+
+    def _b_buffer(self, panels: Index) -> tir.Buffer:
+        return new_buffer("b_panels", self.dtype, (panels, self.tiles.depth, self.tiles.columns))
+
+    def _guarded(self, has_rest: bool, place: Index, end: Index, value: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `value`, or zero beyond the end."""
+        if not has_rest:
+            return value
+        return if_then_else(below(place, end), value, tir.FloatImm(self.dtype, 0.0))
+
+    def _pack_a(
+        self, packed: tir.Buffer, slot: Index, tile: Index, start: tir.PrimExpr, length: tir.PrimExpr
+    ) -> tir.Stmt:
+        """Copy one tile; rows beyond the last are zero."""
+        a, m, rows, width = self.product.a, self.product.m, self.tiles.rows, self.tiles.lanes
+
+        def element(r: Index, k: Index) -> tir.PrimExpr:
+            row = plus(times(tile, rows), r)
+            return self._guarded(self.has_odd_rows, row, m, load(a, row, plus(start, k)))
+
+        if not self.a_by_rows:
+            return loop(
+                "k", length, lambda k: vectorized("r", rows, lambda r: store(packed, element(r, k), slot, k, r))
+            )
+
+        def row(r: tir.Var) -> tir.Stmt:
+            return vector_loop("k", length, width, lambda k: store(packed, element(r, k), slot, r, k))
+
+        return loop("r", rows, row)
+
+    def _pack_b(
+        self, packed: tir.Buffer, slot: Index, panel: Index, start: tir.PrimExpr, length: tir.PrimExpr
+    ) -> tir.Stmt:
+        """Copy one panel; columns beyond the last are zero."""
+        b, n, columns, width = self.product.b, self.product.n, self.tiles.columns, self.tiles.lanes
+
+        def element(k: Index, c: Index) -> tir.PrimExpr:
+            column = plus(times(panel, columns), c)
+            return self._guarded(self.has_odd_columns, column, n, load(b, plus(start, k), column))
+
+        def copy(k: Index, first: Index) -> tir.Stmt:
+            return vectorized("v", width, lambda v: store(packed, element(k, plus(first, v)), slot, k, plus(first, v)))
+
+        if not _is_unit(b, 0):
+            return loop("k", length, lambda k: unrolled("c", self.tiles.vectors, lambda c: copy(k, times(c, width))))
+
+        def square(first: Index, k: tir.PrimExpr) -> tir.Stmt:
+            left = plus(times(panel, columns), first)
+
+            def read(i: Index) -> tir.PrimExpr:
+                return load(b, lanes(plus(start, k), width), plus(left, i))
+
+            def write(i: Index, value: tir.PrimExpr) -> tir.Stmt:
+                return store(packed, value, slot, plus(k, i), lanes(first, width))
+
+            whole = transposed(width, self.dtype, read, write)
+            if not self.has_odd_columns:
+                return whole
+            each = loop("kk", width, lambda kk: copy(plus(k, kk), first))
+            return tir.IfThenElse(below(plus(left, width - 1), n), whole, each)
+
+        squares = divide(length, width)
+        done = times(squares, width)
+
+        def strip(c: tir.Var) -> Statements:
+            first = times(c, width)
+            rest = loop("rest", minus(length, done), lambda k: copy(plus(done, k), first))
+            return [loop("square", squares, lambda s: square(first, times(s, width))), rest]
+
+        return loop("c", self.tiles.vectors, strip)
+
+    # --- The tile
+
+    def _tile(
+        self, a_tiles: tir.Buffer, slot: Index, b_panels: tir.Buffer, panel_slot: Index, tile: Index, panel: Index,
+        start: tir.PrimExpr, length: tir.PrimExpr,
+    ) -> tir.Stmt:  # fmt: skip
+        """Add `length` steps of the sum to one tile of the result."""
+        tiles, c = self.tiles, self.product.c
+        top, left = times(tile, tiles.rows), times(panel, tiles.columns)
+        sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
+
+        def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+            return unrolled("r", tiles.rows, lambda r: unrolled("v", tiles.vectors, lambda v: body(r, v)))
+
+        def place(r: Index, v: Index) -> tuple[Index, Index]:
+            return r, lanes(times(v, tiles.lanes), tiles.lanes)
+
+        def in_result(r: Index, v: Index) -> tuple[Index, Index]:
+            return plus(top, r), lanes(plus(left, times(v, tiles.lanes)), tiles.lanes)
+
+        def mask(v: Index) -> tir.PrimExpr | None:
+            return self._mask(plus(left, times(v, tiles.lanes)))
+
+        def inside(r: Index, body: tir.Stmt) -> tir.Stmt:
+            return when(below(plus(top, r), self.product.m), body) if self.has_odd_rows else body
+
+        def a_element(r: Index, k: Index) -> tir.PrimExpr:
+            if not self.packs_a:
+                return load(self.product.a, plus(top, r), plus(start, k))
+            return load(a_tiles, slot, *((r, k) if self.a_by_rows else (k, r)))
+
+        def b_vector(k: Index, v: Index) -> tir.PrimExpr:
+            if not self.packs_b:
+                return load(self.product.b, plus(start, k), in_result(0, v)[1], where=mask(v))
+            return load(b_panels, panel_slot, k, place(0, v)[1])
+
+        def add(k: Index) -> tir.Stmt:
+            def step(r: Index, v: Index) -> tir.Stmt:
+                value = multiply_add(
+                    splat(a_element(r, k), tiles.lanes), b_vector(k, v), load(sums, *place(r, v)), self.machine.has_fma
+                )
+                return store(sums, value, *place(r, v))
+
+            return each(step)
+
+        zero = each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
+        resume = each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
+        write = each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
+        body = [zero, when(below(0, start), resume), loop("k", length, add), write]
+        return allocated([sums], body)
+
+    def _mask(self, first: Index) -> tir.PrimExpr | None:
+        """Return which lanes from column `first` on are columns of the result; None where all are."""
+        if not self.has_odd_columns:
+            return None
+        width = self.tiles.lanes
+        return tir.LT(f"boolx{width}", lanes(first, width), splat(index(self.product.n), width))

@@ -1,0 +1,119 @@
+"""Nests: one block under loops of its own, as unscheduled functions have them, read into what rules ask about.
+
+for i, k in T.grid(64, 128):              axes    i: 64, k: 128 (reduced)
+    with T.block("sum"):                  store   B[i] = B[i] + A[i, k]
+        …                                 init    0.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.base import Trivia
+from ...ir.equal import structural_equal
+from ...ir.visit import substitute, walk
+
+
+class Declined(Exception):
+    """A rule does not apply, for the reason given."""
+
+
+class Axis(Struct, frozen=True, eq=False):
+    """One iterator of a block, from 0 on, under a loop of its own."""
+
+    var: tir.Var
+    extent: tir.PrimExpr
+    is_reduced: bool
+
+    @property
+    def size(self) -> int | None:
+        """How many iterations there are, None where that is symbolic."""
+        return self.extent.value if isinstance(self.extent, tir.IntImm) else None
+
+
+class Nest(Struct, frozen=True, eq=False):
+    """A block that stores one element for every value of its axes, which stand in the order of their loops."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    store: tir.BufferStore
+    init: tir.PrimExpr | None
+    source: tir.Stmt
+    trivia: Trivia | None = None
+
+    @property
+    def spatial(self) -> tuple[Axis, ...]:
+        """The axes that are not reduced."""
+        return tuple(axis for axis in self.axes if not axis.is_reduced)
+
+    @property
+    def reduced(self) -> tuple[Axis, ...]:
+        """The axes that are reduced."""
+        return tuple(axis for axis in self.axes if axis.is_reduced)
+
+    def loads(self) -> Iterator[tir.BufferLoad]:
+        """Yield what the block reads, its own result in a reduction included."""
+        return (node for node in walk(self.store.value) if isinstance(node, tir.BufferLoad))
+
+
+def read_nest(stmt: tir.Stmt) -> Nest:
+    """Return the nest that `stmt` is; Declined where it is none, or its loops are scheduled already."""
+    loops: list[tir.For] = []
+    inner = stmt
+    while isinstance(inner, tir.For):
+        _check_loop(inner)
+        loops.append(inner)
+        inner = inner.body
+    if not isinstance(inner, tir.BlockRealize):
+        raise Declined("the loops hold more than one block")
+    block = inner.block
+    if not (isinstance(inner.predicate, tir.IntImm) and inner.predicate.value == 1):
+        raise Declined(f"block '{block.name_hint}' has a predicate")
+    if block.alloc_buffers or block.match_buffers or block.annotations:
+        raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
+    store, init = _only_store(block.body, block), None
+    if block.init is not None:
+        init = _only_store(block.init, block).value
+    axes, units = _axes(inner, loops)
+    store = substitute(store, units)
+    if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
+        raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
+    return Nest(block.name_hint, axes, store, None if init is None else substitute(init, units), stmt, inner.trivia)
+
+
+def _check_loop(loop: tir.For) -> None:
+    if loop.kind is not tir.ForKind.SERIAL or loop.annotations or loop.thread_binding is not None:
+        raise Declined(f"loop '{loop.loop_var.name}' is scheduled already")
+    if not (isinstance(loop.min, tir.IntImm) and loop.min.value == 0):
+        raise Declined(f"loop '{loop.loop_var.name}' does not start at 0")
+
+
+def _only_store(body: tir.Stmt, block: tir.Block) -> tir.BufferStore:
+    if not isinstance(body, tir.BufferStore):
+        raise Declined(f"block '{block.name_hint}' is more than one store")
+    return body
+
+
+def _axes(realize: tir.BlockRealize, loops: Iterable[tir.For]) -> tuple[tuple[Axis, ...], dict[tir.Var, tir.PrimExpr]]:
+    """Return the axes in the order of the loops, and the values of the iterators that have only one."""
+    block, units = realize.block, dict[tir.Var, tir.PrimExpr]()
+    by_loop: dict[tir.Var, Axis] = {}
+    extents = {loop.loop_var: loop.extent for loop in loops}
+    for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        if isinstance(value, tir.IntImm):
+            units[iterator.var] = tir.IntImm(iterator.var.dtype, value.value)
+        elif iterator.dom is None or not isinstance(value, tir.Var) or value in by_loop:
+            raise Declined(f"iterator '{iterator.var.name}' is not one loop")
+        elif not structural_equal(iterator.dom.extent, extents.get(value), map_free_vars=False):
+            raise Declined(f"iterator '{iterator.var.name}' has another extent than its loop")
+        elif iterator.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
+            raise Declined(f"iterator '{iterator.var.name}' is neither spatial nor reduced")
+        else:
+            is_reduced = iterator.iter_type is tir.IterVarType.COMM_REDUCE
+            by_loop[value] = Axis(iterator.var, iterator.dom.extent, is_reduced)
+    if set(by_loop) != set(extents):
+        raise Declined("a loop is no iterator of the block")
+    return tuple(by_loop[loop] for loop in extents), units

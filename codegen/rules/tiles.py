@@ -1,0 +1,76 @@
+"""How large the tiles of a product are: what registers and caches hold (Goto & van de Geijn, "Anatomy of
+High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2015).
+
+- `rows` × `vectors` accumulators stay in registers while `depth` steps of the sum are added to them;
+- a panel of the right matrix, `depth` × `vectors` of them wide, stays in the first cache;
+- a block of the left matrix, `tiles` tiles of `rows` rows and `depth` columns, stays in the second.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..machine import Machine
+from .build import Index, constant
+
+DEPTH = 320
+"""The most steps of the sum between two visits of an accumulator to memory."""
+COLUMNS = 6144
+"""The most columns of the right matrix that are packed at a time."""
+MOST_VECTORS = 8
+
+
+class Tiles(Struct, frozen=True):
+    """The sizes of one product; `lanes` elements are a vector."""
+
+    lanes: int
+    rows: int
+    vectors: int
+    depth: int
+    tiles: int
+
+    @property
+    def columns(self) -> int:
+        """How many columns of the result a tile has."""
+        return self.vectors * self.lanes
+
+
+def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Machine) -> Tiles:
+    """Return the tiles of an `m` × `n` product of depth `k` on this machine."""
+    lanes = machine.vector_bytes // element_bytes
+    rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
+    depth = _even_part(constant(k), DEPTH, lanes)
+    most = max(1, machine.l2_bytes // 2 // (rows * depth * element_bytes))
+    size = constant(m)
+    if size is None:
+        return Tiles(lanes, rows, vectors, depth, most)
+    tiles = -(-size // rows)
+    if tiles <= most:
+        return Tiles(lanes, rows, vectors, depth, tiles)
+    blocks = -(-tiles // most)
+    blocks = -(-blocks // machine.threads) * machine.threads
+    return Tiles(lanes, rows, vectors, depth, -(-tiles // blocks))
+
+
+def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:
+    """Return how many rows and vectors a tile has: all of the registers but those of the operands.
+
+    Of the heights that fill the registers well, the one that leaves the fewest rows of the last tile empty.
+    """
+    vectors = 2 if n is None or n > lanes else 1
+    most = (registers - vectors - 1) // vectors
+    if m is None:
+        return most - 2, vectors
+    if m <= most:
+        widest = MOST_VECTORS if n is None else -(-n // lanes)
+        return m, max(1, min(MOST_VECTORS, (registers - 4) // m, widest))
+    heights = range(most, most * 2 // 3, -1)
+    return min(heights, key=lambda rows: (-(-m // rows) * rows * 100 // m, abs(rows - most + 2))), vectors
+
+
+def _even_part(size: int | None, most: int, multiple: int) -> int:
+    """Return the size of the fewest equal parts of at most `most`."""
+    if size is None or size <= 0:
+        return most
+    part = -(-size // -(-size // most))
+    return -(-part // multiple) * multiple
