@@ -48,7 +48,7 @@ class IndexDtype(Struct):
                 a, b = self._pair(node.a, node.b)
                 dtype = node.dtype if isinstance(node, tir.CmpOp) else a.dtype
                 return replace(node, dtype=dtype, a=a, b=b)
-            case tir.BinaryOp() if node.dtype != node.a.dtype:
+            case tir.BinaryOp() if not isinstance(node, tir.CmpOp) and node.dtype != node.a.dtype:
                 return replace(node, dtype=node.a.dtype)
             case tir.Cast() if node.dtype == node.value.dtype:
                 return node.value
