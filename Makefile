@@ -2,7 +2,8 @@
 # make test    install with the test extras, and run all tests
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
 # make generate  write what is generated: the tables of the grammar, the reference in docs/, the grammar for editors
-# make fuzz    run the property-based tests for longer      make bench   measure
+# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many
+# make bench   measure
 # make clean   remove everything that was made
 #
 # Needs Python ≥ 3.11, make and a C compiler. Installs into .venv, and only when pyproject.toml has changed.
@@ -11,6 +12,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_FLAGS := --disable-pip-version-check --quiet
 PYTEST_FLAGS := -n auto
+TVMS_FUZZ ?= 100
 ifeq ($(CI),true)
 PIP_FLAGS += --no-input --progress-bar off
 PYTEST_FLAGS += --color no
@@ -37,7 +39,7 @@ generate: .venv/installed-dev
 	$(BIN)/python -m tvms.dsl.reference
 
 fuzz: .venv/installed-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
+	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
 
 bench: .venv/installed
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done

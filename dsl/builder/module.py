@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import relax
 from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Trivia, VDevice
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
 from .. import syntax
+from ..comments import comments_of, with_comments
 from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope
 from .convert import Attributes, Integer, Text, describe, is_tuple
@@ -88,6 +91,10 @@ class _Builder:
         self.name = ""
         self.attrs: Attrs = {}
         self.functions: dict[str, BaseFunc] = {}
+        self.comments: list[str] = []
+        """Comments of statements that leave nothing in the module, such as imports."""
+        self.parts: list[tuple[str, Trivia]] = []
+        """Comments of attributes and infos, which the module takes."""
         self.places: dict[str, syntax.Name] = {}
         """Where each function's name stands first."""
         self.kinds: dict[int, str] = {}
@@ -101,8 +108,9 @@ class _Builder:
         for statement in file.body:
             if (name := type_variable(statement)) is not None:
                 context.type_variables.append(name)
-            elif isinstance(statement, syntax.Import):
-                define_imports(context, statement)
+                self.comments += comments_of(statement.trivia)
+            elif isinstance(statement, syntax.Import) or _is_text(statement):
+                self.statement(statement)
             elif isinstance(statement, syntax.Definition) and self.kind(statement) == _MODULE:
                 modules.append(statement)
             else:
@@ -130,10 +138,8 @@ class _Builder:
                 "E0108", f"a second module, '{module.name}'", _name(module), "one file holds one module", first
             )
         for statement in others:
-            if not _is_text(statement):
-                context.error(
-                    "E0108", "this is outside the module", statement, "move it into the module, or to a file of its own"
-                )
+            help = "move it into the module, or to a file of its own"
+            context.error("E0108", "this is outside the module", statement, help)
 
     def body(self, statements: Sequence[syntax.Stmt]) -> None:
         """Declare all functions, then build them."""
@@ -177,17 +183,16 @@ class _Builder:
     def statement(self, node: syntax.Stmt) -> None:
         """Take a statement of the module itself: attributes, infos, an external function."""
         context = self.context
-        if isinstance(node, syntax.Import):
-            return define_imports(context, node)
-        if isinstance(node, syntax.Pass) or _is_text(node):
-            return None
+        if isinstance(node, syntax.Import | syntax.Pass) or _is_text(node):
+            self.comments += comments_of(node.trivia)
+            return define_imports(context, node) if isinstance(node, syntax.Import) else None
         value: Any = evaluate(context, node.value) if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
         if (
             isinstance(node, syntax.Assign)
             and isinstance(node.target, syntax.Name)
             and isinstance(value, relax.ExternFunc)
         ):
-            self.functions[node.target.id] = value
+            self.functions[node.target.id] = replace(value, trivia=node.trivia)
             return self.declare(node.target.id, GlobalVar(node.target.id, struct_info=value.struct_info))
         form_name = _form_name(node)
         if form_name == "I.module_attrs":
@@ -197,6 +202,8 @@ class _Builder:
         else:
             help = "a module holds functions, I.module_attrs and I.module_global_infos"
             raise context.error("E0106", "this has no meaning in a module", node, help)
+        if node.trivia is not None:
+            self.parts.append((form_name.removeprefix("I."), node.trivia))
         return None
 
     def kind(self, definition: syntax.Definition) -> str | None:
@@ -224,11 +231,7 @@ class _Builder:
     def trivia(self, trivia: Trivia | None) -> Trivia | None:
         """Return the comments of the module, with those above and below everything."""
         header = tuple(line for line in self.file.header if not _VERSION.match(line))
-        footer = self.file.footer
-        if not header and not footer:
-            return trivia
-        own = trivia or Trivia()
-        return Trivia(header + own.before, own.after, own.end + footer)
+        return with_comments(trivia, (*header, *self.comments), self.file.footer, self.parts)
 
 
 def _name(definition: syntax.Definition) -> syntax.Name:

@@ -6,7 +6,7 @@ Blocks are never empty, and neighbours of one kind are one block.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from ...ir.base import Attrs, GlobalVar, StructInfo, Trivia
 from ...ir.diagnostics import TvmsError
 from ...ir.infer import infer_struct_info
 from .. import syntax
+from ..comments import comments_of, with_comments
 from ..declarations import declaration_key
 from .context import Context
 
@@ -37,23 +38,6 @@ def is_leaf(value: relax.Expr) -> bool:
 def is_void(struct_info: StructInfo | None) -> bool:
     """Whether this is said of a value that holds nothing: the empty tuple."""
     return isinstance(struct_info, relax.TupleStructInfo) and not struct_info.fields
-
-
-def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
-    """Return all comments in the order in which they are read."""
-    if trivia is None:
-        return ()
-    parts = [comment for _, part in trivia.parts for comment in comments_of(part)]
-    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *parts, *trivia.end)
-
-
-def with_comments(
-    trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = (), parts: Iterable[tuple[str, Trivia]] = ()
-) -> Trivia | None:
-    """Return `trivia` with more comments above, below, and of declarations; None where there are none at all."""
-    known = trivia or Trivia()
-    new = Trivia((*before, *known.before), known.after, (*known.end, *end), (*known.parts, *parts))
-    return new if comments_of(new) else None
 
 
 class _Sequence(Struct):

@@ -16,6 +16,7 @@ from ...ir.dtype import is_dtype
 from ...ir.infer import infer_struct_info, replace_dims
 from ...ir.visit import walk
 from .. import syntax
+from ..comments import with_comments
 from . import expressions, relax_statements
 from . import relax_values as values
 from .context import Context, Failed, target_names
@@ -24,7 +25,7 @@ from .relax_annotations import struct_info
 from .relax_arguments import bind, parameters
 from .relax_bindings import Target, new_var
 from .relax_bindings import bind as bind_value
-from .relax_blocks import BlockBuilder, with_comments
+from .relax_blocks import BlockBuilder
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
 from .signatures import names_in, type_variables

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
 from .. import syntax
+from ..comments import comments_of
 from ..declarations import declaration_key
 
 Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
@@ -83,8 +84,8 @@ class Body:
         key = declaration_key(declaration) if declaration is not None and self._declares else None
         if trivia is not None and key is not None:
             self._parts.append((key, trivia))
-        elif trivia is not None:
-            self._comments += [*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end]
+        else:
+            self._comments += comments_of(trivia)
 
     def close(self) -> tuple[tir.Stmt, Trivia | None]:
         """Return the body as one statement, and the comments that none of its statements holds."""

@@ -11,6 +11,7 @@ from ...ir import tir
 from ...ir.base import Op, Trivia
 from ...ir.diagnostics import TvmsError
 from .. import syntax
+from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
 from .convert import Mismatch, condition, describe, is_tuple
@@ -147,8 +148,9 @@ def _if(context: Context, node: syntax.If) -> None:
     test = evaluate(context, node.condition)
     if isinstance(test, bool):
         with context.scope.frame():
-            context.tir.body.keep(node.trivia)
-            return build_statements(context, node.body if test else node.orelse)
+            taken, dropped = (node.body, node.orelse) if test else (node.orelse, node.body)
+            context.tir.body.keep(Trivia((*comments_of(node.trivia), *comments_in(dropped))))
+            return build_statements(context, taken)
     test = _condition(context, test, node.condition)
     then_case, comments = build_body(context, node.body)
     else_case, more = build_body(context, node.orelse) if node.orelse else (None, None)
@@ -197,6 +199,11 @@ def _return(context: Context, node: syntax.Return) -> None:
     context.tir.body.add(tir.Evaluate(call, span=span, trivia=node.trivia))
 
 
+def _import(context: Context, node: syntax.Import) -> None:
+    define_imports(context, node)
+    context.tir.body.keep(node.trivia)
+
+
 def _definition(context: Context, node: syntax.Definition) -> None:
     raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, "define it beside it")
 
@@ -209,7 +216,7 @@ _STATEMENTS: dict[type, Callable[[Context, Any], None]] = {
     syntax.Return: _return,
     syntax.Assert: _assert,
     syntax.Pass: lambda context, node: context.tir.body.keep(node.trivia),
-    syntax.Import: define_imports,
+    syntax.Import: _import,
     syntax.With: _with,
     syntax.For: _for,
     syntax.While: _while,

@@ -1,0 +1,37 @@
+"""Comments as they are passed on from statements that leave nothing in the program to those that do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from ..ir.base import Trivia
+from . import syntax
+
+
+def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
+    """Return all comments of a statement in the order in which they are read."""
+    if trivia is None:
+        return ()
+    parts = [comment for _, part in trivia.parts for comment in comments_of(part)]
+    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *parts, *trivia.end)
+
+
+def comments_in(statements: Iterable[syntax.Stmt]) -> tuple[str, ...]:
+    """Return all comments of statements and of those inside them, from the outside in."""
+    found: list[str] = []
+    queue = list(statements)
+    for statement in queue:
+        found += comments_of(statement.trivia)
+        for field in ("body", "orelse"):
+            queue += cast("tuple[Any, ...]", getattr(statement, field, ()))
+    return tuple(found)
+
+
+def with_comments(
+    trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = (), parts: Iterable[tuple[str, Trivia]] = ()
+) -> Trivia | None:
+    """Return `trivia` with more comments above, below, and of declarations; None where there are none at all."""
+    known = trivia or Trivia()
+    new = Trivia((*before, *known.before), known.after, (*known.end, *end), (*known.parts, *parts))
+    return new if comments_of(new) else None
