@@ -205,6 +205,7 @@ class If(Statement, frozen=True, eq=False):
 class Param(Syntax, frozen=True, eq=False):
     name: str
     annotation: Expr | None
+    default: Expr | None = None
 
 
 class Definition(Statement, frozen=True, eq=False):

@@ -152,6 +152,9 @@ class IRModule(Node, frozen=True, eq=False):
     global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
     name: str = "Module"
     trivia: Trivia | None = None
+    schedules: dict[str, Node] = {}
+    """The schedules of its loop-level functions (`tvms.ir.schedule.text.ScheduleText`), by name. Apache TVM has no
+    text for them: its dialects leave them out."""
 
     def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
         return self.functions[name.name_hint if isinstance(name, GlobalVar) else name]

@@ -53,7 +53,7 @@ _PLANS: dict[type[Node], str] = {
     relax.MatchCast: "value struct_info? var!",
     relax.Constant: "data",
     relax.ExternFunc: "global_symbol attrs",
-    IRModule: "attrs global_infos functions",
+    IRModule: "attrs global_infos functions schedules",
     GlobalVar: "name_hint",
     Op: "name",
 }

@@ -80,6 +80,9 @@ class Tree(ExpressionTree):
     def annotated_parameter(self, name: Token, colon: Token, annotation: Expr) -> syntax.Param:
         return syntax.Param(start=name.start, end=annotation.end, name=name.text, annotation=annotation)
 
+    def default_parameter(self, name: Token, equals: Token, default: Expr) -> syntax.Param:
+        return syntax.Param(start=name.start, end=default.end, name=name.text, annotation=None, default=default)
+
     # --- Compound statements ----------------------------------------------------------------------------------
 
     def line(self, statement: Stmt, newline: Token) -> Stmt:

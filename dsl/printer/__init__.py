@@ -17,6 +17,7 @@ __all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
 
 for _noun in (
     "expressions", "buffers", "statements", "blocks", "prim_functions", "struct_info", "relax_expressions", "relax_functions",
+    "schedules",
 ):  # fmt: skip
     import_module(f".{_noun}", __package__)
 

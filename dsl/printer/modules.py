@@ -34,6 +34,8 @@ def _functions(printer: Printer, module: IRModule) -> None:
             continue
         printer.function_name = name
         printer.statement(function)
+    for schedule in module.schedules.values() if printer.dialect.native else ():
+        printer.statement(schedule)
 
 
 def _global_infos(printer: Printer, module: IRModule) -> str:

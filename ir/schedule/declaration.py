@@ -98,6 +98,23 @@ class Primitive(Struct, frozen=True, eq=False):
                 raise ARGUMENT.refuse(f"it needs argument {index + 1}, '{argument.name}'", help=usage)
         return given
 
+    def as_call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return arguments as texts write them: the first one, or all of the variadic one, by position; the others by
+        name, in the order of the declaration, where they are not the default."""
+        args: tuple[Any, ...] = ()
+        named: dict[str, Any] = {}
+        for index, argument in enumerate(self.arguments):
+            if argument.name not in given or (not argument.variadic and given[argument.name] is argument.default):
+                continue
+            value = given[argument.name]
+            if argument.variadic:
+                args = (*args, *value)
+            elif index == 0:
+                args = (value,)
+            else:
+                named[argument.name] = value
+        return args, named
+
     def read(self, reading: Reading, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as the primitive takes them; one that does not fit its kind is refused (E0501)."""
         result: dict[str, Any] = {}

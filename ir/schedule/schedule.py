@@ -172,8 +172,8 @@ class Schedule:
         self.work_on(text.function)
         try:
             for step in text.steps:
-                arguments = {name: resolve(value, known) for name, value in step.arguments.items()}
-                result = self.apply_at(step.span, PRIMITIVES[step.primitive], (), arguments)
+                args, named = resolve(step.args, known), resolve(step.named, known)
+                result = self.apply_at(step.span, PRIMITIVES[step.primitive], args, named)
                 if step.unpacks:
                     self._check_count(step.results, result, step.span)
                     known.update(zip(step.results, result, strict=True))

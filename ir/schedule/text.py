@@ -9,7 +9,7 @@ from ..base import Attrs, Commented, Node
 
 
 class Name(Node, frozen=True, eq=False):
-    """A block, loop or number, by the name that a step before gave it."""
+    """What a step before gave a name: a block, a loop, a number, or several of them."""
 
     id: str
 
@@ -21,14 +21,22 @@ class Element(Node, frozen=True, eq=False):
     index: int
 
 
-class Step(Commented, frozen=True, eq=False):
-    """`i0, i1 = S.split(i, factors=[None, 16])`: a primitive, its arguments by name, and the names of its results.
+class Spread(Node, frozen=True, eq=False):
+    """All of several results that a step gave one name, each an argument: `*loops`."""
 
-    Arguments are plain values, tuples, dicts, `Name`s, `Element`s, and nodes such as index maps.
+    id: str
+
+
+class Step(Commented, frozen=True, eq=False):
+    """`i0, i1 = S.split(i, factors=[None, 16])`: a primitive, its arguments, and the names of its results.
+
+    Arguments are plain values, tuples, dicts, the references above, and nodes such as index maps. The first one, and
+    those of which there may be any number, stand by position, all others by name.
     """
 
     primitive: str
-    arguments: Attrs
+    args: tuple[Any, ...]
+    named: Attrs
     results: tuple[str, ...] = ()
     unpacks: bool = False
     """Whether there is a name for each result; else one name stands for all that the primitive returns."""
@@ -40,7 +48,7 @@ class ScheduleText(Commented, frozen=True, eq=False):
     name: str
     function: str
     """The loop-level function that it schedules."""
-    target: Attrs | None
+    target: str | Attrs | None
     """What it is meant for; None where it is for every target."""
     steps: tuple[Step, ...]
 
@@ -53,8 +61,12 @@ def resolve(value: Any, known: Mapping[str, Any]) -> Any:
         case Element():
             return known[value.id][value.index]
         case tuple():
-            return tuple([resolve(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+            return tuple([each for item in value for each in _resolved(item, known)])  # type: ignore[reportUnknownVariableType]
         case dict():
             return {key: resolve(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
         case _:
             return value
+
+
+def _resolved(item: Any, known: Mapping[str, Any]) -> list[Any]:
+    return list(known[item.id]) if isinstance(item, Spread) else [resolve(item, known)]

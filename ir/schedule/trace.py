@@ -60,13 +60,14 @@ class Trace(Struct, frozen=True, eq=False):
         called with an instruction, its arguments and its decision, gives instead."""
         known: dict[Handle, Any] = {}
         for each in _until_postproc(self.insts, remove_postproc):
-            arguments = {name: _renamed(value, known) for name, value in each.arguments.items()}
+            given = {name: _renamed(value, known) for name, value in each.arguments.items()}
             decision = each.decision
             if decision_provider is not None and decision is not None:
-                decision = decision_provider(each, list(arguments.values()), [], decision)
+                decision = decision_provider(each, list(given.values()), [], decision)
             if decision is not None:
-                arguments["decision"] = decision
-            results = sch.apply(each.primitive.name, **arguments)
+                given["decision"] = decision
+            args, named = each.primitive.as_call(given)
+            results = sch.apply(each.primitive.name, *args, **named)
             known.update(zip(_flat(each.results), _flat(results), strict=True))
 
 
@@ -99,13 +100,14 @@ class _Namer:
         self.taken: set[str] = set()
 
     def step(self, inst: Instruction) -> Step:
-        arguments = {name: self.value(value) for name, value in inst.arguments.items()}
+        given = {name: self.value(value) for name, value in inst.arguments.items()}
         if inst.decision is not None:
-            arguments["decision"] = inst.decision
+            given["decision"] = inst.decision
         handles = _flat(inst.results)
         names = tuple([self.unique(hint) for hint in inst.names])
         self.names.update({handle: Name(name) for handle, name in zip(handles, names, strict=True)})
-        return Step(inst.primitive.name, arguments, names, isinstance(inst.results, tuple))
+        args, named = inst.primitive.as_call(given)
+        return Step(inst.primitive.name, args, named, names, isinstance(inst.results, tuple))
 
     def unique(self, hint: str) -> str:
         base = "".join([each if each.isalnum() else "_" for each in hint]).lstrip("0123456789") or "v"

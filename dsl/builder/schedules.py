@@ -1,0 +1,125 @@
+"""Schedules that are written down: `S.schedule name(function, target=…):` and the steps in it."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from ...ir import make, tir
+from ...ir.base import Target
+from ...ir.schedule.conditions import Refused
+from ...ir.schedule.declaration import PRIMITIVES, Primitive
+from ...ir.schedule.primitives import load
+from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
+from .. import syntax
+from .context import Context, did_you_mean, target_names
+from .convert import describe, is_dict, is_tuple
+from .expressions import evaluate, to_expr
+from .forms import Closure
+
+_TARGET = "target"
+
+
+def build_schedule(context: Context, definition: syntax.Definition, functions: Container[str]) -> ScheduleText:
+    """Return the schedule that `definition` writes; `functions` are the loop-level functions it may be for."""
+    load()
+    function, target = _head(context, definition, functions)
+    steps: list[Step] = []
+    with context.scope.frame():
+        for statement in definition.body:
+            names = target_names(statement.target) if isinstance(statement, syntax.Assign) else ()
+            with context.recover(names):
+                if not isinstance(statement, syntax.Pass):
+                    steps.append(_step(context, statement))
+                for name in names:
+                    context.scope.define(name, Name(name))
+    span, trivia = context.span(definition), definition.trivia
+    return ScheduleText(definition.name, function, target, tuple(steps), span=span, trivia=trivia)
+
+
+def _head(context: Context, definition: syntax.Definition, functions: Container[str]) -> tuple[str, Any]:
+    """Return the function that a schedule is for, and the target."""
+    place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+    params = definition.params or ()
+    usage = f'write S.schedule {definition.name}(function, target="llvm"), or leave the target out'
+    if not params or params[0].annotation is not None or params[0].default is not None:
+        message = f"schedule '{definition.name}' does not say which function it is for"
+        raise context.error("E0105", message, params[0] if params else place, usage)
+    target: Any = None
+    for param in params[1:]:
+        if param.name != _TARGET or param.default is None:
+            raise context.error("E0105", f"a schedule has no parameter '{param.name}'", param, usage)
+        target = evaluate(context, param.default)
+        target = target.attrs if isinstance(target, Target) else target
+        if not (isinstance(target, str) or is_dict(target)):
+            raise context.error("E0202", f"expected a target, got {describe(target)}", param.default, usage)
+    name = params[0].name
+    if name not in functions:
+        message = f"the module has no loop-level function '{name}'"
+        raise context.error("E0102", message, params[0], did_you_mean(name, context.globals))
+    return name, target
+
+
+def _step(context: Context, node: syntax.Stmt) -> Step:
+    """Return a statement as a step: a call of a primitive, whose results may get names."""
+    value = node.value if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
+    if not isinstance(value, syntax.Call):
+        help = "write S.primitive(…), or names = S.primitive(…)"
+        raise context.error("E0207", "a schedule holds calls of primitives", node, help)
+    primitive = _primitive(context, value.func)
+    arguments = [each for arg in value.args for each in _positional(context, arg)]
+    named = {keyword.name: _argument(context, keyword.value) for keyword in value.keywords}
+    try:
+        bound = primitive.bind(arguments, named)
+    except Refused as refused:
+        raise context.error(
+            refused.condition.code, f"{primitive.name}: {refused.reason}", value, refused.help
+        ) from None
+    target = node.target if isinstance(node, syntax.Assign) else None
+    unpacks = isinstance(target, syntax.Tuple | syntax.List)
+    args, by_name = primitive.as_call(bound)
+    names, span = target_names(target), context.span(value)
+    return Step(primitive.name, args, by_name, names, unpacks, span=span, trivia=node.trivia)
+
+
+def _primitive(context: Context, node: syntax.Expr) -> Primitive:
+    is_form = isinstance(node, syntax.Attribute) and isinstance(node.value, syntax.Name) and node.value.id == "S"
+    if not is_form or not isinstance(node, syntax.Attribute):
+        raise context.error("E0207", "a schedule calls primitives only", node, "write S.primitive(…)")
+    found = PRIMITIVES.get(node.attr)
+    if found is None:
+        place = syntax.Name(node.attr, start=node.end - len(node.attr), end=node.end)
+        raise context.error("E0103", f"'S' has no form '{node.attr}'", place, did_you_mean(node.attr, PRIMITIVES))
+    return found
+
+
+def _positional(context: Context, node: syntax.Expr) -> list[Any]:
+    if isinstance(node, syntax.Starred):
+        value = _argument(context, node.value)
+        if not isinstance(value, Name):
+            raise context.error("E0202", f"expected a name after '*', got {describe(value)}", node)
+        return [Spread(value.id, span=context.span(node))]
+    return [_argument(context, node)]
+
+
+def _argument(context: Context, node: syntax.Expr) -> Any:
+    """Return an argument: a value, a reference to what a step before named, or an index map."""
+    if isinstance(node, syntax.Tuple | syntax.List):
+        return tuple([each for element in node.elements for each in _positional(context, element)])
+    if isinstance(node, syntax.Subscript) and len(node.indices) == 1:
+        owner, index = _argument(context, node.value), evaluate(context, node.indices[0])
+        if isinstance(owner, Name) and isinstance(index, int):
+            return Element(owner.id, index, span=context.span(node))
+    value = evaluate(context, node)
+    return _index_map(context, value, node) if isinstance(value, Closure) else value
+
+
+def _index_map(context: Context, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
+    """Return a lambda as a change of index."""
+    variables = tuple([tir.Var("int64", param.name, span=context.span(param)) for param in closure.node.params])
+    result = closure.call(variables)
+    values = result if is_tuple(result) else (result,)
+    finals = [
+        make.const(each, "int64") if type(each) is int else to_expr(context, each, node, "int64") for each in values
+    ]
+    return tir.IndexMap(variables, tuple(finals), span=context.span(node))
