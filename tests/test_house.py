@@ -20,7 +20,7 @@ MAY_KNOW = {"grammar": set[str](), "ir": set[str](), "dsl": {"grammar", "ir"}, "
 """The rooms that a room may import, beside itself."""
 SLOW_IMPORTS = {"numpy", "ml_dtypes", "llvmlite", "rich", "islpy"}
 """What only these may import when they are imported themselves:"""
-MAY_BE_SLOW = ("codegen/", "ir/interp/", "dsl/cli/table.py")
+MAY_BE_SLOW = ("ir/analysis/affine.py", "codegen/", "ir/interp/", "dsl/cli/table.py")
 CODE_FROM_DATA = {"eval", "exec", "compile", "__import__"}
 """Builtins that turn data into code."""
 UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "code", "runpy"}

@@ -48,8 +48,7 @@ EVERY = ModularSet(1, 0)
 @deep
 def modular_set(expr: tir.PrimExpr, known: Mapping[tir.Var, ModularSet] | None = None) -> ModularSet:
     """Return the modular set of an integer expression, given those `known` of variables."""
-    memo: dict[tir.PrimExpr, ModularSet] = {}
-    memo.update(known or {})
+    memo: dict[tir.PrimExpr, ModularSet] = {**dict(known or {})}
 
     def of(node: tir.PrimExpr) -> ModularSet:
         found = memo.get(node)

@@ -12,7 +12,7 @@ it does not wrap (`exact`). Expressions that may fault (division by zero) are ta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -239,7 +239,7 @@ class Simplifier:
             return True
         if depth == 0:
             return False
-        for fact in self.facts:
+        for fact in (*self.facts, *self._scaled_facts(value)):
             for term, factor in fact.factors():
                 ours = value.terms.get(term, 0)
                 if ours * factor > 0:
@@ -248,6 +248,21 @@ class Simplifier:
                         return True
                     break
         return False
+
+    def _scaled_facts(self, value: Sum) -> Iterator[Sum]:
+        """Yield the facts times what is never negative, where that gives a product in `value`: `i < n` times `n`."""
+        for term, _ in value.factors():
+            parts = factors(term)
+            for part in parts if len(parts) == 2 and is_index(term.dtype) else ():
+                other = parts[1] if part is parts[0] else parts[0]
+                if self.bounds(other).min >= 0:
+                    yield from (self._times(fact, other) for fact in self.facts if part in fact.terms)
+
+    def _times(self, value: Sum, factor: tir.PrimExpr) -> Sum:
+        result = Sum({factor: value.constant} if value.constant else {})
+        for term, each in value.factors():
+            result.add_term(self.intern(tir.Mul(factor.dtype, term, factor)), each)
+        return result
 
     def fits(self, value: Sum, dtype: str) -> bool:
         """Whether no value of the sum needs more than the bits of `dtype`."""

@@ -1,0 +1,85 @@
+"""Proofs: what is proven holds at every point, what is refuted fails at the counterexample, affine questions are decided."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvms.ir import make, tir
+from tvms.ir.analysis.evaluate import evaluate as value_at
+from tvms.ir.analysis.proof import Verdict, find_solution, prove
+from tvms.ir.te import expr as te
+
+sys.path.insert(0, str(Path(__file__).parent))
+from evaluate_expressions import Expressions, evaluate, grid
+
+X, Y, Z = (te.var(name) for name in "ijk")
+N = te.size_var("n")
+
+
+def ranges(**extents: te.Value) -> dict[tir.Var, tir.Range]:
+    variables = {"i": X, "j": Y, "k": Z}
+    return {variables[n].node: tir.Range(make.const(0), te.node_of(e)) for n, e in extents.items()}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int4"])
+def test_answers_agree_with_every_point(dtype: str, random: np.random.Generator) -> None:
+    variables = [tir.Var(dtype, name) for name in "ijk"]
+    make_one = Expressions(
+        random, variables, [c for c in (0, 1, 2, 3, 4, 5, 8, -1, -2, -3) if dtype == "int32" or c < 8]
+    )
+    unknown = 0
+    for _ in range(120):
+        condition = make_one.condition(3)
+        extents = [int(random.integers(1, 7)) for _ in variables]
+        domains = {
+            v: tir.Range(tir.IntImm(dtype, 0), tir.IntImm(dtype, e)) for v, e in zip(variables, extents, strict=True)
+        }
+        proof = prove(condition, domains)
+        holds, faults = evaluate(condition, grid({v: range(e) for v, e in zip(variables, extents, strict=True)}))
+        if proof.verdict is Verdict.PROVEN:
+            assert np.all(holds | faults), condition.script()
+        elif proof.verdict is Verdict.REFUTED:
+            assert proof.counterexample is not None
+            assert value_at(condition, proof.counterexample) == 0, condition.script()
+            assert all(0 <= proof.counterexample[v] < e for v, e in zip(variables, extents, strict=True))
+        else:
+            unknown += 1
+            assert np.any(faults), condition.script()
+    assert unknown < 20
+
+
+@pytest.mark.parametrize(
+    ("condition", "extents"),
+    [
+        (X * 32 + Y < 128, {"i": 4, "j": 32}),
+        (te.minimum(X * 8 + Y, N - 1) < N, {"i": N, "j": 8}),
+        (te.maximum(X - 3, 0) <= X, {"i": 1000}),
+        (te.equal((X // 3 * 3 + X % 3) * 2, X + X), {}),
+        (te.equal(((X * 5 + 3) % 64) * 13 % 64, (X + 39) % 64), {"i": 64}),
+        (te.if_then_else(X < N, X, N) <= N, {}),
+        (X * X < 26, {"i": 6}),
+        (X * N + Y < N * N, {"i": N, "j": N}),
+    ],
+)
+def test_proven(condition: te.Expr, extents: dict[str, te.Value]) -> None:
+    assert prove(condition.node, ranges(**extents)).verdict is Verdict.PROVEN
+
+
+def test_counterexamples_are_small_and_within_all_that_is_given() -> None:
+    proof = prove((X * 32 + Y < 128).node, ranges(i=4, j=33))
+    assert proof.counterexample == {X.node: 3, Y.node: 32}
+    assert prove((X < 10).node, {}, [(X < N).node, (N < 12).node]).counterexample == {X.node: 10, N.node: 11}
+    assert prove((X < N).node, ranges(i=10)).counterexample == {X.node: 0, N.node: 0}
+    assert find_solution([(X * 4 + Y < 7).node, (X > 0).node], ranges(i=10, j=10)) == {X.node: 1, Y.node: 0}
+    assert find_solution([(X * 4 + Y < 4).node, (X > 0).node], ranges(i=10, j=10)) is None
+
+
+def test_what_memory_holds_is_unknown_but_the_same() -> None:
+    buffer = tir.Buffer(tir.Var("handle", "A"), "int32", (make.const(8),), "A")
+    element = te.Expr(make.buffer_load(buffer, (X.node,)))
+    assert prove((element < 8).node, ranges(i=8)).verdict is Verdict.UNKNOWN
+    assert prove((te.minimum(element, 7) < 8).node, ranges(i=8)).verdict is Verdict.PROVEN
+    assert prove((element < element + 1).node).verdict is Verdict.PROVEN
