@@ -9,9 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...ir import relax
-from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Trivia, VDevice
+from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Node, Trivia, VDevice
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
+from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
 from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes
@@ -23,7 +24,7 @@ from .imports import base_names, define_imports
 from .signatures import type_variable
 from .tir_function import build_prim_func, declare_prim_func
 
-_MODULE, _PRIM_FUNC, _FUNCTION = "I.ir_module", "T.prim_func", "R.function"
+_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.function", "S.schedule"
 
 FORMS = (tir_calls, tir_literals, tir_operators, tir_scopes)
 """The modules that declare the forms of `T`, besides those that others need."""
@@ -41,6 +42,14 @@ def function(site: Site) -> None:
     """`R.function(private=True) f(…):` opens a graph-level function.
 
     `relax_function` reads its arguments.
+    """
+
+
+@form("S.schedule")
+def schedule(site: Site) -> None:
+    """`S.schedule name(function, target="llvm"):` opens a schedule of a loop-level function: a sequence of primitives.
+
+    `schedules` reads its parameters and its body.
     """
 
 
@@ -97,6 +106,7 @@ class _Builder:
         """Comments of attributes and infos, which the module takes."""
         self.places: dict[str, syntax.Name] = {}
         """Where each function's name stands first."""
+        self.schedules: dict[str, Node] = {}
         self.kinds: dict[int, str] = {}
         """What each definition is, by its identity."""
 
@@ -127,7 +137,7 @@ class _Builder:
             self.body(others)
         return IRModule(
             self.functions, self.attrs, context.global_infos, self.name,
-            self.trivia(trivia), span=span,
+            self.trivia(trivia), self.schedules, span=span,
         )  # fmt: skip
 
     def _check_single(self, modules: Sequence[syntax.Definition], others: Sequence[syntax.Stmt]) -> None:
@@ -148,6 +158,7 @@ class _Builder:
             with self.context.recover():
                 if isinstance(statement, syntax.Definition):
                     if self.kind(statement) is not None:
+                        self.check_parameters(statement)
                         definitions.append(statement)
                 else:
                     self.statement(statement)
@@ -158,11 +169,22 @@ class _Builder:
             if known:
                 self.declare(definition.name, declare_prim_func(self.context, definition))
         for definition in definitions:
-            if self.kinds[id(definition)] != _PRIM_FUNC:
+            if self.kinds[id(definition)] == _FUNCTION:
                 info = relax_function.declare_function(self.context, definition)
                 self.declare(definition.name, GlobalVar(definition.name, struct_info=info))
         for definition in definitions:
-            self.define(definition)
+            if self.kinds[id(definition)] != _SCHEDULE:
+                self.define(definition)
+        for definition in definitions:
+            if self.kinds[id(definition)] == _SCHEDULE:
+                self.define_schedule(definition)
+
+    def check_parameters(self, definition: syntax.Definition) -> None:
+        """Report values of parameters, which only schedules have."""
+        for param in definition.params or () if self.kinds[id(definition)] != _SCHEDULE else ():
+            if param.default is not None:
+                message = f"parameter '{param.name}' has a value: every call gives all arguments"
+                self.context.error("E0013", message, param, f"remove the value of '{param.name}'")
 
     def declare(self, name: str, reference: GlobalVar) -> None:
         """Let `Module.name`, and plain `name`, stand for a function."""
@@ -179,6 +201,18 @@ class _Builder:
         build = build_prim_func if self.kinds[id(definition)] == _PRIM_FUNC else relax_function.build_function
         with context.recover():
             self.functions.setdefault(name, build(context, definition))
+
+    def define_schedule(self, definition: syntax.Definition) -> None:
+        """Build one schedule; E0104 where its name is taken."""
+        from .schedules import build_schedule
+
+        context, name = self.context, definition.name
+        if name in self.schedules:
+            note = Note("the first one is here", self.schedules[name].span)
+            context.error("E0104", f"two schedules are called '{name}'", _name(definition), "rename one of them", note)
+        with context.recover():
+            functions = {name for name, each in self.functions.items() if isinstance(each, PrimFunc)}
+            self.schedules.setdefault(name, build_schedule(context, definition, functions))
 
     def statement(self, node: syntax.Stmt) -> None:
         """Take a statement of the module itself: attributes, infos, an external function."""
@@ -219,8 +253,8 @@ class _Builder:
                 raise context.error("E0107", message, _name(definition), f"write {what} above it")
             value = evaluate(context, head.func if isinstance(head, syntax.Call) else head)
             known = value.name if isinstance(value, Form) else None
-            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION):
-                help = "T.prim_func, R.function and I.ir_module do"
+            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE):
+                help = "T.prim_func, R.function, S.schedule and I.ir_module do"
                 raise context.error("E0107", f"{describe(value)} opens no definition", head, help)
         except Failed:
             context.scope.define(definition.name, POISON)
