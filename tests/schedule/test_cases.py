@@ -1,0 +1,205 @@
+"""Primitives by their cases, and the laws that every primitive keeps.
+
+A file of `cases/` is called as the primitive it shows and holds any number of cases: a title, the program before, the
+steps, and either the program after, or the whole message of the refusal. With `TVMS_UPDATE=1` the last part is
+written anew: read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvms
+from msgspec import Struct
+from msgspec.structs import replace
+from tvms.dsl.formatter import format_text
+from tvms.dsl.testing.oracle import assert_equivalent
+from tvms.ir import tir
+from tvms.ir.equal import first_difference
+from tvms.ir.schedule import Schedule, ScheduleError
+from tvms.ir.visit import walk
+
+CASES = Path(__file__).parent / "cases"
+UPDATE = bool(os.environ.get("TVMS_UPDATE"))
+PART = re.compile(r"^# (===|---) (.*)\n", re.MULTILINE)
+
+
+class Case(Struct):
+    """One case; `error` is the message of the refusal, without the program below it."""
+
+    path: Path
+    title: str
+    before: str
+    schedule: str
+    after: str | None = None
+    error: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The program before, with the schedule beside it."""
+        entry = tvms.parse(self.before)
+        name = next(each for each, function in entry.functions.items() if isinstance(function, tir.PrimFunc))
+        steps = "".join([f"    {line}\n" if line else "\n" for line in self.schedule.strip().split("\n")])
+        return f"{self.before.rstrip()}\n\nS.schedule case({name}):\n{steps}"
+
+
+def read_cases(path: Path) -> list[Case]:
+    """The cases of a file."""
+    found: list[Case] = []
+    pieces = PART.split(path.read_text(encoding="utf-8"))[1:]
+    for mark, name, text in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        if mark == "===":
+            found.append(Case(path, name, "", ""))
+        elif name.startswith("error"):
+            found[-1].error = re.sub(r"^# ?", "", text.strip("\n"), flags=re.MULTILINE)
+        else:
+            setattr(found[-1], name, text.strip("\n"))
+    return found
+
+
+def write_cases(path: Path, cases: list[Case]) -> None:
+    """Write the cases of a file as they are read."""
+    parts: list[str] = []
+    for case in cases:
+        parts.append(f"# === {case.title}\n# --- before\n{case.before}\n\n# --- schedule\n{case.schedule}\n\n")
+        if case.error is not None:
+            code = re.search(r"\[(E\d+)\]", case.error)
+            lines = "".join([f"# {line}".rstrip() + "\n" for line in case.error.split("\n")])
+            parts.append(f"# --- error: {code[1] if code else ''}\n{lines}\n")
+        else:
+            parts.append(f"# --- after\n{case.after}\n\n")
+    path.write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
+
+
+ALL = [case for path in sorted(CASES.glob("*.tvms")) for case in read_cases(path)]
+
+
+def unscheduled(module: Any) -> Any:
+    return replace(module, schedules={})
+
+
+def comments(module: Any) -> list[str]:
+    found: list[str] = []
+    for node in walk(module):
+        stack = [getattr(node, "trivia", None)]
+        while stack:
+            trivia = stack.pop()
+            if trivia is not None:
+                found.extend((*trivia.before, *((trivia.after,) if trivia.after else ()), *trivia.end))
+                stack.extend(part for _, part in trivia.parts)
+    return sorted(found)
+
+
+def is_native(module: Any) -> bool:
+    """Whether the program runs on the CPU: it binds no loop to a thread."""
+    return not any(isinstance(node, tir.For) and node.kind is tir.ForKind.THREAD_BINDING for node in walk(module))
+
+
+def natively(module: Any, entry: str) -> Any:
+    executable = tvms.compile(module, target="llvm")
+    return executable[entry]
+
+
+def check_program(module: Any, source: str) -> None:
+    """The laws of any program: it verifies, reads back as it is printed, and is formatted."""
+    found = [each for each in tvms.verify(module) if each.severity == "error"]
+    assert not found, f"{source} breaks the law of the IR:\n{tvms.TvmsError(found)}\n{module}"
+    text = str(module)
+    again = tvms.parse(text)
+    assert first_difference(module, again, map_free_vars=True) is None, f"{source} reads back as another program"
+    assert str(again) == text
+    assert format_text(text + "\n").removesuffix("\n") == text
+
+
+@pytest.mark.parametrize("case", ALL, ids=[f"{case.path.stem}: {case.title}" for case in ALL])
+def test_case(case: Case) -> None:
+    module = tvms.parse(case.text, case.path.name)
+    check_program(module, "before")
+    before = unscheduled(module)
+    schedule = Schedule(before, seed=1)
+    (text,) = module.schedules.values()
+    try:
+        schedule.replay(text)
+    except ScheduleError as error:
+        check_refusal(case, schedule, before, error)
+        return
+    after = schedule.mod
+    if case.after is None and UPDATE:
+        update(case, after=str(after).removeprefix("#tvms 1\n\n"), error=None)
+    assert case.after is not None, f"it is accepted:\n{after}"
+    check_program(after, "after")
+    expected = tvms.parse(case.after)
+    difference = first_difference(after, expected, map_free_vars=True)
+    if difference is not None and UPDATE:
+        update(case, after=str(after).removeprefix("#tvms 1\n\n"))
+        difference = None
+    assert difference is None, f"after differs at {difference}:\n{after}"
+    check_laws(schedule, before, after)
+
+
+def check_refusal(case: Case, schedule: Schedule, before: Any, error: ScheduleError) -> None:
+    message = str(without_program(error))
+    if case.error != message and UPDATE:
+        update(case, error=message, after=None)
+        return
+    assert message == case.error
+    assert schedule.mod is before, "a refusal leaves the schedule as it was"
+    assert not schedule.trace.insts
+
+
+def without_program(error: ScheduleError) -> ScheduleError:
+    return ScheduleError([replace(each, listing=None) for each in error.diagnostics])
+
+
+def check_laws(schedule: Schedule, before: Any, after: Any) -> None:
+    """What every sequence of primitives keeps: results, comments; and the trace makes the same program again."""
+    assert_equivalent(before, after, sizes={name: 5 for name in ("n", "m", "k")}, integers=(-3, 4))
+    if is_native(after):
+        sizes = {name: 5 for name in ("n", "m", "k")}
+        assert_equivalent(before, after, sizes=sizes, integers=(-3, 4), execute_after=natively)
+    assert comments(after) == comments(before), "comments are lost, or there twice"
+    again = Schedule(before)
+    schedule.trace.apply_to_schedule(again)
+    assert first_difference(after, again.mod, map_free_vars=True) is None, "the trace makes another program"
+    written = replace(before, schedules={"trace": schedule.text("trace")})
+    check_program(written, "the trace")
+    replayed = Schedule(before)
+    (text,) = tvms.parse(str(written)).schedules.values()
+    replayed.replay(text)
+    assert first_difference(after, replayed.mod, map_free_vars=True) is None, "the text makes another program"
+    schedule.undo(len(schedule.trace.insts))
+    assert schedule.mod is before, "undoing all steps gives the program before"
+
+
+def update(case: Case, **parts: Any) -> None:
+    for name, value in parts.items():
+        setattr(case, name, value)
+    write_cases(case.path, [each for each in ALL if each.path == case.path])
+
+
+def test_every_primitive_has_a_case() -> None:
+    from tvms.ir.schedule.declaration import PRIMITIVES
+
+    shown = {case.path.stem for case in ALL}
+    changing = {name for name, primitive in PRIMITIVES.items() if not primitive.is_query}
+    assert changing - shown == set()
+    assert shown - PRIMITIVES.keys() == set()
+
+
+def test_every_condition_is_refused_in_a_case() -> None:
+    from tvms.ir.schedule.declaration import PRIMITIVES
+
+    refused = {(case.path.stem, code) for case in ALL if case.error for code in re.findall(r"\[(E\d+)\]", case.error)}
+    declared = {(name, each.code) for name, primitive in PRIMITIVES.items() for each in primitive.requires}
+    assert declared - refused == set()
+
+
+def test_every_primitive_says_what_it_preserves() -> None:
+    from tvms.ir.schedule.declaration import PRIMITIVES
+
+    silent = [name for name, each in PRIMITIVES.items() if not each.is_query and "Preserves:" not in each.doc]
+    assert silent == []
