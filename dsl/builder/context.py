@@ -27,6 +27,7 @@ from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
 
 _ABSENT = object()
+_MARKS_OF_NEWER_TVM = ("T.sblock", "tirx", "s_tir=", "T.let", "out_ty=")
 
 
 class Failed(Exception):
@@ -93,7 +94,7 @@ class Context:
         self.source = source
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
-        self.is_newer_tvm = "T.sblock" in source.text or "tirx" in source.text
+        self.is_newer_tvm = any(mark in source.text for mark in _MARKS_OF_NEWER_TVM)
         """Whether the text is TVM's of after 0.21, where `T.alloc_buffer` belongs to no block."""
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}

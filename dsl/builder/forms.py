@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from ...ir import tir
 from ...ir.base import Span
 from ...ir.dtype import is_dtype
 from .. import syntax
@@ -51,6 +52,12 @@ class MetadataTable(Struct, frozen=True, eq=False):
     """What the name `metadata` stands for: `metadata["relax.expr.Constant"][0]` is an object printed elsewhere."""
 
     key: str | None = None
+
+
+class Meta(Struct, frozen=True, eq=False):
+    """A value that is only given another name (`x = T.meta_var(value)`)."""
+
+    value: Any
 
 
 class Parameter(Struct, frozen=True, eq=False):
@@ -187,6 +194,8 @@ class Site(Struct, frozen=True, eq=False):
 def dtype_name(value: Any, span: Span | None) -> str:
     """Return the name of a dtype that is given as a string or as `T.float32`."""
     name = value.name.removeprefix("T.") if isinstance(value, Form) else value
+    if isinstance(value, tir.PrimType | tir.PointerType):
+        name = value.dtype if isinstance(value, tir.PrimType) else "handle"
     if not isinstance(name, str) or not is_dtype(name):
         help = did_you_mean(name, _COMMON_DTYPES) if isinstance(name, str) else None
         raise Mismatch('a dtype, such as "float32"', help)

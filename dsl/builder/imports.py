@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir import tir
+from ...ir.base import Op
 from .. import syntax
 from .context import Context
 from .forms import NAMESPACES, MetadataTable, Namespace
@@ -16,6 +18,7 @@ def base_names() -> dict[str, Any]:
     """Return what names stand for without any import."""
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
     names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
+    names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
     return names | {"tvm": _tvm(), "range": NAMESPACES["T"].members["serial"], "metadata": MetadataTable()}
 
 

@@ -15,7 +15,7 @@ from ...ir.diagnostics import Diagnostic, Note
 from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
-from . import relax_function, tir_calls, tir_literals, tir_operators, tir_scopes
+from . import relax_function, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
 from .context import POISON, Context, Failed, Scope
 from .convert import Attributes, Integer, Text, describe, is_tuple
 from .expressions import evaluate
@@ -26,7 +26,7 @@ from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.function", "S.schedule"
 
-FORMS = (tir_calls, tir_literals, tir_operators, tir_scopes)
+FORMS = (tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes)
 """The modules that declare the forms of `T`, besides those that others need."""
 _VERSION = re.compile(r"#\s*tvms\s+\d+\s*$")
 """The line that names the version of the language: the printer writes it anew."""

@@ -15,7 +15,7 @@ from . import operators
 from .context import Context
 from .convert import describe, is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
-from .forms import Form, Site
+from .forms import Form, Meta, Site
 from .tir_access import check_rank, element_indices, store
 from .tir_frames import Body, Frame, let_frame
 
@@ -99,6 +99,8 @@ def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -
 def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, source: syntax.Expr) -> None:
     """Let `target` stand for `value`, written as `source`: an expression is bound by a LetStmt, the rest only named."""
     body: Body = context.tir.body
+    if isinstance(value, Meta):
+        return define(context, target, value.value)
     if isinstance(value, Frame):
         body.open(value, context.span(node), node.trivia)
         return define(context, target, value.value)
@@ -107,7 +109,9 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
     body.keep(node.trivia, node)
 
     def name_or_let(name: syntax.Name, element: Any) -> None:
-        if _is_computed(context, element):
+        if isinstance(element, Meta):
+            context.scope.define(name.id, element.value)
+        elif _is_computed(context, element):
             _let(context, name, to_expr(context, element, source), node, None)
         else:
             context.scope.define(name.id, _declared(context, name, element))

@@ -21,15 +21,25 @@ _BUFFER: dict[str, Callable[[tir.Buffer], Any]] = {
     "elem_offset": lambda buffer: buffer.elem_offset or make.const(0, index_dtype(buffer.shape)),
     "dtype": lambda buffer: buffer.dtype,
     "name": lambda buffer: buffer.name,
+    "ty": lambda buffer: buffer,
     "data_alignment": lambda buffer: buffer.data_alignment,
     "offset_factor": lambda buffer: buffer.offset_factor,
 }
-_EXPRESSION: dict[str, Callable[[tir.PrimExpr], Any]] = {"dtype": lambda expr: expr.dtype}
+_EXPRESSION: dict[str, Callable[[tir.PrimExpr], Any]] = {
+    "dtype": lambda expr: expr.dtype,
+    "ty": lambda expr: _type(expr),
+}
+"""In the newest TVM, `A.ty` says of a buffer what `A` does, and of an expression its type."""
 _OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
     tir.IterVar: {"var": lambda axis: axis.var, "dom": lambda axis: axis.dom},
     tir.Range: {"min": lambda dom: dom.min, "extent": lambda dom: dom.extent},
     tir.BufferRegion: {"buffer": lambda region: region.buffer, "region": lambda region: region.region},
 }
+
+
+def _type(expr: tir.PrimExpr) -> tir.Type:
+    kind = expr.type_annotation if isinstance(expr, tir.Var) else None
+    return kind or tir.PrimType(expr.dtype)
 
 
 def attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:

@@ -5,8 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Span, Trivia
-from .convert import DTypeName, Integer, Ints, Mismatch, PrimExpr, Shape, Text, Var, converter, expression, is_tuple
+from ...ir.base import Attrs, Span, Trivia
+from .convert import (
+    Attributes,
+    DTypeName,
+    Integer,
+    Ints,
+    Mismatch,
+    PrimExpr,
+    Shape,
+    Text,
+    Var,
+    converter,
+    expression,
+    is_tuple,
+)
 from .forms import Site, form
 from .tir_access import store
 from .tir_frames import Frame
@@ -145,17 +158,20 @@ def alloc_buffer(
     offset_factor: Integer = 0,
     buffer_type: Text = "default",
     axis_separators: Ints | None = None,
+    annotations: Attributes | None = None,
 ) -> tir.Buffer | Frame:
     """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function.
 
-    In the text of TVM after 0.21 it is memory of what follows: `T.decl_buffer` without `data`.
+    In the text of TVM after 0.21, and inside loops, it is memory of what follows: `T.decl_buffer` without `data`.
     """
     function = site.function
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
-    if site.name == "T.alloc_buffer" and site.context.is_newer_tvm and data is None:
-        return _declaration(site, made, allocate=True)
+    is_statement = site.context.is_newer_tvm or not (function.blocks or len(function.bodies) == 1)
+    if site.name == "T.alloc_buffer" and is_statement and data is None:
+        function.allocated_buffers.append(made)
+        return _declaration(site, made, True, annotations)
     if function.blocks:
         function.blocks[-1].alloc_buffers.append(made)
     elif len(function.bodies) == 1:
@@ -164,6 +180,14 @@ def alloc_buffer(
         help = "move it to the top of the function, or into a block"
         raise site.error("E0201", f"{site.name} belongs in a block or at the top of the function", help)
     return made
+
+
+@form("T.alloc_shared", "T.alloc_local")
+def alloc_scope(site: Site, shape: Shape, dtype: DTypeName = "float32") -> Frame:
+    """`B = T.alloc_shared((128,))`: memory of what follows, in the scope that the name says."""
+    made = make_buffer(site, shape, dtype, scope=site.name.removeprefix("T.alloc_"))
+    site.function.allocated_buffers.append(made)
+    return _declaration(site, made, allocate=True)
 
 
 @form("T.decl_buffer")
@@ -187,14 +211,15 @@ def decl_buffer(
     return _declaration(site, made, allocate=data is None)
 
 
-def _declaration(site: Site, made: tir.Buffer, allocate: bool) -> Frame:
+def _declaration(site: Site, made: tir.Buffer, allocate: bool, annotations: Attrs | None = None) -> Frame:
     site.function.declared_buffers.append(made)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
         if not allocate:
             return tir.DeclBuffer(made, body, span=span, trivia=trivia)
         inner, true = tir.DeclBuffer(made, body, span=span), tir.IntImm("bool", 1)
-        return tir.Allocate(made.data, made.dtype, made.shape, true, inner, span=span, trivia=trivia)
+        given = annotations or {}
+        return tir.Allocate(made.data, made.dtype, made.shape, true, inner, given, span=span, trivia=trivia)
 
     return Frame(made, wrap)
 

@@ -231,3 +231,15 @@ def config_of(site: Site, config: Any, index: int) -> Attributes:
         key, _, value = option.lstrip("-").partition("=")
         result[key] = value or True
     return result
+
+
+_NEWER_NAMES = {
+    "ptx_mma": "ptx_legacy.mma", "ptx_ldmatrix": "ptx_legacy.ldmatrix", "ptx_cp_async": "s_tir.cp_async_raw",
+    "make_filled_simdgroup_matrix": "metal.make_filled_simdgroup_matrix", "simdgroup_load": "metal.simdgroup_load",
+    "simdgroup_store": "metal.simdgroup_store",
+    "simdgroup_multiply_accumulate": "metal.simdgroup_multiply_accumulate",
+}  # fmt: skip
+"""What intrinsics are called in the rooms of the newest `T`."""
+
+for _name, _newer in _NEWER_NAMES.items():
+    register(f"T.{_newer}", NAMESPACES["T"].members[_name])

@@ -117,6 +117,8 @@ class FunctionFrame:
         """The symbolic dimensions that the signature brings up: what the body declares by these names is the same."""
         self.root_buffers: list[tir.Buffer] = []
         self.declared_buffers: list[tir.Buffer] = []
+        self.allocated_buffers: list[tir.Buffer] = []
+        """Those of the statement `T.alloc_buffer`, which may be there for their memory alone."""
         self.loops: dict[tir.Var, tir.Range] = {}
         """The domain of each loop variable, for `T.axis.remap`."""
         self.threads: dict[tir.Var, tir.IterVar] = {}

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import GlobalVar
+from ...ir.visit import children, rewrite, walk
 from .. import syntax
 from .context import Context, Failed
 from .convert import Flag, describe
@@ -62,6 +63,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
             _build_params(context, function, definition)
             build_statements(context, definition.body)
             body, comments = function.body.close()
+            body = _without_unused_names(function, body)
     finally:
         context.tir = outer
     if len(context.diagnostics) > reported:
@@ -135,6 +137,20 @@ def _build_param(
         return value
     message = f"parameter '{param.name}' is a buffer, a handle or a scalar, not {describe(value)}"
     raise context.error("E0208", message, param.annotation)
+
+
+def _without_unused_names(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
+    """Leave out the declaration of an allocated buffer of which only the memory is used."""
+    if not function.allocated_buffers:
+        return body
+    users = (node for node in walk(body) if not isinstance(node, tir.DeclBuffer))
+    used = {child for node in users for child in children(node) if isinstance(child, tir.Buffer)}
+    unused = set(function.allocated_buffers) - used
+
+    def undeclared(node: Any) -> tir.Stmt | None:
+        return node.body if isinstance(node, tir.DeclBuffer) and node.buffer in unused else None
+
+    return rewrite(body, undeclared) if unused else body
 
 
 def _completed(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:

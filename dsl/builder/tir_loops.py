@@ -7,7 +7,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
 from ...ir.dtype import is_int, parse_dtype
-from .convert import Attributes, Mismatch, PrimExpr, Text, converter, expression, is_tuple
+from .convert import Attributes, Integer, Mismatch, PrimExpr, Text, converter, expression, is_tuple
 from .forms import Site, form
 from .tir_difference import difference
 from .tir_frames import LoopFrame
@@ -43,7 +43,9 @@ def _loop(
     stop: tir.PrimExpr | None,
     annotations: Attrs | None,
     thread: str | None = None,
+    step: int = 1,
 ) -> LoopFrame:
+    """Return a loop; the variable of one with a `step` counts its iterations, and what the text calls so is computed."""
     if stop is None:
         start, stop = make.const(0, start.dtype), start
     extent = difference(stop, start)
@@ -54,6 +56,14 @@ def _loop(
     dtype = f"{low.code}{max(low.bits, high.bits)}"
     [name] = site.names(1, f"{site.name} makes 1 loop")
     var = tir.Var(dtype, name, span=_target_span(site))
+    value: tir.PrimExpr = var
+    if step < 1:
+        raise site.error("E0202", f"a loop goes on by a positive step, not {step}", node=site.argument("step", 2))
+    if step > 1:
+        stride = make.const(step, dtype)
+        value = make.add(make.mul(var, stride), start)
+        extent = make.floordiv(make.add(extent, make.const(step - 1, dtype)), stride)
+        start = make.const(0, dtype)
     site.function.loops[var] = tir.Range(start, extent)
     binding = None
     if thread is not None:
@@ -62,7 +72,7 @@ def _loop(
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
         return tir.For(var, start, extent, kind, body, binding, annotations or {}, span=span, trivia=trivia)
 
-    return LoopFrame(var, wrap)
+    return LoopFrame(value, wrap)
 
 
 def _target_span(site: Site) -> Span:
@@ -71,34 +81,54 @@ def _target_span(site: Site) -> Span:
 
 @form("T.serial")
 def serial(
-    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+    site: Site,
+    start: PrimExpr,
+    stop: PrimExpr | None = None,
+    step: Integer = 1,
+    *,
+    annotations: Attributes | None = None,
 ) -> LoopFrame:
     """A loop that runs in order."""
-    return _loop(site, tir.ForKind.SERIAL, start, stop, annotations)
+    return _loop(site, tir.ForKind.SERIAL, start, stop, annotations, step=step)
 
 
 @form("T.parallel")
 def parallel(
-    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+    site: Site,
+    start: PrimExpr,
+    stop: PrimExpr | None = None,
+    step: Integer = 1,
+    *,
+    annotations: Attributes | None = None,
 ) -> LoopFrame:
     """A loop whose iterations run in threads."""
-    return _loop(site, tir.ForKind.PARALLEL, start, stop, annotations)
+    return _loop(site, tir.ForKind.PARALLEL, start, stop, annotations, step=step)
 
 
 @form("T.vectorized")
 def vectorized(
-    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+    site: Site,
+    start: PrimExpr,
+    stop: PrimExpr | None = None,
+    step: Integer = 1,
+    *,
+    annotations: Attributes | None = None,
 ) -> LoopFrame:
     """A loop whose iterations are the lanes of vectors."""
-    return _loop(site, tir.ForKind.VECTORIZED, start, stop, annotations)
+    return _loop(site, tir.ForKind.VECTORIZED, start, stop, annotations, step=step)
 
 
 @form("T.unroll")
 def unroll(
-    site: Site, start: PrimExpr, stop: PrimExpr | None = None, *, annotations: Attributes | None = None
+    site: Site,
+    start: PrimExpr,
+    stop: PrimExpr | None = None,
+    step: Integer = 1,
+    *,
+    annotations: Attributes | None = None,
 ) -> LoopFrame:
     """A loop that is written out."""
-    return _loop(site, tir.ForKind.UNROLLED, start, stop, annotations)
+    return _loop(site, tir.ForKind.UNROLLED, start, stop, annotations, step=step)
 
 
 @form("T.thread_binding")

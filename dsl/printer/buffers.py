@@ -175,6 +175,9 @@ def _buffer_load(printer: Printer, node: tir.BufferLoad, level: int) -> str:
     buffer = printer.expr(node.buffer)
     if node.predicate is None:
         return f"{buffer}[{_indices(printer, node.indices)}]"
+    if printer.dialect.masks_by_call:
+        arguments = f"{string(node.dtype)}, {buffer}, {printer.joined((*node.indices, node.predicate))}"
+        return f"{printer.tir('masked_load')}({arguments})"
     return f"{buffer}.vload([{printer.joined(node.indices)}], predicate={printer.expr(node.predicate)})"
 
 
@@ -184,6 +187,9 @@ def _buffer_store(printer: Printer, node: tir.BufferStore) -> None:
     value = printer.expr(node.value)
     if node.predicate is None:
         text = f"{buffer}[{_indices(printer, node.indices)}] = {value}"
+    elif printer.dialect.masks_by_call:
+        arguments = printer.joined((*node.indices, node.predicate))
+        text = f"{printer.tir('masked_store')}({buffer}, {value}, {arguments})"
     else:
         indices, predicate = printer.joined(node.indices), printer.expr(node.predicate)
         text = f"{buffer}.vstore([{indices}], {value}, predicate={predicate})"

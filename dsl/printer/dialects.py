@@ -29,6 +29,14 @@ class Dialect(Struct, frozen=True):
     sinfo_args: str = "sinfo_args"
     allocated_buffer: str = "decl_buffer"
     """A buffer with memory of its own outside blocks."""
+    allocates_buffers: bool = False
+    """Whether all memory comes as a buffer, so that there is no `T.allocate`."""
+    masks_by_call: bool = False
+    """Whether loads and stores of some lanes are `T.masked_load` and `T.masked_store`."""
+    types_calls: bool = False
+    """Whether a call that gives a pointer says to what, where it is bound to a variable."""
+    range_keeps_extents: bool = True
+    """Whether `range(n)` runs over `n` as it is written; else it is simplified, and `T.serial(n)` is not."""
     slices_vectors: bool = True
     """Whether `A[0:4]` may be a vector; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
@@ -51,6 +59,10 @@ _TVM_027 = Dialect(
     out_sinfo="out_ty",
     sinfo_args="ty_args",
     allocated_buffer="alloc_buffer",
+    allocates_buffers=True,
+    masks_by_call=True,
+    types_calls=True,
+    range_keeps_extents=False,
     slices_vectors=False,
     attr_prefix="tirx.",
 )

@@ -237,6 +237,11 @@ def _tensor_map_type(printer: Printer, node: tir.TensorMapType, level: int) -> s
 
 @prints(tir.Call)
 def _call(printer: Printer, node: tir.Call, level: int) -> str:
+    return call(printer, node, string(node.dtype))
+
+
+def call(printer: Printer, node: tir.Call, dtype: str) -> str:
+    """Return a call; where it says its dtype, as `dtype`."""
     arguments = [printer.expr(argument) for argument in node.args]
     if isinstance(node.op, GlobalVar):
         callee = printer.expr(node.op)
@@ -244,13 +249,13 @@ def _call(printer: Printer, node: tir.Call, level: int) -> str:
         row = INTRINSICS.get(node.op.name)
         if row is None or not _reads_back(row, node):
             callee = printer.tir("call_intrin")
-            arguments[:0] = [string(node.dtype), string(printer.attr_key(node.op.name))]
+            arguments[:0] = [dtype, string(printer.attr_key(node.op.name))]
         else:
             callee = printer.tir(row.script)
             if row.dtype_location == "first":
-                arguments.insert(0, string(node.dtype))
+                arguments.insert(0, dtype)
             elif row.dtype_location == "last":
-                arguments.append(string(node.dtype))
+                arguments.append(dtype)
     if node.annotations:
         arguments.append(f"annotations={printer.attrs(node.annotations)}")
     return f"{callee}({', '.join(arguments)})"
@@ -333,6 +338,11 @@ def _reduce(printer: Printer, node: tir.Reduce, level: int) -> str:
 
 @prints(Target)
 def _target(printer: Printer, node: Target, level: int) -> str:
+    """One that is known by its tag alone is written so: what the tag stands for, only TVM knows."""
+    host = node.attrs.get("host")
+    if set(node.attrs) - {"host"} == {"tag"} and isinstance(node.attrs["tag"], str):
+        after = "" if host is None else f", host={printer.attr_value(host)}"
+        return f"{printer.tir('target')}({string(node.attrs['tag'])}{after})"
     return f"{printer.tir('target')}({printer.attrs(node.attrs)})"
 
 

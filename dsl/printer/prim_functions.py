@@ -118,7 +118,7 @@ def _prim_func(printer: Printer, node: tir.PrimFunc) -> None:
     name, in_relax = printer.function_name, printer.in_relax
     explicit: set[object] = set()
     while True:
-        printer.root, printer.places, printer.inlined = node, None, set()
+        printer.root, printer.places, printer.accessed, printer.inlined = node, None, None, set()
         printer.function_name, printer.in_relax = name, False
         try:
             _function(printer, node, explicit)

@@ -94,6 +94,8 @@ class Printer:
         """What the uses of a variable that no one defines are looked for in."""
         self.places: dict[object, Any] | None = None
         """The result of that search: the innermost place that holds all uses, by variable."""
+        self.accessed: set[object] | None = None
+        """The buffers in `root` that are more than declared, once that has been asked."""
         self.inlined: set[object] = set()
         """Handle parameters that the signature shows as their buffers."""
         self.constants: dict[object, int] = {}

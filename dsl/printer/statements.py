@@ -10,8 +10,9 @@ from ...ir import make, tir
 from ...ir.base import Op, Trivia
 from ...ir.dtype import lanes_of
 from ...ir.equal import structural_equal
+from ...ir.visit import children, walk
 from .buffers import declaration, define_buffer, is_constant, producer_name, slices
-from .expressions import type_of
+from .expressions import call, type_of
 from .literals import string
 from .printer import Printer, prints_lines
 from .variables import frame_to_declare_in, places_of, variables_in
@@ -19,6 +20,7 @@ from .variables import frame_to_declare_in, places_of, variables_in
 _NAMED_LANES = (1, 4, 8, 16, 32, 64)
 """The lanes of the vector dtypes that have a name in TVM's `T`."""
 _RET = Op("tir.ret")
+_JUMPS: dict[object, str] = {Op("tir.break_loop"): "break", Op("tir.continue_loop"): "continue"}
 _LOOPS = {
     tir.ForKind.SERIAL: "serial",
     tir.ForKind.PARALLEL: "parallel",
@@ -82,7 +84,9 @@ def _seq(printer: Printer, node: tir.SeqStmt) -> None:
 @prints_lines(tir.Evaluate)
 def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
     value = node.value
-    if isinstance(value, tir.Call) and value.op == _RET and len(value.args) == 1:
+    if isinstance(value, tir.Call) and value.op in _JUMPS and not value.args:
+        text = _JUMPS[value.op]
+    elif isinstance(value, tir.Call) and value.op == _RET and len(value.args) == 1:
         text = f"return {printer.expr(value.args[0])}"
     elif isinstance(value, tir.Call):
         text = printer.expr(value)
@@ -95,7 +99,10 @@ def _evaluate(printer: Printer, node: tir.Evaluate) -> None:
 def _let(printer: Printer, node: tir.LetStmt) -> None:
     kind = type_of(node.var)
     annotation = printer.expr(kind)
-    value = printer.expr(node.value)
+    if printer.dialect.types_calls and isinstance(kind, tir.PointerType) and isinstance(node.value, tir.Call):
+        value = call(printer, node.value, f"{annotation}.ty")
+    else:
+        value = printer.expr(node.value)
     known = printer.name_of(node.var)
     if known is not None:
         with printer.frame(node) as frame:
@@ -182,7 +189,8 @@ def _loop_head(printer: Printer, node: tir.For) -> str:
         arguments = [printer.expr(node.extent)]
     else:
         arguments = [printer.expr(node.min), printer.expr(make.add(node.min, node.extent))]
-    if node.kind is tir.ForKind.SERIAL and not node.annotations:
+    is_plain = printer.dialect.range_keeps_extents or isinstance(node.extent, tir.Var | tir.IntImm)
+    if node.kind is tir.ForKind.SERIAL and not node.annotations and is_plain:
         return f"range({', '.join(arguments)})"
     if node.kind is tir.ForKind.THREAD_BINDING:
         tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
@@ -227,8 +235,15 @@ def _storage_scope(var: tir.Var) -> str:
 
 @prints_lines(tir.Allocate)
 def _allocate(printer: Printer, node: tir.Allocate) -> None:
-    if _is_buffer_allocation(node) and isinstance(node.body, tir.DeclBuffer):
+    if (
+        _is_buffer_allocation(node)
+        and isinstance(node.body, tir.DeclBuffer)
+        and not (printer.dialect.allocates_buffers and not _is_accessed(printer, node.body.buffer))
+    ):
         _declare_buffer(printer, node.body, node, printer.dialect.allocated_buffer, data_is_new=True)
+        return
+    if printer.dialect.allocates_buffers and is_constant(node.condition, 1):
+        _allocate_buffer(printer, node)
         return
     arguments = [f"[{printer.joined(node.extents)}]", string(node.dtype), string(_storage_scope(node.buffer_var))]
     if not is_constant(node.condition, 1):
@@ -238,6 +253,33 @@ def _allocate(printer: Printer, node: tir.Allocate) -> None:
     head = f"{printer.tir('allocate')}({', '.join(arguments)})"
     name = printer.define(node.buffer_var, node.buffer_var.name or "v")
     _add_scope(printer, node, node.body, _Scope(head, name=lambda: name))
+
+
+def _is_accessed(printer: Printer, buffer: tir.Buffer) -> bool:
+    """Whether a buffer is used for more than the memory that it has."""
+    if printer.accessed is None:
+        users = () if printer.root is None else walk(printer.root)
+        below = [child for node in users if not isinstance(node, tir.DeclBuffer) for child in children(node)]
+        printer.accessed = {child for child in below if isinstance(child, tir.Buffer)}
+    return buffer in printer.accessed
+
+
+def _allocate_buffer(printer: Printer, node: tir.Allocate) -> None:
+    """Add memory as a buffer, of which the pointer is the data."""
+    arguments = [printer.tuple(node.extents)]
+    if node.dtype != "float32":
+        arguments.append(string(node.dtype))
+    if _storage_scope(node.buffer_var) != "global":
+        arguments.append(f"scope={string(_storage_scope(node.buffer_var))}")
+    if node.annotations:
+        arguments.append(f"annotations={printer.attrs(node.annotations)}")
+
+    def name_it() -> str:
+        name = printer.define(node, node.buffer_var.name or "v")
+        printer.define_as(node.buffer_var, lambda: f"{name}.data", printer.frames[-1])
+        return name
+
+    _add_scope(printer, node, node.body, _Scope(f"{printer.tir('alloc_buffer')}({', '.join(arguments)})", name=name_it))
 
 
 @prints_lines(tir.AllocateConst)
@@ -291,6 +333,6 @@ def _attr(printer: Printer, node: tir.AttrStmt) -> None:
         head, defines = _launch_thread(printer, node, node.node)
     else:
         key = string(node.attr_key)
-        head = f"{printer.tir('attr')}({printer.attr_value(node.node)}, {key}, {printer.expr(node.value)})"
+        head = f"{printer.tir('attr')}({printer.expr(node.node)}, {key}, {printer.expr(node.value)})"
     name = _define(printer, defines) if defines is not None else None
     _add_scope(printer, node, inner, _Scope(head, name=name))

@@ -27,6 +27,7 @@ SECTIONS = {
     "tir_literals": "Dtypes, variables and constants",
     "tir_operators": "Operators by name",
     "tir_calls": "Calls and targets",
+    "tir_newest": "Forms of the newest TVM",
     "tir_math": "Intrinsics: numbers",
     "tir_builtin": "Intrinsics: control, memory, calls",
     "tir_device": "Intrinsics: devices",
@@ -85,7 +86,7 @@ def _members(namespace: Namespace, path: str) -> Iterator[tuple[str, Form]]:
 
 def _entry(name: str, form: Form, hidden: int = 1) -> Entry:
     """Describe a form whose function has `hidden` parameters that no text gives."""
-    row = intrinsics.find_script(name.removeprefix("T."))
+    row = intrinsics.find_script(form.name.removeprefix("T."))
     section = form.build.__module__.rsplit(".", 1)[-1]
     if row is not None and section == "tir_calls":
         section = _family(row)

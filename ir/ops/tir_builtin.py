@@ -6,6 +6,9 @@ from .tir_table import Intrinsic
 
 ROWS = (
     Intrinsic("ret", "val", "arg0", "jump", "Return val from the function."),
+    Intrinsic("break_loop", "", "int32", "jump", "End the innermost loop.", in_script=False),
+    Intrinsic("continue_loop", "", "int32", "jump", "Go on with the next iteration.", in_script=False),
+    Intrinsic("thread_return", "", "int32", "jump", "End this thread's part of the kernel.", in_script=False),
     Intrinsic("assume", "cond=None", "bool", "embed", "Say that cond holds here."),
     Intrinsic("undef", "", "int32", "read", "A value that may be anything."),
     Intrinsic("ignore_loop_partition", "predicate", "bool", "pure", "predicate, by which no loop is to be split."),

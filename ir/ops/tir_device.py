@@ -27,6 +27,10 @@ ROWS = (
         "tvm_warp_shuffle_down", "mask value offset width warp_size", "arg1", "opaque",
         "The value of the thread offset above.",
     ),
+    Intrinsic(
+        "tvm_warp_shuffle_xor", "mask value lane_mask width warp_size", "arg1", "opaque",
+        "The value of the thread whose number differs by lane_mask.",
+    ),
     Intrinsic("tvm_warp_activemask", "", "uint32", "opaque", "The threads of the warp that run."),
     Intrinsic("atomic_add", "address value", "arg1", "opaque", "Add to memory; what it held.", in_script=False),
     # Matrix units
