@@ -134,6 +134,11 @@ CODES: dict[str, str] = {
     "E0521": "a loop over a block that is neither complete nor a reduction",
     "E0522": "a block whose output lives on after its scope",
     "E0523": "the root block, where another one is needed",
+    "E0524": "a loop whose iterations depend on each other",
+    "E0525": "a thread axis that does not exist",
+    "E0526": "an annotation that is there already",
+    "E0527": "an annotation that is not there",
+    "E0528": "an order that leaves iterators out, or names them twice",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is not known, or is called wrongly",
@@ -178,4 +183,6 @@ CODES: dict[str, str] = {
     "E0903": "a pass that does not exist",
     "E0904": "a pass that breaks the law of the IR",
     "E0905": "a pass that names a function which the module has not",
+    "E0906": "a value for a parameter or dimension that does not exist or does not fit",
+    "E0907": "a library that is not there to compile functions for",
 }

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from .. import tir
 from ..base import Node
-from ..linear import simplify
 from ..make import const
+from ..simplify import simplify
 from ..visit import substitute
 from .conditions import ALIVE
 from .handles import BlockRV, ExprRV, Handle, LoopRV

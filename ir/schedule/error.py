@@ -47,7 +47,8 @@ def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any
         value = arguments.get(argument.name)
         for each in value if argument.variadic and isinstance(value, tuple) else (value,):  # type: ignore[reportUnknownVariableType]
             index += 1
-            if refused.places and each is refused.places[0]:
+            is_first = refused.argument is None and bool(refused.places) and each is refused.places[0]
+            if is_first or argument.name == refused.argument:
                 return f"argument {index}, '{argument.name}' to {primitive.name}"
     return primitive.name
 

@@ -13,7 +13,7 @@ from .. import make, tir
 from ..base import Attrs, IRModule, Span
 from ..deep import deep
 from ..diagnostics import TvmsError, error
-from ..linear import simplify
+from ..simplify import simplify
 from ..verify import verify
 from ..visit import substitute
 from . import primitives as _primitives

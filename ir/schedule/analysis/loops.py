@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ... import tir
+from ...analysis.proof import prove
 from ...dtype import parse_dtype
-from ...linear import difference
-from ...make import const
+from ...make import equal
 from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, name_of
 
 
@@ -19,7 +19,7 @@ def check_plain(loop: tir.For) -> None:
 
 def check_starts_at_zero(loop: tir.For) -> None:
     """Refuse a loop that starts elsewhere (E0505)."""
-    if difference(loop.min, const(0, loop.min.dtype)) != 0:
+    if not prove(equal(loop.min, 0)).is_proven:
         raise STARTS_AT_ZERO.refuse(f"{name_of(loop)} starts at {loop.min}", loop)
 
 

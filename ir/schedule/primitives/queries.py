@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ... import tir
+from ..analysis.scope import Scope, is_output_block, scope_root
 from ..arguments import Block, BlockOrLoop, Text
-from ..conditions import ARGUMENT, EXISTS
+from ..conditions import ARGUMENT, EXISTS, NOT_ROOT
 from ..declaration import primitive
 from ..program import Program
 
@@ -30,3 +31,24 @@ def get_loops(program: Program, block: Block) -> list[tir.For]:
 def get_child_blocks(program: Program, block_or_loop: BlockOrLoop) -> list[tir.Block]:
     """Return the blocks in a block or under a loop, without those inside other blocks, in order."""
     return list(program.child_blocks(block_or_loop))
+
+
+@primitive(requires=(NOT_ROOT,), results=("producer",), query=True)
+def get_producers(program: Program, block: Block) -> list[tir.Block]:
+    """Return the blocks of the same scope, before a block, that write what it reads or writes, in order."""
+    return Scope(scope_root(program, block)).producers(block)
+
+
+@primitive(requires=(NOT_ROOT,), results=("consumer",), query=True)
+def get_consumers(program: Program, block: Block) -> list[tir.Block]:
+    """Return the blocks of the same scope, after a block, that read or write what it writes, in order."""
+    return Scope(scope_root(program, block)).consumers(block)
+
+
+@primitive(results=("output block",), query=True)
+def get_output_blocks(program: Program, scope_block: Block) -> list[tir.Block]:
+    """Return the blocks at any depth in a block that write what the block around them does not allocate, in order."""
+    found: list[tir.Block] = []
+    for block in program.child_blocks(scope_block):
+        found += [*([block] if is_output_block(block, scope_block) else []), *get_output_blocks(program, block)]
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ... import make, tir
-from ...int_set import evaluate, from_range, is_at_most
-from ...linear import difference, simplify
+from ...analysis.proof import prove
+from ...simplify import simplify
 from ..analysis.bindings import Domains, map_realizes, simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..arguments import Factors, Flag, Loop
@@ -48,11 +48,13 @@ def split(
     body = program.substitute(loop.body, {loop.loop_var: make.cast(value, loop.loop_var.dtype)})
     zero = make.const(0)
     domains = {each: tir.Range(zero, extent) for each, extent in zip(variables, extents, strict=True)}
-    if not _is_below(value, loop.extent, domains):
+    condition = make.less(value, loop.extent)
+    if not prove(condition, domains).is_proven:
         if disable_predication and all(isinstance(each, tir.IntImm) for each in (loop.extent, *extents)):
-            raise DIVIDES.refuse(f"without conditions, {name_of(loop)} would run beyond its extent {loop.extent}", loop)
+            reason = f"without conditions, {name_of(loop)} would run beyond its extent {loop.extent}"
+            raise DIVIDES.refuse(reason, loop, argument="disable_predication")
         if not disable_predication:
-            body = _guarded_blocks(program, body, make.less(value, loop.extent))
+            body = _guarded_blocks(program, body, condition)
     for variable, extent in reversed(list(zip(variables, extents, strict=True))):
         body = tir.For(variable, make.const(0, dtype), make.cast(extent, dtype), tir.ForKind.SERIAL, body)
     nest = simplified_bindings(program, body, program.loops_of(loop), preserve_unit_iters)
@@ -65,27 +67,21 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
     """Return the extents of the new loops, with the one that is to be inferred (TVM: `ConcreteScheduleNode::Split`)."""
     missing = [index for index, each in enumerate(factors) if each is None]
     if len(missing) > 1:
-        raise ONE_INFERRED.refuse(f"{len(missing)} of its factors are to be inferred", loop)
+        raise ONE_INFERRED.refuse(f"{len(missing)} of its factors are to be inferred", loop, argument="factors")
     product: tir.PrimExpr = make.const(1)
     for index, factor in enumerate(factors):
         if factor is None:
             continue
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
-            raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop)
+            raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
         product = make.mul(product, factor)
     extents = [make.const(0) if each is None else each for each in factors]
     if missing:
         extents[missing[0]] = simplify(make.ceildiv(loop.extent, product))
-    elif not is_at_most(loop.extent, product):
+    elif not prove(make.greater_equal(product, loop.extent)).is_proven:
         reason = f"{name_of(loop)} runs {loop.extent} times, not known to be at most {simplify(product)}"
-        raise COVERS.refuse(reason, loop)
+        raise COVERS.refuse(reason, loop, argument="factors")
     return extents
-
-
-def _is_below(value: tir.PrimExpr, extent: tir.PrimExpr, domains: Domains) -> bool:
-    most = evaluate(value, {var: from_range(each.min, each.extent) for var, each in domains.items()}).max
-    distance = None if most is None else difference(most, extent)
-    return distance is not None and distance < 0
 
 
 def _guarded_blocks(program: Program, body: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:

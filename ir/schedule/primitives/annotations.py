@@ -1,0 +1,42 @@
+"""`annotate` and `unannotate`: what is said about loops and blocks, for passes to read."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import tir
+from ..arguments import Attribute, BlockOrLoop, Text
+from ..conditions import Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+NEW_KEY = Condition("E0526", "the annotation is not there yet", "unannotate it first")
+KNOWN_KEY = Condition("E0527", "the annotation is there", "sch.show() prints the annotations")
+
+
+@primitive(requires=(NEW_KEY,))
+def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_val: Attribute) -> None:
+    """Say something about a loop or a block.
+
+    Preserves: everything; what passes make of it is their affair. Comments stay.
+    """
+    if ann_key in block_or_loop.annotations:
+        reason = f"{name_of(block_or_loop)} is annotated with '{ann_key}' already"
+        raise NEW_KEY.refuse(reason, block_or_loop, argument="ann_key")
+    _set(program, block_or_loop, {**block_or_loop.annotations, ann_key: ann_val})
+
+
+@primitive(requires=(KNOWN_KEY,))
+def unannotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text) -> None:
+    """Take back what was said about a loop or a block.
+
+    Preserves: everything. Comments stay.
+    """
+    if ann_key not in block_or_loop.annotations:
+        reason = f"{name_of(block_or_loop)} is not annotated with '{ann_key}'"
+        raise KNOWN_KEY.refuse(reason, block_or_loop, argument="ann_key")
+    _set(program, block_or_loop, {key: value for key, value in block_or_loop.annotations.items() if key != ann_key})
+
+
+def _set(program: Program, node: tir.Block | tir.For, annotations: dict[str, object]) -> None:
+    program.replace(node, replace(node, annotations=annotations))

@@ -1,0 +1,83 @@
+"""`parallel`, `vectorize`, `bind` and `unroll`: how the iterations of a loop are run."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...visit import walk
+from ..analysis.blocks import check_compact_dataflow
+from ..arguments import Loop, Text
+from ..conditions import COMPACT, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import walk_statements
+
+INDEPENDENT_ITERATIONS = Condition(
+    "E0524",
+    "the loop is in spatial iterators only, or in reductions where it becomes threadIdx",
+    "split the reduction off with rfactor, or run another loop in parallel",
+)
+THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
+THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
+           "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
+
+
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS))
+def parallel(program: Program, loop: Loop) -> None:
+    """Run the iterations of a loop on the cores of the machine.
+
+    Preserves: what is computed, as no iteration needs another. Comments stay.
+    """
+    _run_as(program, loop, tir.ForKind.PARALLEL)
+
+
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS))
+def vectorize(program: Program, loop: Loop) -> None:
+    """Run the iterations of a loop as the elements of a vector.
+
+    Preserves: what is computed, as no iteration needs another. Comments stay.
+    """
+    _run_as(program, loop, tir.ForKind.VECTORIZED)
+
+
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, THREAD))
+def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
+    """Run the iterations of a loop on the threads of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, and y and z.
+
+    Preserves: what is computed, as no iteration needs another; a reduction over threadIdx is one across threads.
+    Comments stay.
+    """
+    if thread_axis not in THREADS:
+        raise THREAD.refuse(f"there is no thread axis '{thread_axis}'", argument="thread_axis")
+    _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)
+
+
+@primitive()
+def unroll(program: Program, loop: Loop) -> None:
+    """Write the iterations of a loop out, one after the other.
+
+    Preserves: the order of everything. Comments stay.
+    """
+    program.replace(loop, replace(loop, kind=tir.ForKind.UNROLLED, thread_binding=None))
+
+
+def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | None = None) -> None:
+    check_compact_dataflow(program, loop)
+    across_threads = thread is not None and thread.startswith("threadIdx")
+    for realize in walk_statements(loop.body):
+        if isinstance(realize, tir.BlockRealize):
+            _check_independent(loop, realize, across_threads)
+    binding = None
+    if thread is not None:
+        variable = tir.Var(loop.loop_var.dtype, thread)
+        binding = tir.IterVar(None, variable, tir.IterVarType.THREAD_INDEX, thread)
+    program.replace(loop, replace(loop, kind=kind, thread_binding=binding))
+
+
+def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:
+    allowed = (tir.IterVarType.DATA_PAR, *((tir.IterVarType.COMM_REDUCE,) if across_threads else ()))
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type not in allowed and any(each is loop.loop_var for each in walk(value)):
+            reason = f"it is in '{axis.var.name}' of {name_of(realize)}, which is {axis.iter_type.value}"
+            raise INDEPENDENT_ITERATIONS.refuse(reason, loop, realize.block)
