@@ -1,0 +1,104 @@
+"""Modules: parts of a neural network with parameters of their own (TVM: `relax.frontend.nn.core`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..base import IRModule
+from .tensor import Parameter
+
+
+class Module:
+    """A part of a network. Its attributes that are parameters or modules are its parts; subclasses say what it
+    computes in `forward(self, x, …)`, from tensors.
+    """
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        forward = getattr(self, "forward", None)
+        if forward is None:
+            raise TypeError(f"'{type(self).__name__}' has no method 'forward'")
+        return forward(*args, **keywords)
+
+    def _parts(self) -> Iterator[tuple[str, object]]:
+        yield from vars(self).items()
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        """Yield the parameters of this module and of those below it, by their names: `fc1.weight`."""
+        for name, part in self._parts():
+            if isinstance(part, Parameter):
+                yield prefix + name, part
+            elif isinstance(part, Module):
+                yield from part.named_parameters(f"{prefix}{name}.")
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Yield the parameters of this module and of those below it."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, Parameter]:
+        """Return the parameters by name."""
+        return dict(self.named_parameters(prefix))
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
+        """Set the values of the parameters, given as parameters or arrays; return the names that are missing and those
+        that are unknown. KeyError where there are any and `strict` is set."""
+        own = self.state_dict()
+        unknown = [name for name in state_dict if name not in own]
+        missing = [name for name in own if name not in state_dict]
+        if strict and (missing or unknown):
+            raise KeyError(f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}")
+        for name, value in state_dict.items():
+            if name in own:
+                own[name].data = value.data if isinstance(value, Parameter) else value
+        return missing, unknown
+
+    def to(self, dtype: str | None = None) -> None:
+        """Change the dtype of all parameters."""
+        for _, part in self._parts():
+            if isinstance(part, Parameter | Module):
+                part.to(dtype)
+        if dtype is not None and isinstance(getattr(self, "dtype", None), str):
+            self.dtype = dtype
+
+    def export_tvm(self, spec: Any) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+        """Return a module with a function for each method that `spec` names, and the parameters by name.
+
+        `spec` says for each method what it is called with: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`.
+        """
+        from .exporter import export
+        from .spec import ModuleSpec
+
+        return export(ModuleSpec.from_raw(spec, self))
+
+
+class ModuleList(Module):
+    """Modules in a row, called one after the other; their parameters have numbers for names."""
+
+    def __init__(self, modules: list[Module]) -> None:
+        self.modules = modules
+
+    def _parts(self) -> Iterator[tuple[str, object]]:
+        for number, module in enumerate(self.modules):
+            yield str(number), module
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self.modules)
+
+    def __getitem__(self, index: int) -> Module:
+        return self.modules[index]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        self.modules[index] = module
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def append(self, module: Module) -> None:
+        self.modules.append(module)
+
+    def forward(self, x: Any) -> Any:
+        """Return `x` through all modules."""
+        for module in self.modules:
+            x = module(x)
+        return x

@@ -1,0 +1,309 @@
+"""Functions of tensors, as modules call them (TVM: `relax.frontend.nn.op`): each binds a variable of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, cast
+
+from msgspec import Struct
+
+from ..base import Attrs, BaseFunc, StructInfo
+from ..building.values import apply, const, graph_value
+from ..ops.registry import get_op
+from ..relax import Constant, ShapeExpr, TupleStructInfo
+from .tensor import Tensor, builder, call, plain_values, wrap
+
+
+class Row(Struct, frozen=True):
+    """A function that is an operator: its parameters, in the operator's order, and the name of its variable."""
+
+    operator: str
+    params: tuple[str, ...]
+    hint: str
+
+
+def _rows(*lines: str) -> dict[str, Row]:
+    """Rows from `function = operator(parameters) hint`; operator and hint are the function's name where left out."""
+    rows: dict[str, Row] = {}
+    for line in lines:
+        head, _, rest = line.partition("(")
+        name, _, operator = (part.strip() for part in head.partition("="))
+        params, _, hint = rest.partition(")")
+        rows[name] = Row(operator or name, tuple(params.split()), hint.strip() or name)
+    return rows
+
+
+ROWS = _rows(
+    "add(a b)", "subtract(a b)", "multiply(a b) mul", "divide(a b)", "maximum(x1 x2)", "minimum(x1 x2)",
+    "less(a b)", "less_equal(a b)", "greater(a b)", "greater_equal(a b)", "equal(a b)", "not_equal(a b)",
+    "unsqueeze = expand_dims(x dim)", "concat(x dim)", "chunk = split(x chunks dim)", "broadcast_to(x shape)",
+    "sum(x axis keepdims)", "max(x axis keepdims)", "min(x axis keepdims)", "matmul(a b out_dtype)", "reshape(x shape)",
+    "repeat(x repeats axis)", "take(x indices axis)", "relu = nn.relu(x)", "relu6 = nn.relu6(x)", "silu = nn.silu(x)",
+    "sigmoid(x)", "softmax = nn.softmax(x axis)", "softplus = nn.softplus(x beta threshold)", "prelu = nn.prelu(x alpha)",
+    "tanh(x)", "exp(x)", "permute = permute_dims(x axes)", "negative(x) neg", "triu(x diagonal)", "square(x)", "sqrt(x)",
+    "rms_norm = nn.rms_norm(x weight axes epsilon)", "split(ary indices_or_sections axis)",
+    "cumsum(data axis dtype exclusive)", "sort(x axis descending)", "argsort(data axis descending dtype)",
+    "topk(data k axis ret_type largest dtype)", "ccl_allreduce = ccl.allreduce(x op_type in_group)",
+    "ccl_allgather = ccl.allgather(x num_workers)",
+    "ccl_broadcast_from_worker0 = ccl.broadcast_from_worker0(x) broadcast_from_worker",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    row = ROWS.get(name)
+    if row is None:
+        near = get_close_matches(name, ROWS, 1)
+        raise AttributeError(f"there is no 'nn.op.{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    own = {mine: param.name for mine, param in zip(row.params, get_op(f"relax.{row.operator}").params, strict=False)}
+
+    def function(*args: Any, name: str = row.hint, **keywords: Any) -> Any:
+        return call(row.operator, name, *args, **{own.get(key, key): value for key, value in keywords.items()})
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`relax.op.{row.operator}` of tensors; its parameters are {', '.join(row.params)}."
+    return function
+
+
+def permute_dims(x: Tensor, axes: Sequence[int] | None = None, name: str | None = None) -> Tensor:
+    """Return `x` with its dimensions in the order `axes`, or reversed."""
+    own = getattr(x.expr, "name_hint", "")
+    return call(
+        "permute_dims", name or (own.replace("linear", "matmul") if "linear" in own else "permute_dims"), x, axes
+    )
+
+
+def squeeze(x: Tensor, axis: int = -1, name: str = "squeeze") -> Tensor:
+    """Return `x` without its dimension `axis`, which is 1."""
+    return call("squeeze", name, x, axis)
+
+
+def astype(x: Tensor, dtype: str, name: str = "astype") -> Tensor:
+    """Return `x` converted to `dtype`; itself where it has it."""
+    return x if x.dtype == dtype else call("astype", name, x, dtype)
+
+
+def gelu(x: Tensor, approximate: str | None = None, name: str = "gelu") -> Tensor:
+    """Return the Gaussian error linear unit of `x`; `approximate` is "tanh" or None."""
+    return call("nn.gelu_tanh" if approximate == "tanh" else "nn.gelu", name, x)
+
+
+def where(condition: Tensor, x1: Tensor, x2: Tensor, name: str = "where") -> Tensor:
+    """Return the elements of `x1` where `condition` is not zero, else those of `x2`."""
+    return call("where", name, astype(condition, "bool"), x1, x2)
+
+
+def full(shape: Sequence[Any], fill_value: Any, dtype: str = "float32", name: str = "full") -> Tensor:
+    """Return a tensor of `shape` filled with a number or a tensor without dimensions."""
+    value = const(fill_value, dtype) if isinstance(fill_value, int | float) else fill_value
+    return call("full", name, shape, value, dtype)
+
+
+def zeros(shape: Sequence[Any], dtype: str = "float32", name: str = "zeros") -> Tensor:
+    """Return a tensor of zeros."""
+    return call("zeros", name, shape, dtype)
+
+
+def ones(shape: Sequence[Any], dtype: str = "float32", name: str = "ones") -> Tensor:
+    """Return a tensor of ones."""
+    return call("ones", name, shape, dtype)
+
+
+def empty(shape: Sequence[Any], dtype: str = "float32", name: str = "empty") -> Tensor:
+    """Return a tensor whose elements are not set."""
+    return call("builtin.alloc_tensor", name, shape, dtype, 0)
+
+
+def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.0, name: str = "pad") -> Tensor:
+    """Return `x` with `pad` elements before and after each dimension."""
+    return call("nn.pad", name, x, pad_width=pad, pad_mode=mode, pad_value=value)
+
+
+# --- Convolutions and normalisations ----------------------------------------------------------------------------
+
+
+def _convolution(operator: str, default_layout: str) -> Callable[..., Tensor]:
+    def convolution(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        data_layout: str = default_layout,
+        name: str = operator,
+        **more: Any,
+    ) -> Tensor:
+        """Return the convolution of `x` with `weight`, and `bias` added to each channel."""
+        windows = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups, **more}
+        result = apply(f"nn.{operator}", x.expr, weight.expr, **windows, data_layout=data_layout)
+        if bias is not None:
+            channel = [-1 if letter == "C" else 1 for letter in data_layout]
+            result = apply("add", result, apply("reshape", bias.expr, channel))
+        return wrap(result, name)
+
+    return convolution
+
+
+conv1d = _convolution("conv1d", "NCW")
+conv2d = _convolution("conv2d", "NCHW")
+conv3d = _convolution("conv3d", "NCDHW")
+
+
+def conv1d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    name: str = "conv1d_transpose",
+) -> Tensor:
+    """Return the transposed convolution of `x` with `weight`, and `bias` added to each channel."""
+    transposed = _convolution("conv1d_transpose", "NCW")
+    return transposed(x, weight, bias, stride, padding, dilation, groups, name=name, output_padding=output_padding)
+
+
+def layer_norm(
+    x: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    name: str = "layer_norm",
+) -> Tensor:
+    """Return `x` normalised over its last dimensions, which are `normalized_shape`."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    gamma = weight if weight is not None else _filled(shape, 1, x.dtype)
+    beta = bias if bias is not None else _filled(shape, 0, x.dtype)
+    return call("nn.layer_norm", name, x, gamma, beta, axes=tuple(range(-len(shape), 0)), epsilon=eps)
+
+
+def _filled(shape: tuple[int, ...], value: int, dtype: str) -> Constant:
+    import numpy as np
+
+    return const(np.full(shape, value), dtype)
+
+
+def group_norm(
+    x: Tensor,
+    num_groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float = 1e-5,
+    channel_axis: int = 1,
+    axes: Sequence[int] | None = None,
+    name: str = "group_norm",
+) -> Tensor:
+    """Return `x` normalised over `axes` and within `num_groups` groups of channels."""
+    return call(
+        "nn.group_norm", name, x, weight, bias, num_groups,
+        channel_axis=channel_axis, axes=tuple(range(2, x.ndim)) if axes is None else axes, epsilon=eps,
+    )  # fmt: skip
+
+
+# --- Attention and images ---------------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool = False,
+    scale: float | None = None,
+    name: str = "scaled_dot_product_attention",
+) -> Tensor:
+    """Return softmax(query · key × scale) · value for tensors (batch, length, heads, width)."""
+    mask = "TopLeft" if is_causal else None
+    return call("nn.attention", name, query, key, value, causal_mask=mask, scale=scale)
+
+
+def interpolate(
+    x: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    data_layout: str = "NCHW",
+    name: str = "interpolate",
+) -> Tensor:
+    """Return images scaled to `size`, or by `scale_factor`; `mode` is "nearest", "bilinear" or "bicubic"."""
+    lengths = [length for letter, length in zip(data_layout, x.shape, strict=True) if letter not in "NC"]
+    if size is None:
+        given = scale_factor if isinstance(scale_factor, Sequence) else [scale_factor or 1.0] * len(lengths)
+        size = [int(length * factor) for length, factor in zip(lengths, given, strict=True)]
+    method = "nearest_neighbor" if mode.startswith("nearest") else mode.removeprefix("bi")
+    corners = "align_corners" if align_corners else "half_pixel"
+    coordinates = "asymmetric" if method == "nearest_neighbor" else corners
+    target = (size,) * len(lengths) if isinstance(size, int) else tuple(size)
+    return call(
+        "image.resize2d", name, x, target,
+        layout=data_layout, method=method, coordinate_transformation_mode=coordinates,
+    )  # fmt: skip
+
+
+def get_timestep_embedding(
+    x: Tensor,
+    embedding_dim: int,
+    flip_sin_to_cos: bool = False,
+    downscale_freq_shift: float = 1,
+    scale: float = 1,
+    max_period: int = 10000,
+    name: str = "get_timestep_embedding",
+) -> Tensor:
+    """Return sines and cosines of `x`, a vector, at `embedding_dim` frequencies (Ho et al., 2020)."""
+    from math import log
+
+    half = embedding_dim // 2
+    numbers = apply("arange", 0, half, dtype="float32")
+    exponent = apply("multiply", const(-log(max_period), "float32"), numbers)
+    exponent = apply("divide", exponent, const(half - downscale_freq_shift, "float32"))
+    steps = apply("expand_dims", apply("astype", x.expr, "float32"), 1)
+    angle = apply("multiply", steps, apply("expand_dims", apply("exp", exponent), 0))
+    if scale != 1:
+        angle = apply("multiply", const(scale, "float32"), angle)
+    waves = [apply("cos" if flip_sin_to_cos else "sin", angle), apply("sin" if flip_sin_to_cos else "cos", angle)]
+    result = apply("concat", waves, axis=-1)
+    if embedding_dim % 2:
+        result = apply("nn.pad", result, (0, 0, 0, 1))
+    from .tensor import get_default_dtype
+
+    return wrap(apply("astype", result, get_default_dtype()), name)
+
+
+# --- Functions of the loop level and outside --------------------------------------------------------------------
+
+
+def tensor_expr_op(
+    tensor_expr_func: Callable[..., Any], name_hint: str, args: Sequence[Any], *, attrs: Attrs | None = None
+) -> Any:
+    """Return what `tensor_expr_func` computes of tensors of `te`."""
+    given = plain_values(args)
+    made = builder().call_te(tensor_expr_func, *given, primfunc_name_hint=name_hint, primfunc_attrs=attrs)
+    return wrap(builder().emit(made), name_hint)
+
+
+def tensor_ir_op(func: BaseFunc, name_hint: str, args: Any, out: Any) -> Any:
+    """Return what the PrimFunc `func` writes: tensors like `out`. Scalars among `args` are its variables."""
+    given = list(cast("Sequence[Any]", args)) if isinstance(args, list | tuple) else [args]
+    tensors = [arg for arg in given if isinstance(arg, Tensor)]
+    scalars = [arg for arg in given if not isinstance(arg, Tensor)]
+    reference = builder().add_func(func, name_hint)
+    variables = scalars[0] if scalars and isinstance(scalars[0], ShapeExpr) else tuple(scalars) or None
+    made = apply("call_tir", reference, plain_values(tensors), _struct_info(out), variables)
+    return wrap(builder().emit(made), name_hint)
+
+
+def extern(name: str, args: Sequence[Any], out: Any) -> Any:
+    """Return what the function registered as `name` writes: tensors like `out`."""
+    values = tuple(graph_value(plain_values(arg)) for arg in args)
+    return wrap(apply("call_dps_packed", name, values, _struct_info(out)), name)
+
+
+def _struct_info(out: Any) -> StructInfo:
+    if isinstance(out, Tensor):
+        return out.struct_info
+    return TupleStructInfo(tuple(cast("Tensor", item).struct_info for item in out))

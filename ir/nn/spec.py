@@ -1,0 +1,97 @@
+"""What the methods of a module are called with (TVM: `relax.frontend.nn.spec`)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from .module import Module
+
+Mode: TypeAlias = Literal["plain", "packed", "none"]
+
+
+class Int(Struct, frozen=True):
+    """An integer that is a symbolic dimension."""
+
+
+class Tensor:
+    """A tensor of `shape` and `dtype`; strings among the dimensions are symbolic, the same name the same size."""
+
+    def __init__(self, shape: Sequence[Any], dtype: str) -> None:
+        self.shape = list(shape)
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"Tensor([{', '.join(map(str, self.shape))}], '{self.dtype}')"
+
+
+class Object(Struct, frozen=True):
+    """A value that is no tensor; the method gets it as an `object_type`."""
+
+    object_type: Any
+
+
+class Tuple(Struct, frozen=True):
+    """A tuple or a list of values."""
+
+    elements: tuple[Any, ...] | list[Any]
+
+
+class MethodSpec(Struct, frozen=True):
+    """A method and what it is called with. Parameters of the module are parameters of the function one by one
+    ("plain"), in one tuple ("packed"), or not at all ("none")."""
+
+    method: Callable[..., Any]
+    arg_names: tuple[str, ...]
+    arg_specs: tuple[Any, ...]
+    param_mode: Mode = "plain"
+
+    @staticmethod
+    def from_raw(spec: Any, method: Callable[..., Any]) -> MethodSpec:
+        """Return the specification that a dict of arguments stands for; its key "$" holds `param_mode`."""
+        if isinstance(spec, MethodSpec):
+            return spec
+        given = dict(cast("Mapping[str, Any]", spec))
+        mode = given.pop("$", {}).get("param_mode", "plain")
+        if mode not in ("plain", "packed", "none"):
+            raise ValueError(f'param_mode is one of "plain", "packed", "none", not {mode!r}')
+        names = [name for name in inspect.signature(method).parameters if name in given]
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"'{method.__name__}' has no parameter '{unknown[0]}'")
+        return MethodSpec(method, tuple(names), tuple(_spec(name, given[name]) for name in names), mode)
+
+
+def _spec(name: str, value: Any) -> Any:
+    if value in (Int, int, "int"):
+        return Int()
+    if isinstance(value, Int | Tensor | Object):
+        return value
+    elements = value.elements if isinstance(value, Tuple) else value
+    if isinstance(elements, tuple | list):
+        inner = [_spec(f"{name}_{number}", item) for number, item in enumerate(cast("Sequence[Any]", elements))]
+        return Tuple(tuple(inner) if isinstance(elements, tuple) else inner)
+    raise TypeError(
+        f"argument '{name}' cannot be {value!r}: give nn.spec.Tensor, nn.spec.Object, int or a tuple of them"
+    )
+
+
+class ModuleSpec(Struct, frozen=True):
+    """A module and the methods to make functions of."""
+
+    module: Module
+    methods: dict[str, MethodSpec]
+
+    @staticmethod
+    def from_raw(spec: Any, module: Module) -> ModuleSpec:
+        """Return the specification that a dict of methods stands for."""
+        if isinstance(spec, ModuleSpec):
+            return spec
+        given = cast("Mapping[str, Any]", spec)
+        return ModuleSpec(
+            module, {name: MethodSpec.from_raw(item, getattr(module, name)) for name, item in given.items()}
+        )
