@@ -7,6 +7,9 @@ from importlib import import_module
 from .law import Law
 
 LAWS = {
+    "parse": "any text is a program that prints, or has errors that say what is wrong, where, and what to do",
+    "format": "the formatter changes no program, loses no comment, and leaves what it made as it is",
+    "simplify": "a simplified expression has the value that it had, and is in normal form",
     "roundtrip": "what is printed reads back as the same program, in every dialect, and prints the same again",
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
     "codegen": "what is compiled does what the interpreter does",

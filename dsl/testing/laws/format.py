@@ -1,0 +1,47 @@
+"""The formatter changes no program, loses no comment, and leaves what it made as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import strategies as st
+
+from ....ir.base import Source
+from ....ir.equal import structural_equal
+from ...formatter import format_text
+from ...load import parse
+from ..oracle import Execute
+from ..texts import TOKEN, loose_texts
+from .law import Law
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[str]:
+    return loose_texts(None if file is None else file.text)
+
+
+def _comments(text: str) -> list[str]:
+    return [token.rstrip() for token in TOKEN.findall(text) if token.startswith("#")]
+
+
+def _check(text: str, execute: Execute) -> None:
+    module = parse(text)
+    for width in (None, 60):
+        formatted = format_text(text, line_length=width)
+        assert format_text(formatted, line_length=width) == formatted, "formatting it again changes it"
+        assert _comments(formatted) == _comments(text), "the comments are not those that were written"
+        assert structural_equal(module, parse(formatted)), "what is formatted is another program"
+    printed = module.script()
+    written, kept = sorted(_comments(text)), sorted(_comments(printed))
+    assert written == kept, "printing loses or doubles a comment"
+
+
+def _constructs(text: str) -> Iterable[str]:
+    return {
+        kind for kind, sign in (("comment", "#"), ("broken bracket", "(\n"), ("blank lines", "\n\n\n")) if sign in text
+    }
+
+
+LAW = Law(
+    _examples, _check, read=lambda source: source.text, constructs=_constructs,
+    expected=frozenset({"comment"}),
+)  # fmt: skip

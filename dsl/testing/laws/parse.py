@@ -1,0 +1,70 @@
+"""Any text is a program that prints, or has errors that say what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from hypothesis import strategies as st
+
+from ....ir.base import Source
+from ....ir.codes import CODES
+from ....ir.diagnostics import Diagnostic, TvmsError
+from ....ir.verify import verify
+from ...diagnostics import render
+from ...load import parse_source
+from ...reports import FORMATS
+from ..oracle import Execute
+from ..texts import damaged_texts
+from .law import Law
+
+SECONDS = 2.0
+"""How long a text of some lines may take to be read and checked."""
+WHOLE_FILE = ("E0001", "E0002", "E0003", "E0004")
+"""Codes of errors that stand at no place in the text."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[str]:
+    return damaged_texts(None if file is None else file.text)
+
+
+def _errors_of(text: str) -> Sequence[Diagnostic]:
+    try:
+        module = parse_source(Source("example.tvms", text))
+        found = verify(module)
+        if not any(each.severity == "error" for each in found):
+            module.script()
+    except TvmsError as problem:
+        return problem.diagnostics
+    return found
+
+
+def _check(text: str, execute: Execute) -> None:
+    start = time.process_time()
+    found = _errors_of(text)
+    seconds = time.process_time() - start
+    assert seconds < SECONDS, f"took {seconds:.1f} s"
+    for each in found:
+        check_diagnostic(each, text)
+    assert render(found, color=True) or not found
+    for report in FORMATS.values():
+        report(found)
+
+
+def check_diagnostic(each: Diagnostic, text: str) -> None:
+    """Assert that a diagnostic has a known code, a reason, a place in `text`, and help."""
+    assert each.code in CODES, f"{each.code} is no code"
+    assert each.message, f"{each.code} gives no reason"
+    assert each.span or each.code in WHOLE_FILE, f"no place: {each.code} {each.message}"
+    for span in (each.span, *(note.span for note in each.notes)):
+        assert span is None or 0 <= span.start <= span.end <= len(text), f"outside the text: {each.code} {each.message}"
+
+
+def _constructs(text: str) -> Iterable[str]:
+    return {each.code for each in _errors_of(text)} or {"no error"}
+
+
+LAW = Law(
+    _examples, _check, read=lambda source: source.text, constructs=_constructs,
+    expected=frozenset(["E0008", "E0009", "E0012", "E0101", "E0103", "E0105", "E0235"]),
+)  # fmt: skip

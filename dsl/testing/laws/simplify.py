@@ -1,0 +1,105 @@
+"""A simplified expression has the value that it had, and is in normal form: simplifying it again changes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import prod
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir import tir
+from ....ir.base import Source
+from ....ir.diagnostics import TvmsError
+from ....ir.equal import structural_equal
+from ....ir.simplify import simplify
+from ...load import parse_source
+from ..choices import Choices
+from ..constructs import constructs_of
+from ..expressions import DTYPES, expression, leaves_of, variables
+from ..oracle import Execute, first_difference
+from .law import Law
+
+POINTS = 64
+"""At so many points of its variables an expression is evaluated: at all, where there are no more."""
+
+
+class _Example(Struct, frozen=True):
+    expr: tir.PrimExpr
+    ranges: dict[tir.Var, range]
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{var.name} in [{ends[0]}, {ends[-1]}]" for var, ends in self.ranges.items())
+        return f"# {where}\n{self.expr}"
+
+
+@st.composite
+def _expressions(draw: st.DrawFn) -> _Example:
+    choose = Choices(draw)
+    scope = variables("x", "y", "z")[: choose.number(1, 3)]
+    dtype = choose.pick(("int32", "bool", *DTYPES))
+    expr = expression(choose, dtype, leaves_of(scope), choose.number(1, 14))
+    starts = [choose.pick((0, 0, -4, 1)) for _ in scope]
+    return _Example(expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)})
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    return _expressions() if file is None else st.just(_read(file))
+
+
+def _read(file: Source) -> _Example:
+    """The value that the first store of a file writes."""
+    from ....ir.visit import free_variables, walk
+
+    stores = [node for node in walk(parse_source(file)) if isinstance(node, tir.BufferStore)]
+    return _Example(stores[0].value, {v: range(8) for v in free_variables(stores[0].value) if isinstance(v, tir.Var)})
+
+
+def _points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
+    if prod(map(len, ranges.values())) <= POINTS:
+        yield from (dict(zip(ranges, values, strict=True)) for values in product(*ranges.values()))
+        return
+    chosen = random.Random(0)
+    for _ in range(POINTS):
+        yield {var: chosen.choice(values) for var, values in ranges.items()}
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    import numpy as np
+
+    from ....ir.interp.expressions import compile_expr
+
+    domains = {
+        var: tir.Range(tir.IntImm(var.dtype, ends[0]), tir.IntImm(var.dtype, len(ends)))
+        for var, ends in example.ranges.items()
+    }
+    simple = simplify(example.expr, domains)
+    again = simplify(simple, domains)
+    assert structural_equal(simple, again), f"becomes {simple}, and that becomes {again}"
+    before, after = compile_expr(example.expr), compile_expr(simple)
+    for values in _points(example.ranges):
+        frame: Any = values
+        with np.errstate(all="ignore"):
+            expected = before(dict(frame))
+            try:
+                found = after(dict(frame))
+            except TvmsError as problem:
+                raise AssertionError(f"becomes {simple}, which fails: {problem}") from problem
+        place = ", ".join(f"{var.name} = {value}" for var, value in values.items())
+        difference = first_difference(found, expected, tolerance=0.0)
+        assert difference is None, f"becomes {simple}, which is {found}, not {expected}, where {place}"
+
+
+def _constructs(example: _Example) -> Iterable[str]:
+    return constructs_of(example.expr)
+
+
+LAW = Law(
+    _examples, _check, read=_read, constructs=_constructs,
+    expected=frozenset(
+        ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Cast", "Let", "Call"]
+    ),
+)  # fmt: skip
