@@ -158,7 +158,6 @@ class _Builder:
             with self.context.recover():
                 if isinstance(statement, syntax.Definition):
                     if self.kind(statement) is not None:
-                        self.check_parameters(statement)
                         definitions.append(statement)
                 else:
                     self.statement(statement)
@@ -178,13 +177,6 @@ class _Builder:
         for definition in definitions:
             if self.kinds[id(definition)] == _SCHEDULE:
                 self.define_schedule(definition)
-
-    def check_parameters(self, definition: syntax.Definition) -> None:
-        """Report values of parameters, which only schedules have."""
-        for param in definition.params or () if self.kinds[id(definition)] != _SCHEDULE else ():
-            if param.default is not None:
-                message = f"parameter '{param.name}' has a value: every call gives all arguments"
-                self.context.error("E0013", message, param, f"remove the value of '{param.name}'")
 
     def declare(self, name: str, reference: GlobalVar) -> None:
         """Let `Module.name`, and plain `name`, stand for a function."""

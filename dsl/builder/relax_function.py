@@ -28,7 +28,7 @@ from .relax_bindings import bind as bind_value
 from .relax_blocks import BlockBuilder
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
-from .signatures import names_in, type_variables
+from .signatures import check_no_value, names_in, type_variables
 
 HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
 """What `R.function` takes."""
@@ -140,6 +140,7 @@ def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signatur
 
 def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
     context = builder.context
+    check_no_value(context, param)
     if param.annotation is None:
         help = f"write {param.name}: R.Tensor(…), or R.Object where nothing is known"
         raise context.error("E0305", f"parameter '{param.name}' has no struct info", param, help)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import make, tir
 from ...ir.base import Target
 from ...ir.schedule.conditions import Refused
@@ -12,6 +14,7 @@ from ...ir.schedule.declaration import PRIMITIVES, Primitive
 from ...ir.schedule.primitives import load
 from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
 from .. import syntax
+from ..comments import comments_of, with_comments
 from .context import Context, did_you_mean, target_names
 from .convert import describe, is_dict, is_tuple
 from .expressions import evaluate, to_expr
@@ -25,15 +28,20 @@ def build_schedule(context: Context, definition: syntax.Definition, functions: C
     load()
     function, target = _head(context, definition, functions)
     steps: list[Step] = []
+    waiting: tuple[str, ...] = ()
     with context.scope.frame():
         for statement in definition.body:
             names = target_names(statement.target) if isinstance(statement, syntax.Assign) else ()
             with context.recover(names):
-                if not isinstance(statement, syntax.Pass):
-                    steps.append(_step(context, statement))
+                if isinstance(statement, syntax.Pass):
+                    waiting += comments_of(statement.trivia)
+                else:
+                    step = _step(context, statement)
+                    steps.append(replace(step, trivia=with_comments(step.trivia, waiting)))
+                    waiting = ()
                 for name in names:
                     context.scope.define(name, Name(name))
-    span, trivia = context.span(definition), definition.trivia
+    span, trivia = context.span(definition), with_comments(definition.trivia, end=waiting)
     return ScheduleText(definition.name, function, target, tuple(steps), span=span, trivia=trivia)
 
 

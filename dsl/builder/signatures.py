@@ -36,6 +36,13 @@ def type_variables(context: Context, definition: syntax.Definition) -> dict[str,
     return found
 
 
+def check_no_value(context: Context, param: syntax.Param) -> None:
+    """E0013 for a parameter of a function that has a value: only those of a schedule may."""
+    if param.default is not None:
+        message = "a default value of a parameter is not part of the language"
+        raise context.error("E0013", message, param, "pass the value in every call")
+
+
 def quoted(context: Context, text: str, node: syntax.Expr) -> syntax.Expr:
     """Return the expression that a string holds, placed where the string, `node`, stands; E0321 where it holds none."""
     if text.isidentifier():

@@ -14,7 +14,7 @@ from .context import Context, Failed
 from .convert import Flag, describe
 from .expressions import apply, evaluate
 from .forms import Form, Site, form
-from .signatures import matched_annotation, type_variables
+from .signatures import check_no_value, matched_annotation, type_variables
 from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
 from .tir_statements import build_statements, joined
@@ -121,6 +121,7 @@ def _build_params(context: Context, function: FunctionFrame, definition: syntax.
 def _build_param(
     context: Context, function: FunctionFrame, param: syntax.Param, definition: syntax.Definition
 ) -> tir.Var | tir.Buffer:
+    check_no_value(context, param)
     if param.annotation is None:
         help = f'write {param.name}: T.Buffer((128,), "float32"), {param.name}: T.handle or {param.name}: T.int32'
         raise context.error("E0208", f"parameter '{param.name}' has no type", param, help)

@@ -48,6 +48,8 @@ def test_says(given: str, expected: str) -> None:
 @pytest.mark.parametrize(("given", "expected"), read_cases("prints"))
 def test_what_is_printed_reads_back(given: str, expected: str, dialect: str) -> None:
     module = parse(given)
+    if module.schedules and dialect != "tvms":
+        pytest.skip("TVM has no text for schedules")
     text = module.script(dialect)
     again = parse(text)
     assert again.script(dialect) == text

@@ -71,7 +71,7 @@ A, B, C, D = (("Name", name) for name in "abcd")
         ("a if b else c", ("Conditional", A, B, C)),
         ("a if b else c if d else a", ("Conditional", A, B, ("Conditional", C, D, A))),
         ("lambda: a", ("Lambda", [], A)),
-        ("lambda a, b: c", ("Lambda", [("Param", "a", None), ("Param", "b", None)], C)),
+        ("lambda a, b: c", ("Lambda", [("Param", "a", None, None), ("Param", "b", None, None)], C)),
         ("a + b * c", ("Binary", "+", A, ("Binary", "*", B, C))),
         ("a - b - c", ("Binary", "-", ("Binary", "-", A, B), C)),
         ("a ** b ** c", ("Binary", "**", A, ("Binary", "**", B, C))),
@@ -144,7 +144,7 @@ def definition(
 
 
 BODY = [("Pass",)]
-PARAMS = [("Param", "a", B), ("Param", "c", None)]
+PARAMS = [("Param", "a", B, None), ("Param", "c", None, None)]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_both_spellings_are_the_same_tree() -> None:
         if isinstance(tree, list):
             return [undecorated(item) for item in tree]
         if isinstance(tree, tuple):
-            return tuple(undecorated(item) for item in (tree[:-1] if tree[0] == "Definition" else tree))
+            return tuple(undecorated(item) for item in (tree[:-2] if tree[0] == "Definition" else tree))
         return tree
 
     assert undecorated(outline(parse(NATIVE))) == undecorated(outline(parse(DECORATED)))

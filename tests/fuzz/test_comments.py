@@ -12,7 +12,7 @@ from tvms.dsl.formatter import format_text
 from tvms.dsl.load import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fuzz_texts import DIALECTS, SCALE, generator, split, valid_texts
+from fuzz_texts import SCALE, dialects_of, generator, split, valid_texts
 
 TEXTS = 150 * SCALE
 SAYS = (
@@ -79,7 +79,7 @@ def commented(random: random.Random, text: str) -> str:
 def check(text: str) -> None:
     written = comments(text)
     module = parse(text)
-    for dialect in DIALECTS:
+    for dialect in dialects_of(module):
         assert Counter(comments(module.script(dialect))) == Counter(written), dialect
     formatted = format_text(text)
     assert comments(formatted) == written, "formatted"
