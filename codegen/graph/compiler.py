@@ -60,19 +60,22 @@ class GraphEntry:
         return self._result(frame)
 
 
-def compile_function(name: str, function: relax.Function, entries: Entries) -> GraphEntry:
-    """Compile `function`; `entries` are the functions of the module, looked up when they are called.
+def compile_function(
+    name: str, function: relax.Function, entries: Entries, external: Entries | None = None
+) -> GraphEntry:
+    """Compile `function`; `entries` are the functions of the module, looked up when they are called, and `external` those
+    that libraries made for it, beside the registered ones.
 
     Raises TvmsError: E0607 where an operator has no meaning here, E0605 where nothing determines a size.
     """
-    return GraphCompiler(entries, {}).function(name, function)
+    return GraphCompiler(entries, external or {}, {}).function(name, function)
 
 
 class GraphCompiler:
     """Compiles one function, and those nested in it, which share its frame layout."""
 
-    def __init__(self, entries: Entries, slots: Slots) -> None:
-        self.entries, self.slots = entries, slots
+    def __init__(self, entries: Entries, external: Entries, slots: Slots) -> None:
+        self.entries, self.external, self.slots = entries, external, slots
         self._rules: dict[type[Node], Callable[[Any], Value]] = {
             relax.Var: self._variable, relax.DataflowVar: self._variable, relax.Constant: self._constant,
             relax.Tuple: self._tuple, relax.TupleGetItem: self._item, relax.ShapeExpr: self._shape,
@@ -168,8 +171,8 @@ class GraphCompiler:
 
     def _external(self, expr: relax.ExternFunc) -> Value:
         """Looked up when it is called, so that it may be registered after the compilation."""
-        name, span = expr.global_symbol, expr.span
-        return lambda frame: find_function(name, span)
+        name, span, own = expr.global_symbol, expr.span, self.external.get(expr.global_symbol)
+        return (lambda frame: find_function(name, span)) if own is None else lambda frame: own
 
     def _global(self, expr: GlobalVar) -> Value:
         name, span, entries = expr.name_hint, expr.span, self.entries

@@ -15,6 +15,7 @@ from . import vectors
 from .api import Value, ir
 from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
+from .mathematics import FUNCTIONS, Arithmetic
 from .operators import intrinsic, kind_of, number
 from .types import I32, register_type
 
@@ -50,6 +51,19 @@ def _libm(name: str) -> Intrinsic:
             emitter.builder,
             [call_c(emitter, symbol, register_type(dtype), list(row)) for row in zip(*lanes, strict=True)],
         )
+
+    return emit
+
+
+def _by_polynomial(name: str, otherwise: Intrinsic) -> Intrinsic:
+    """A function of mathematics: of float32 by our polynomials, on all lanes at once; else `otherwise`."""
+
+    def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+        if scalar_of(call.dtype) != "float32":
+            return otherwise(emitter, call)
+        (operand,) = emitter.operands(call)
+        arithmetic = Arithmetic(emitter.builder, emitter.module.target.processor.has_fma)
+        return FUNCTIONS[name](arithmetic, operand)
 
     return emit
 
@@ -353,8 +367,11 @@ ANY: Table = {
 
 CPU: Table = {
     **ANY,
-    **_named("exp exp2 log log2 log10 sin cos", _llvm),
-    **_named("tan tanh sinh cosh acos asin atan acosh asinh atanh erf log1p exp10", _libm),
+    **_named("log2 log10 sin cos", _llvm),
+    **_named("exp exp2 log", lambda name: _by_polynomial(name, _llvm(name))),
+    **_named("tanh erf", lambda name: _by_polynomial(name, _libm(name))),
+    "tir.sigmoid": _by_polynomial("sigmoid", _sigmoid),
+    **_named("tan sinh cosh acos asin atan acosh asinh atanh log1p exp10", _libm),
     **_named("atan2 hypot nextafter fmod", _libm),
     "tir.pow": _power,
     "tir.call_extern": _call_extern,

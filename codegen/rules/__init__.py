@@ -6,27 +6,30 @@ declines, and the next one is asked. Scheduled loops are left as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
+from .fusion import compact, inline_producers, shared_axes
 from .matmul import schedule_matmul
-from .nest import Declined, Nest, read_nest
+from .nest import Declined, Nest, read_nest, statement_of
+from .rows import schedule_rows
 
 Rule = Callable[[Nest, Machine], tir.Stmt]
 
 RULES: dict[str, Rule] = {
     "matmul": schedule_matmul,
 }
-"""Every rule, by name, in the order in which they are asked."""
+"""The rules for single blocks, in the order in which they are asked; the others are computed by rows."""
 
 
 class Decision(Struct, frozen=True):
-    """What became of one block: the rule that took it, or None, and why the others declined."""
+    """What became of one block, or of some together: the rule that took them, or None, and why others declined."""
 
     block: str
     rule: str | None
@@ -41,30 +44,106 @@ def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tup
     """Return `func` with the schedules of the rules that apply, and what was decided for every block."""
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars or root.block.name_hint != "root":
-        return func, ()
-    decisions: list[Decision] = []
-    parts = root.block.body.seq if isinstance(root.block.body, tir.SeqStmt) else (root.block.body,)
-    scheduled = [_schedule(part, machine, decisions) for part in parts]
-    if all(new is old for new, old in zip(scheduled, parts, strict=True)):
-        return func, tuple(decisions)
-    body = replace(root, block=replace(root.block, body=sequence(scheduled)))
-    return replace(func, body=body), tuple(decisions)
+        return func, (Decision("root", None, (("all", "the function has no blocks"),)),)
+    scheduler = _Scheduler(root.block, machine)
+    body = scheduler.run()
+    if not any(decision.rule for decision in scheduler.decisions):
+        return func, tuple(scheduler.decisions)
+    block = replace(root.block, body=body, alloc_buffers=tuple(scheduler.buffers))
+    return replace(func, body=replace(root, block=block)), tuple(scheduler.decisions)
 
 
-def _schedule(stmt: tir.Stmt, machine: Machine, decisions: list[Decision]) -> tir.Stmt:
-    try:
-        nest = read_nest(stmt)
-    except Declined as problem:
-        decisions.append(Decision("", None, (("all", str(problem)),)))
-        return stmt
-    declined: list[tuple[str, str]] = []
-    for name, rule in RULES.items():
+class _Scheduler:
+    """Schedules the statements of one root block."""
+
+    def __init__(self, root: tir.Block, machine: Machine) -> None:
+        self.machine = machine
+        self.decisions: list[Decision] = []
+        self.buffers = list(root.alloc_buffers)
+        self._parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
+
+    def run(self) -> tir.Stmt:
+        """Return the scheduled body; nests that stand side by side are looked at together."""
+        result: list[tir.Stmt] = []
+        nests: list[Nest] = []
+        others: list[tir.Stmt] = []
+        read: list[Nest | tir.Stmt] = []
+        for part in self._parts:
+            try:
+                read.append(read_nest(part))
+            except Declined as problem:
+                self.decisions.append(Decision("", None, (("all", str(problem)),)))
+                others.append(part)
+                read.append(part)
+        foreign = {node for part in others for node in walk(part) if isinstance(node, tir.Buffer)}
+        for part in read:
+            if isinstance(part, Nest):
+                nests.append(part)
+                continue
+            result += [*self._segment(nests, foreign, read), part]
+            nests = []
+        return sequence([*result, *self._segment(nests, foreign, read)])
+
+    def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], parts: Sequence[Nest | tir.Stmt]) -> list[tir.Stmt]:
+        elsewhere = {
+            access.buffer
+            for part in parts
+            if isinstance(part, Nest) and part not in nests
+            for access in (part.store, *part.loads())
+        }
+        owned = [buffer for buffer in self.buffers if buffer not in foreign and buffer not in elsewhere]
+        nests, gone = inline_producers(nests, owned)
+        self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
+        result: list[tir.Stmt] = []
+        group: list[Nest] = []
+        for position, nest in enumerate(nests):
+            statement = self._single(nest)
+            if statement is None and (not group or shared_axes([*group, nest])):
+                group.append(nest)
+                continue
+            if group:
+                result.append(self._group(group, nests))
+            group = [] if statement is not None else [nests[position]]
+            result += [] if statement is None else [statement]
+        return [*result, self._group(group, nests)] if group else result
+
+    def _single(self, nest: Nest) -> tir.Stmt | None:
+        """Return what a rule for one block makes of it, None where all decline."""
+        declined: list[tuple[str, str]] = []
+        for name, rule in RULES.items():
+            try:
+                statement = rule(nest, self.machine)
+            except Declined as problem:
+                declined.append((name, str(problem)))
+                continue
+            self.decisions.append(Decision(nest.name, name, tuple(declined)))
+            return statement
+        self.decisions.append(Decision(nest.name, None, tuple(declined)))
+        return None
+
+    def _group(self, group: Sequence[Nest], nests: Sequence[Nest]) -> tir.Stmt:
+        """Return neighbours by rows: together, else each for itself, else as they stand."""
+        shared = shared_axes(group)
+        others = [nest for nest in nests if nest not in group]
+        inside = {buffer for buffer in self.buffers if not any(_accesses(nest, buffer) for nest in others)}
+        names = ", ".join(nest.name for nest in group)
         try:
-            scheduled = rule(nest, machine)
+            small, rows = compact(group, shared, inside)
+            statement = schedule_rows(small, shared, self.machine, rows)
         except Declined as problem:
-            declined.append((name, str(problem)))
-            continue
-        decisions.append(Decision(nest.name, name, tuple(declined)))
-        return scheduled
-    decisions.append(Decision(nest.name, None, tuple(declined)))
-    return stmt
+            if len(group) > 1:
+                return sequence([self._group([nest], nests) for nest in group])
+            self.decisions.append(Decision(names, None, (("rows", str(problem)),)))
+            return statement_of(group[0])
+        self.decisions.append(Decision(names, "rows", ()))
+        gone = {
+            nest.store.buffer
+            for nest, cut in zip(group, small, strict=True)
+            if nest.store.buffer is not cut.store.buffer
+        }
+        self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
+        return statement
+
+
+def _accesses(nest: Nest, buffer: tir.Buffer) -> bool:
+    return any(access.buffer is buffer for access in (nest.store, *nest.loads()))

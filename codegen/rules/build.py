@@ -14,7 +14,7 @@ from ..lower.rewriter import sequence
 Index: TypeAlias = tir.PrimExpr | int
 Statements: TypeAlias = "tir.Stmt | Sequence[tir.Stmt]"
 Body: TypeAlias = "Callable[[tir.Var], Statements]"
-Each: TypeAlias = "Callable[[tir.PrimExpr], Statements]"
+Lane: TypeAlias = "Callable[[tir.PrimExpr, tir.PrimExpr], Statements]"
 
 TRUE = tir.IntImm("bool", 1)
 
@@ -111,20 +111,18 @@ def vectorized(name: str, extent: Index, body: Body) -> tir.Stmt:
     return loop(name, extent, body, tir.ForKind.VECTORIZED)
 
 
-def vector_loop(name: str, extent: Index, width: int, body: Each) -> tir.Stmt:
-    """Return `body` for every value below `extent`, `width` of them at a time; the rest as the first lanes of one."""
+def vector_loop(name: str, extent: Index, width: int, body: Lane) -> tir.Stmt:
+    """Return `body(start, lane)` for every `start + lane` below `extent`, `width` of them at a time; the last ones as
+    the first lanes of a vector."""
     whole = divide(extent, width)
     done = times(whole, width)
-
-    def step(number: tir.Var) -> tir.Stmt:
-        return vectorized("v", width, lambda v: body(plus(times(number, width), v)))
-
-    size = constant(extent)
-    parts = [loop(name, whole, step)] if size is None or size >= width else []
+    size, count = constant(extent), index(width, whole.dtype)
+    parts: list[tir.Stmt] = []
+    if size is None or size >= width:
+        parts.append(loop(name, whole, lambda number: vectorized("v", count, lambda v: body(times(number, width), v))))
     if size is None or size % width:
         rest = minus(extent, done)
-        tail = vectorized("v", width, lambda v: when(below(v, rest), body(plus(done, v))))
-        parts.append(tail if size is not None else when(below(0, rest), tail))
+        parts.append(when(below(0, rest), vectorized("v", count, lambda v: when(below(v, rest), body(done, v)))))
     return block_of(parts)
 
 
@@ -141,7 +139,7 @@ def when(condition: tir.PrimExpr, body: Statements) -> tir.Stmt:
 def new_buffer(name: str, dtype: str, shape: Sequence[Index], scope: str = "global") -> tir.Buffer:
     """Return a buffer of memory of its own, to be allocated by `allocated`."""
     data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), scope))
-    return tir.Buffer(data, dtype, tuple([index(size) for size in shape]), name, scope=scope)
+    return tir.Buffer(data, dtype, tuple([index(size, "int32") for size in shape]), name, scope=scope)
 
 
 def allocated(buffers: Sequence[tir.Buffer], body: Statements) -> tir.Stmt:
@@ -166,7 +164,7 @@ def view(buffer: tir.Buffer, shape: Sequence[Index], strides: Sequence[Index], o
 
 def lanes(start: Index, count: int) -> tir.PrimExpr:
     """Return the indices from `start` on, `count` of them."""
-    first = index(start)
+    first = index(start, "int32")
     if count == 1:
         return first
     return tir.Ramp(with_lanes(first.dtype, count), first, tir.IntImm(first.dtype, 1), tir.IntImm("int32", count))
@@ -181,14 +179,14 @@ def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
 
 def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.PrimExpr:
     """Return the element at `indices`, or the lanes of them; zero where `where` does not hold."""
-    places = tuple([index(each) for each in indices])
+    places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferLoad(with_lanes(buffer.dtype, count), buffer, places, where)
 
 
 def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
     """Return the statement that writes `value` at `indices`, in the lanes where `where` holds."""
-    places = tuple([index(each) for each in indices])
+    places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferStore(buffer, splat(value, count), places, where)
 

@@ -182,7 +182,11 @@ class _Emitter:
             )
 
         def row(r: tir.Var) -> tir.Stmt:
-            return vector_loop("k", length, width, lambda k: store(packed, element(r, k), slot, r, k))
+            def step(first: tir.PrimExpr, v: tir.PrimExpr) -> tir.Stmt:
+                k = plus(first, v)
+                return store(packed, element(r, k), slot, r, k)
+
+            return vector_loop("k", length, width, step)
 
         return loop("r", rows, row)
 

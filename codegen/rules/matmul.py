@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.dtype import parse_dtype
-from ..lower.blocks import strides_of
+from ...ir.equal import structural_equal
 from ..lower.vectors import widen
 from ..machine import Machine
 from .build import Index, constant, loop, parallel, plus, times, view
 from .gemm import Product, emit_product
 from .nest import Axis, Declined, Nest
+from .strides import plain_steps
 
 FEW = 4096
 """A product of fewer steps than this is not worth tiles."""
@@ -68,24 +69,16 @@ def _operands(nest: Nest) -> tuple[_Operand, _Operand, _Operand]:
         raise Declined("it is not in float32 or float64")
     if store.buffer.data in (product.a.buffer.data, product.b.buffer.data):
         raise Declined("the result is a factor")
-    operands = (_operand(access, nest) for access in (store, product.a, product.b))
+    operands = (_Operand(each.buffer, plain_steps(each, nest.axes)) for each in (store, product.a, product.b))
     return next(operands), next(operands), next(operands)
 
 
 def _is_result(expr: tir.PrimExpr, store: tir.BufferStore) -> bool:
-    return isinstance(expr, tir.BufferLoad) and expr.buffer is store.buffer and expr.indices == store.indices
-
-
-def _operand(access: tir.BufferLoad | tir.BufferStore, nest: Nest) -> _Operand:
-    steps: dict[tir.Var, tir.PrimExpr] = {}
-    known = {axis.var for axis in nest.axes}
-    for position, step in zip(access.indices, strides_of(access.buffer), strict=True):
-        if isinstance(position, tir.IntImm) and position.value == 0:
-            continue
-        if not isinstance(position, tir.Var) or position not in known or position in steps:
-            raise Declined(f"an index of '{access.buffer.name}' is no axis")
-        steps[position] = step
-    return _Operand(access.buffer, steps)
+    return (
+        isinstance(expr, tir.BufferLoad)
+        and expr.buffer is store.buffer
+        and structural_equal(expr.indices, store.indices)
+    )
 
 
 def _kinds(nest: Nest, a: _Operand, b: _Operand) -> tuple[list[Axis], list[Axis], list[Axis], list[Axis]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.base import Trivia
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
@@ -41,7 +42,6 @@ class Nest(Struct, frozen=True, eq=False):
     axes: tuple[Axis, ...]
     store: tir.BufferStore
     init: tir.PrimExpr | None
-    source: tir.Stmt
     trivia: Trivia | None = None
 
     @property
@@ -81,7 +81,24 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     store = substitute(store, units)
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
         raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
-    return Nest(block.name_hint, axes, store, None if init is None else substitute(init, units), stmt, inner.trivia)
+    return Nest(block.name_hint, axes, store, None if init is None else substitute(init, units), inner.trivia)
+
+
+def statement_of(nest: Nest) -> tir.Stmt:
+    """Return the loops and the block that `nest` is."""
+    kinds = {True: tir.IterVarType.COMM_REDUCE, False: tir.IterVarType.DATA_PAR}
+    zeros = [tir.IntImm(axis.var.dtype, 0) for axis in nest.axes]
+    iterators = tuple(
+        tir.IterVar(tir.Range(zero, axis.extent), axis.var, kinds[axis.is_reduced])
+        for axis, zero in zip(nest.axes, zeros, strict=True)
+    )
+    init = None if nest.init is None else replace(nest.store, value=nest.init)
+    loops = tuple(tir.Var(axis.var.dtype, axis.var.name) for axis in nest.axes)
+    block = tir.Block(iterators, (), (), nest.name, nest.store, init)
+    statement: tir.Stmt = tir.BlockRealize(loops, tir.IntImm("bool", 1), block, trivia=nest.trivia)
+    for var, axis, zero in reversed(list(zip(loops, nest.axes, zeros, strict=True))):
+        statement = tir.For(var, zero, axis.extent, tir.ForKind.SERIAL, statement)
+    return statement
 
 
 def _check_loop(loop: tir.For) -> None:
@@ -113,7 +130,7 @@ def _axes(realize: tir.BlockRealize, loops: Iterable[tir.For]) -> tuple[tuple[Ax
             raise Declined(f"iterator '{iterator.var.name}' is neither spatial nor reduced")
         else:
             is_reduced = iterator.iter_type is tir.IterVarType.COMM_REDUCE
-            by_loop[value] = Axis(iterator.var, iterator.dom.extent, is_reduced)
+            by_loop[value] = Axis(iterator.var, make.cast(iterator.dom.extent, iterator.var.dtype), is_reduced)
     if set(by_loop) != set(extents):
         raise Declined("a loop is no iterator of the block")
     return tuple(by_loop[loop] for loop in extents), units

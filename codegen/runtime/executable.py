@@ -150,13 +150,15 @@ def _lower_all(
 
 def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
     """Add the graph-level functions to `entries`; they may call each other, and what is there."""
+    from ...ir.backend.external import external_functions
     from ..graph.compiler import compile_function
 
     problems: list[Diagnostic] = []
+    external = external_functions(module)
     for name, function in module.functions.items():
         try:
             if isinstance(function, relax.Function):
-                entries[name] = compile_function(name, function, entries)
+                entries[name] = compile_function(name, function, entries, external)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:

@@ -1,0 +1,120 @@
+"""Nests that belong together: producers computed where they are used, and neighbours that share their outer axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Node, Op
+from ...ir.visit import rewrite, substitute, walk
+from .nest import Nest
+
+_COSTLY = 12
+"""A value of more nodes than this is computed once, whatever it costs to keep it."""
+
+
+def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tuple[list[Nest], set[tir.Buffer]]:
+    """Return the nests without those whose elements are computed as well where they are read, and their buffers.
+
+    `owned` are the buffers that nothing but the nests accesses. A producer is inlined where each of its elements is
+    read once, or costs little and is read by loops of as many steps as its own.
+    """
+    current, gone = list(nests), set[tir.Buffer]()
+    for buffer in owned:
+        writers = [nest for nest in current if nest.store.buffer is buffer]
+        readers = [nest for nest in current if any(each.buffer is buffer for each in nest.loads())]
+        if len(writers) != 1 or not readers or not _may_inline(writers[0], readers, current):
+            continue
+        current = [_inlined(nest, writers[0]) for nest in current if nest is not writers[0]]
+        gone.add(buffer)
+    return current, gone
+
+
+def _may_inline(writer: Nest, readers: Sequence[Nest], nests: Sequence[Nest]) -> bool:
+    buffer, indices = writer.store.buffer, writer.store.indices
+    variables = [axis.var for axis in writer.axes]
+    if writer.init is not None or {id(index) for index in indices} != {id(var) for var in variables}:
+        return False
+    if len(indices) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
+        return False
+    sites = [(nest, each) for nest in readers for each in nest.loads() if each.buffer is buffer]
+    if any(_steps(nest) != _steps(writer) for nest, _ in sites):
+        return False
+    read = {each.buffer for each in writer.loads()}
+    between = nests[nests.index(writer) + 1 : max(map(nests.index, readers)) + 1]
+    if any(nest.store.buffer in read for nest in between):
+        return False
+    return len(sites) == 1 or _cost(writer.store.value) <= _COSTLY
+
+
+def _steps(nest: Nest) -> list[str]:
+    return sorted(str(axis.extent) for axis in nest.axes)
+
+
+def _cost(value: tir.PrimExpr) -> int:
+    """Return how many operations a value takes; a function of mathematics counts as many."""
+    return sum(_COSTLY + 1 if isinstance(node, tir.Call) and isinstance(node.op, Op) else 1 for node in walk(value))
+
+
+def _inlined(nest: Nest, writer: Nest) -> Nest:
+    buffer = writer.store.buffer
+
+    def value_of(node: Node) -> Node | None:
+        if not isinstance(node, tir.BufferLoad) or node.buffer is not buffer:
+            return None
+        places = dict(zip(writer.store.indices, node.indices, strict=True))
+        return substitute(writer.store.value, places)
+
+    return replace(nest, store=replace(nest.store, value=rewrite(nest.store.value, value_of)))
+
+
+def shared_axes(nests: Sequence[Nest]) -> int:
+    """Return how many outer axes the nests share, such that no value passes from one to another across them."""
+    count = min(len(nest.axes) for nest in nests)
+    for position in range(count):
+        axes = [nest.axes[position] for nest in nests]
+        if any(axis.is_reduced for axis in axes) or len({str(axis.extent) for axis in axes}) > 1:
+            return position
+        if not _is_separate(nests, position):
+            return position
+    most = max(len(nest.axes) for nest in nests)
+    return max(0, count - 1) if count == most else count
+
+
+def _is_separate(nests: Sequence[Nest], position: int) -> bool:
+    """Whether every buffer that the nests write is accessed at the value of this axis, in one and the same place."""
+    written = {nest.store.buffer.data for nest in nests}
+    places: dict[tir.Var, int] = {}
+    for nest in nests:
+        axis = nest.axes[position]
+        for access in (nest.store, *nest.loads()):
+            if access.buffer.data not in written:
+                continue
+            place = next((i for i, each in enumerate(access.indices) if each is axis.var), None)
+            if place is None or places.setdefault(access.buffer.data, place) != place:
+                return False
+    return True
+
+
+def compact(nests: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[list[Nest], list[tir.Buffer]]:
+    """Return the nests with the buffers that only they access cut down to one row, and those rows."""
+    rows: dict[tir.Buffer, tuple[tir.Buffer, tuple[int, ...]]] = {}
+    for nest in nests:
+        buffer = nest.store.buffer
+        if buffer not in owned or buffer in rows or buffer.strides:
+            continue
+        outer = {axis.var for axis in nest.axes[:shared]}
+        kept = tuple(i for i, each in enumerate(nest.store.indices) if each not in outer)
+        shape = tuple(buffer.shape[i] for i in kept) or (tir.IntImm("int32", 1),)
+        rows[buffer] = (replace(buffer, data=replace(buffer.data), shape=shape), kept)
+
+    def cut(node: Node) -> Node | None:
+        if not isinstance(node, tir.BufferLoad | tir.BufferStore) or node.buffer not in rows:
+            return None
+        row, kept = rows[node.buffer]
+        indices = tuple(node.indices[i] for i in kept) or (tir.IntImm("int32", 0),)
+        return replace(node, buffer=row, indices=indices)
+
+    return [replace(nest, store=rewrite(nest.store, cut)) for nest in nests], [row for row, _ in rows.values()]

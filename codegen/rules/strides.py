@@ -1,0 +1,63 @@
+"""How far an access moves in memory when an axis takes one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ...ir import tir
+from ...ir.visit import walk
+from ..lower.blocks import strides_of
+from .build import constant
+from .nest import Axis, Declined
+
+Access = tir.BufferLoad | tir.BufferStore
+Steps = Mapping[tir.Var, tir.PrimExpr]
+
+ZERO = tir.IntImm("int64", 0)
+
+
+def plain_steps(access: Access, axes: Iterable[Axis]) -> dict[tir.Var, tir.PrimExpr]:
+    """Return the elements between neighbours on each axis that is an index of `access` by itself.
+
+    Declined where an index is anything but an axis, used once, or 0.
+    """
+    steps: dict[tir.Var, tir.PrimExpr] = {}
+    known = {axis.var for axis in axes}
+    for position, step in zip(access.indices, strides_of(access.buffer), strict=True):
+        if isinstance(position, tir.IntImm) and position.value == 0:
+            continue
+        if not isinstance(position, tir.Var) or position not in known or position in steps:
+            raise Declined(f"an index of '{access.buffer.name}' is no axis")
+        steps[position] = step
+    return steps
+
+
+def step_along(access: Access, var: tir.Var) -> int | None:
+    """Return how many elements `access` moves when `var` takes one step; None where that is not one number."""
+    total = 0
+    for position, step in zip(access.indices, strides_of(access.buffer), strict=True):
+        if not any(node is var for node in walk(position)):
+            continue
+        factor, size = _factor(position, var), constant(step)
+        if factor is None or size is None:
+            return None
+        total += factor * size
+    return total
+
+
+def _factor(expr: tir.PrimExpr, var: tir.Var) -> int | None:
+    """Return what `var` is multiplied by in a sum; None where the expression is not of that form."""
+    if expr is var:
+        return 1
+    if not any(node is var for node in walk(expr)):
+        return 0
+    if isinstance(expr, tir.Add | tir.Sub):
+        left, right = _factor(expr.a, var), _factor(expr.b, var)
+        if left is None or right is None:
+            return None
+        return left + right if isinstance(expr, tir.Add) else left - right
+    if isinstance(expr, tir.Mul):
+        number, other = (expr.b, expr.a) if isinstance(expr.b, tir.IntImm) else (expr.a, expr.b)
+        inner = _factor(other, var)
+        return None if inner is None or not isinstance(number, tir.IntImm) else inner * number.value
+    return _factor(expr.value, var) if isinstance(expr, tir.Cast) else None
