@@ -157,9 +157,9 @@ def without_program(error: ScheduleError) -> ScheduleError:
 
 def check_laws(schedule: Schedule, before: Any, after: Any) -> None:
     """What every sequence of primitives keeps: results, comments; and the trace makes the same program again."""
-    assert_equivalent(before, after, sizes={name: 5 for name in ("n", "m", "k")}, integers=(-3, 4))
+    assert_equivalent(before, after, sizes=dict.fromkeys(("n", "m", "k"), 5), integers=(-3, 4))
     if is_native(after):
-        sizes = {name: 5 for name in ("n", "m", "k")}
+        sizes = dict.fromkeys(("n", "m", "k"), 5)
         assert_equivalent(before, after, sizes=sizes, integers=(-3, 4), execute_after=natively)
     assert comments(after) == comments(before), "comments are lost, or there twice"
     again = Schedule(before)
