@@ -35,12 +35,24 @@ RENAMED = (
     (r"@T\.prim_func(?!\()", "@T.prim_func(s_tir=True)"),
     (r"\bT\.(block|block_attr|alloc_buffer)\b", r"T.s\1"),
     (r"\bT\.salloc_buffer\b", "T.sblock_alloc_buffer"),
+    (r"T\.allocate\(([\[(][^\])]*[\])], *\"\w+\"), *(\"[\w.]+\")", r"T.alloc_buffer(\1, scope=\2"),
     (r"\bout_sinfo=", "out_ty="),
     (r"\bsinfo_args=", "ty_args="),
     (r"([\"'])tir\.", r"\1tirx."),
     (r"(?m)^( +\w+): (T\.\w+(?:\([^()]*\))?) = ", r"\1: T.let[\2] = "),
+    (r"(?m)(: T\.let\[(T\.handle\([^()]*\))\] = .*)dtype=\"handle\"\)$", r"\1dtype=\2.ty)"),
 )
 """What the peer's dialect calls otherwise: patterns of the older spelling, and the newer one."""
+
+
+def renamed(text: str) -> str:
+    """Return a text of TVM 0.21 as the peer's dialect has it, as far as names go."""
+    for name in re.findall(r"(\w+) = T\.allocate\(", text):
+        text = re.sub(rf"\bdata={name}\b", f"data={name}.data", text)
+    for pattern, replacement in RENAMED:
+        text = re.sub(pattern, replacement, text)
+    return text
+
 
 PEER = """
 import json, sys
@@ -118,10 +130,7 @@ def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
 
 def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
     """Return as `judge` does for a module that keeps the laws."""
-    original = text
-    for pattern, replacement in RENAMED:
-        original = re.sub(pattern, replacement, original)
-    answer = peer.ask(module.script("tvm-0.27"), original)
+    answer = peer.ask(module.script("tvm-0.27"), renamed(text))
     if answer["problem"] is not None:
         return 3, str(answer["problem"])
     if answer["same"] is not None:

@@ -48,13 +48,17 @@ def _axis(printer: Printer, axis: tir.IterVar, value: tir.PrimExpr | None) -> No
 
 
 def _remap(printer: Printer, axes: list[tuple[tir.IterVar, tir.PrimExpr]]) -> None:
-    if len(axes) == 1:
+    if len(axes) == 1 and not (printer.dialect.loops_simplify and _is_computed(axes[0][0])):
         _axis(printer, *axes[0])
     elif axes:
         names = [printer.define(axis.var, axis.var.name or "v") for axis, _ in axes]
         kinds = "".join([_REMAPPED[axis.iter_type] for axis, _ in axes])
         values = printer.joined([value for _, value in axes])
         printer.add(f"{', '.join(names)} = {printer.tir('axis')}.remap({string(kinds)}, [{values}])")
+
+
+def _is_computed(axis: tir.IterVar) -> bool:
+    return axis.dom is not None and not isinstance(axis.dom.extent, tir.Var | tir.IntImm)
 
 
 def _axes(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) -> None:

@@ -35,8 +35,8 @@ class Dialect(Struct, frozen=True):
     """Whether loads and stores of some lanes are `T.masked_load` and `T.masked_store`."""
     types_calls: bool = False
     """Whether a call that gives a pointer says to what, where it is bound to a variable."""
-    range_keeps_extents: bool = True
-    """Whether `range(n)` runs over `n` as it is written; else it is simplified, and `T.serial(n)` is not."""
+    loops_simplify: bool = False
+    """Whether what a loop runs over is simplified where it is read, so that an axis takes it from the loop."""
     slices_vectors: bool = True
     """Whether `A[0:4]` may be a vector; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
@@ -62,7 +62,7 @@ _TVM_027 = Dialect(
     allocates_buffers=True,
     masks_by_call=True,
     types_calls=True,
-    range_keeps_extents=False,
+    loops_simplify=True,
     slices_vectors=False,
     attr_prefix="tirx.",
 )

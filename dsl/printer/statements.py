@@ -189,8 +189,7 @@ def _loop_head(printer: Printer, node: tir.For) -> str:
         arguments = [printer.expr(node.extent)]
     else:
         arguments = [printer.expr(node.min), printer.expr(make.add(node.min, node.extent))]
-    is_plain = printer.dialect.range_keeps_extents or isinstance(node.extent, tir.Var | tir.IntImm)
-    if node.kind is tir.ForKind.SERIAL and not node.annotations and is_plain:
+    if node.kind is tir.ForKind.SERIAL and not node.annotations:
         return f"range({', '.join(arguments)})"
     if node.kind is tir.ForKind.THREAD_BINDING:
         tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
