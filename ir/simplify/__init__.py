@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from .. import tir
 from ..analysis.const_bounds import Domains
 from ..deep import deep
-from . import arithmetic, choices, comparisons, extrema, logic
+from . import arithmetic, choices, comparisons, division, elementwise, extrema, logic
 from .core import Simplifier
+from .statements import simplify_statements
 
-__all__ = ["Simplifier", "arithmetic", "choices", "comparisons", "extrema", "logic", "simplify"]
+__all__ = ["Simplifier", "simplify", "simplify_statements"]
+
+FAMILIES = (arithmetic, division, extrema, comparisons, logic, choices, elementwise)
+"""What is known of each family of operators; importing them registers it."""
 
 
 @deep
@@ -20,5 +24,4 @@ def simplify(expr: tir.PrimExpr, domains: Domains | None = None, given: Sequence
     Equal to `expr` wherever that has a value: index expressions (int32, int64) are taken not to overflow, other
     integers wrap around, floats are rearranged only where that is exact. Simplifying again changes nothing.
     """
-    simplifier = Simplifier(domains, given)
-    return simplifier.visit(expr)
+    return Simplifier(domains, given).visit(expr)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import gcd
 
 from .. import tir
-from .core import Simplifier, factors, is_index, is_scalar_int, simplifies
+from .core import Simplifier, simplifies
 from .division import quotient
 from .elementwise import elementwise
+from .nodes import factors, is_index, is_scalar_int
 from .sums import Sum
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from math import gcd
 
 from .. import tir
-from .core import Simplifier, factors, is_index, is_scalar_int, simplifies
+from .core import Simplifier, simplifies
 from .elementwise import elementwise
+from .nodes import factors, is_index, is_scalar_int
 from .sums import Sum
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .. import tir
-from .core import Simplifier, is_index, is_scalar_int, simplifies
+from .core import Simplifier, simplifies
 from .elementwise import elementwise
+from .nodes import is_index, is_scalar_int
 from .sums import Sum
 
 _MANY = 8

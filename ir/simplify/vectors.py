@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import tir
-from .core import Simplifier, is_index
+from .core import Simplifier
+from .nodes import is_index
 from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, ramp, value_of, x, y, z, zero
 
 

@@ -1,0 +1,195 @@
+"""What is known at a place of a program: bounds and remainders of expressions, and conditions that hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import tir
+from ..analysis.const_bounds import Bounds, bounds_of, of_domain, of_dtype
+from ..analysis.modular_set import ModularSet, modular_of
+from ..base import Op
+from ..dtype import int_range, parse_dtype
+from .nodes import Nodes, factors, is_index, is_scalar_int
+from .sums import Sum
+
+
+class Knowledge:
+    """Answers questions about interned expressions; `facts` are sums that are not positive, `truths` conditions."""
+
+    def __init__(self) -> None:
+        self.nodes = Nodes()
+        self.truths: dict[tir.PrimExpr, bool] = {}
+        self.facts: list[Sum] = []
+        self.values: dict[tir.PrimExpr, tir.PrimExpr] = {}
+        self._given_bounds: dict[tir.PrimExpr, Bounds] = {}
+        self._given_residues: dict[tir.PrimExpr, ModularSet] = {}
+        self._bounds: dict[tir.PrimExpr, Bounds] = {}
+        self._residues: dict[tir.PrimExpr, ModularSet] = {}
+
+    def take_over(self, other: Knowledge) -> None:
+        """Know what `other` knows, and share its nodes."""
+        self.nodes, self.truths, self.facts = other.nodes, dict(other.truths), list(other.facts)
+        self.values = dict(other.values)
+        self._given_bounds, self._given_residues = dict(other._given_bounds), dict(other._given_residues)
+
+    def forget_conclusions(self) -> None:
+        """What was found before more was known may be less than what can be found now."""
+        self._bounds, self._residues = {}, {}
+
+    # --- Facts ----------------------------------------------------------------------------------------------------
+
+    def learn_bounds(self, expr: tir.PrimExpr, bounds: Bounds) -> None:
+        """Take in that `expr` lies within `bounds`."""
+        self._given_bounds[expr] = bounds.meet(self.bounds(expr))
+        if isinstance(expr, tir.Var) and self._given_bounds[expr].is_point:
+            self.values[expr] = self.nodes.intern(tir.IntImm(expr.dtype, bounds.min))
+        self.forget_conclusions()
+
+    def learn(self, condition: tir.PrimExpr, holds: bool) -> None:
+        """Take in that a condition in normal form holds, or does not."""
+        match condition:
+            case tir.Not(a=a):
+                self.learn(a, not holds)
+            case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)):
+                self.learn(inner, holds)
+            case tir.And(a=a, b=b) if holds:
+                self.learn(a, True)
+                self.learn(b, True)
+            case tir.Or(a=a, b=b) if not holds:
+                self.learn(a, False)
+                self.learn(b, False)
+            case tir.CmpOp() if is_scalar_int(condition.a.dtype):
+                self._learn_order(condition, holds)
+            case _:
+                pass
+        if not isinstance(condition, tir.IntImm):
+            self.truths[condition] = holds
+        self.forget_conclusions()
+
+    def _learn_order(self, condition: tir.CmpOp, holds: bool) -> None:
+        a, b = self.exact(condition.a), self.exact(condition.b)
+        match condition, holds:
+            case (tir.LT(), True) | (tir.GE(), False):
+                self.add_fact(a.plus(b, -1).shifted(1))
+            case (tir.LE(), True) | (tir.GT(), False):
+                self.add_fact(a.plus(b, -1))
+            case (tir.GT(), True) | (tir.LE(), False):
+                self.add_fact(b.plus(a, -1).shifted(1))
+            case (tir.GE(), True) | (tir.LT(), False):
+                self.add_fact(b.plus(a, -1))
+            case (tir.EQ(), True) | (tir.NE(), False):
+                self._learn_equality(condition.a, condition.b)
+                self.add_fact(a.plus(b, -1))
+                self.add_fact(b.plus(a, -1))
+            case _:
+                pass
+
+    def _learn_equality(self, a: tir.PrimExpr, b: tir.PrimExpr) -> None:
+        match a, b:
+            case tir.FloorMod(a=inner, b=tir.IntImm(value=modulus)), tir.IntImm(value=base) if modulus > 0:
+                self._given_residues[inner] = ModularSet(modulus, base % modulus)
+            case tir.Var(), tir.IntImm():
+                self.values[a] = b
+            case _:
+                pass
+
+    def add_fact(self, fact: Sum) -> None:
+        """Take in that `fact <= 0`."""
+        self.facts.append(fact)
+        if len(fact.terms) == 1:
+            ((term, factor),) = fact.terms.items()
+            known = self.bounds(term)
+            limit = -fact.constant // factor if factor > 0 else -(fact.constant // factor)
+            if factor > 0 and limit >= known.min:
+                self._given_bounds[term] = Bounds(known.min, min(known.max, limit))
+            elif factor < 0 and limit <= known.max:
+                self._given_bounds[term] = Bounds(max(known.min, limit), known.max)
+        self.forget_conclusions()
+
+    # --- Questions ------------------------------------------------------------------------------------------------
+
+    def bounds(self, expr: tir.PrimExpr) -> Bounds:
+        """Return the constant bounds of an interned expression."""
+        found = self._bounds.get(expr)
+        if found is None:
+            found = of_domain(expr, None, self.bounds) if isinstance(expr, tir.Var) else bounds_of(expr, self.bounds)
+            value = self.nodes.sums.get(expr)
+            if value is not None and self.fits(value, expr.dtype):
+                found = self.bounds_of_sum(value).meet(found)
+            given = self._given_bounds.get(expr)
+            found = self._bounds[expr] = found if given is None else found.meet(given)
+        return found
+
+    def bounds_of_sum(self, value: Sum) -> Bounds:
+        """Return the constant bounds of a sum."""
+        result = Bounds(value.constant, value.constant)
+        for term, factor in value.factors():
+            result = result.plus(self.bounds(term), factor)
+        return result
+
+    def residue(self, expr: tir.PrimExpr) -> ModularSet:
+        """Return the modular set of an interned expression."""
+        found = self._residues.get(expr)
+        if found is None:
+            given = self._given_residues.get(expr)
+            found = self._residues[expr] = modular_of(expr, self.residue) if given is None else given
+        return found
+
+    def residue_of_sum(self, value: Sum) -> ModularSet:
+        """Return the modular set of a sum."""
+        result = ModularSet(0, value.constant)
+        for term, factor in value.factors():
+            result = result.plus(self.residue(term), factor)
+        return result
+
+    def at_most(self, value: Sum, limit: int = 0, depth: int = 2) -> bool:
+        """Whether `value <= limit` is known: by constant bounds, or by these and a few of the given facts."""
+        if self.bounds_of_sum(value).max <= limit:
+            return True
+        if depth == 0:
+            return False
+        for fact in (*self.facts, *self._scaled_facts(value)):
+            for term, factor in fact.factors():
+                ours = value.terms.get(term, 0)
+                if ours * factor > 0:
+                    rest = value.scaled(abs(factor)).plus(fact, -abs(ours))
+                    if self.at_most(rest, limit * abs(factor), depth - 1):
+                        return True
+                    break
+        return False
+
+    def _scaled_facts(self, value: Sum) -> Iterator[Sum]:
+        """Yield the facts times what is never negative, where that gives a product in `value`: `i < n` times `n`."""
+        for term, _ in value.factors():
+            parts = factors(term)
+            for part in parts if len(parts) == 2 and is_index(term.dtype) else ():
+                other = parts[1] if part is parts[0] else parts[0]
+                if self.bounds(other).min >= 0:
+                    yield from (self._times(fact, other) for fact in self.facts if part in fact.terms)
+
+    def _times(self, value: Sum, factor: tir.PrimExpr) -> Sum:
+        result = Sum({factor: value.constant} if value.constant else {})
+        for term, each in value.factors():
+            result.add_term(self.nodes.intern(tir.Mul(factor.dtype, term, factor)), each)
+        return result
+
+    def fits(self, value: Sum, dtype: str) -> bool:
+        """Whether no value of the sum needs more than the bits of `dtype`."""
+        return is_index(dtype) or self.bounds_of_sum(value).within(of_dtype(dtype))
+
+    # --- Sums -----------------------------------------------------------------------------------------------------
+
+    def sum(self, expr: tir.PrimExpr) -> Sum:
+        """Return the sum that a scalar integer expression in normal form is, modulo its width."""
+        if isinstance(expr, tir.IntImm):
+            return Sum({}, expr.value)
+        return self.nodes.sums.get(expr) or Sum({expr: 1})
+
+    def exact(self, expr: tir.PrimExpr) -> Sum:
+        """Return a sum whose value, as a number, is that of `expr`."""
+        value = self.sum(expr)
+        if self.fits(value, expr.dtype):
+            return value
+        steps = (self.bounds_of_sum(value).min - int_range(expr.dtype)[0]) >> (bits := parse_dtype(expr.dtype).bits)
+        value = value.shifted(-(steps << bits))
+        return value if self.fits(value, expr.dtype) else Sum({expr: 1})

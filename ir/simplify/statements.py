@@ -1,0 +1,190 @@
+"""Whole functions in normal form: every expression at its place, inside the loops and conditions around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import tir
+from ..base import Trivia
+from ..deep import deep
+from ..int_set import Interval
+from ..visit import field_names, walk
+from .core import Simplifier
+from .nodes import is_index, is_pure_call
+
+
+@deep
+def simplify_statements(function: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `function` with its expressions in normal form; what never runs and what does nothing is left out.
+
+    Known at a place are the ranges of the loops and block axes around it, the values of `let` variables, and the
+    conditions on the way to it, where they do not depend on memory (TVM: `tir.transform.Simplify`).
+    """
+    body = _Visitor(Simplifier()).visit(function.body)
+    return function if body is function.body else replace(function, body=body)
+
+
+def _is_lasting(condition: tir.PrimExpr) -> bool:
+    """Whether a condition, once it holds, holds until the end of the statement: it depends on no memory."""
+    return not any(
+        isinstance(node, tir.BufferLoad | tir.ProducerLoad) or (isinstance(node, tir.Call) and not is_pure_call(node))
+        for node in walk(condition)
+    )
+
+
+def _nothing(statement: tir.Stmt) -> tir.Stmt:
+    return tir.Evaluate(tir.IntImm("int32", 0), span=statement.span, trivia=statement.trivia)
+
+
+def _is_nothing(statement: tir.Stmt) -> bool:
+    return isinstance(statement, tir.Evaluate) and isinstance(statement.value, tir.IntImm) and statement.trivia is None
+
+
+def _with_comments(statement: tir.Stmt, trivia: Trivia | None) -> tir.Stmt:
+    """Return `statement` with the comments of the one that it replaces above its own."""
+    if trivia is None:
+        return statement
+    own = statement.trivia or Trivia()
+    above = (*trivia.before, *((trivia.after,) if trivia.after else ()))
+    return replace(statement, trivia=replace(own, before=(*above, *own.before), end=(*own.end, *trivia.end)))
+
+
+class _Visitor:
+    """Visits the statements at one place."""
+
+    def __init__(self, simplifier: Simplifier) -> None:
+        self.simplifier = simplifier
+
+    def where(self, condition: tir.PrimExpr, holds: bool = True) -> _Visitor:
+        return _Visitor(self.simplifier.assuming(condition, holds)) if _is_lasting(condition) else self
+
+    def within(self, variable: tir.Var, domain: tir.Range | Interval) -> _Visitor:
+        inner = self.simplifier.inside()
+        inner.bind(variable, domain)
+        return _Visitor(inner)
+
+    def visit(self, statement: tir.Stmt) -> tir.Stmt:
+        """Return `statement` in normal form: itself where it is so already."""
+        match statement:
+            case tir.For():
+                return self._visit_for(statement)
+            case tir.IfThenElse():
+                return self._visit_if(statement)
+            case tir.AssertStmt():
+                condition = self.simplifier.visit(statement.condition)
+                if isinstance(condition, tir.IntImm) and condition.value:
+                    return _with_comments(self.visit(statement.body), statement.trivia)
+                body = self.where(condition).visit(statement.body)
+                return _changed(statement, condition=condition, body=body)
+            case tir.LetStmt():
+                return self._visit_let(statement)
+            case tir.SeqStmt():
+                return self._visit_sequence(statement)
+            case tir.BufferStore():
+                return self._visit_store(statement)
+            case tir.BlockRealize():
+                return self._visit_realize(statement)
+            case tir.AttrStmt(node=tir.IterVar() as axis, attr_key="thread_extent" | "virtual_thread"):
+                value = self.simplifier.visit(statement.value)
+                domain = tir.Range(tir.IntImm(axis.var.dtype, 0), value)
+                return _changed(statement, value=value, body=self.within(axis.var, domain).visit(statement.body))
+            case _:
+                return self._visit_fields(statement)
+
+    def _visit_for(self, loop: tir.For) -> tir.Stmt:
+        start, extent = self.simplifier.visit(loop.min), self.simplifier.visit(loop.extent)
+        if self.simplifier.bounds(extent).max <= 0:
+            return _nothing(loop)
+        body = self.within(loop.loop_var, tir.Range(start, extent)).visit(loop.body)
+        return _changed(loop, min=start, extent=extent, body=body)
+
+    def _visit_if(self, choice: tir.IfThenElse) -> tir.Stmt:
+        condition = self.simplifier.visit(choice.condition)
+        if isinstance(condition, tir.IntImm):
+            taken = choice.then_case if condition.value else choice.else_case
+            return _nothing(choice) if taken is None else _with_comments(self.visit(taken), choice.trivia)
+        then_case = self.where(condition).visit(choice.then_case)
+        else_case = None if choice.else_case is None else self.where(condition, False).visit(choice.else_case)
+        if else_case is not None and _is_nothing(else_case):
+            else_case = None
+        return _changed(choice, condition=condition, then_case=then_case, else_case=else_case)
+
+    def _visit_let(self, let: tir.LetStmt) -> tir.Stmt:
+        value = self.simplifier.visit(let.value)
+        inner = self
+        if is_index(value.dtype) and _is_lasting(value):
+            inner = self.within(let.var, Interval(value, value))
+        return _changed(let, value=value, body=inner.visit(let.body))
+
+    def _visit_sequence(self, sequence: tir.SeqStmt) -> tir.Stmt:
+        found: list[tir.Stmt] = []
+        for each in sequence.seq:
+            new = self.visit(each)
+            if not _is_nothing(new) or new is each:
+                found.extend(new.seq if isinstance(new, tir.SeqStmt) else (new,))
+        if len(found) == len(sequence.seq) and all(a is b for a, b in zip(found, sequence.seq, strict=True)):
+            return sequence
+        if len(found) > 1:
+            return replace(sequence, seq=tuple(found))
+        return _with_comments(found[0], sequence.trivia) if found else _nothing(sequence)
+
+    def _visit_store(self, store: tir.BufferStore) -> tir.Stmt:
+        new = self._visit_fields(store)
+        match new:
+            case tir.BufferStore(value=tir.BufferLoad() as load) if load.buffer is new.buffer:
+                same = all(a is b for a, b in zip(load.indices, new.indices, strict=True))
+                return _nothing(store) if same and load.predicate is new.predicate else new
+            case _:
+                return new
+
+    def _visit_realize(self, realize: tir.BlockRealize) -> tir.Stmt:
+        values = tuple([self.simplifier.visit(each) for each in realize.iter_values])
+        predicate = self.simplifier.visit(realize.predicate)
+        inner = self.where(predicate)
+        block = realize.block
+        for axis in block.iter_vars:
+            if axis.dom is not None:
+                domain = tir.Range(self.simplifier.visit(axis.dom.min), self.simplifier.visit(axis.dom.extent))
+                inner = inner.within(axis.var, domain)
+        body, init = inner.visit(block.body), None if block.init is None else inner.visit(block.init)
+        parts = {name: inner.visit_value(getattr(block, name)) for name in ("reads", "writes", "match_buffers")}
+        axes = self.visit_value(block.iter_vars)
+        block = _changed(block, iter_vars=axes, body=body, init=init, **parts)
+        return _changed(realize, iter_values=values, predicate=predicate, block=block)
+
+    def _visit_fields(self, statement: tir.Stmt) -> tir.Stmt:
+        fields = {name: self.visit_value(getattr(statement, name)) for name in field_names(type(statement))}
+        return _changed(statement, **fields)
+
+    def visit_value(self, value: Any) -> Any:
+        """Return what stands in a field, with the expressions and statements in it in normal form."""
+        match value:
+            case tir.Var() | tir.Buffer():
+                return value
+            case tir.PrimExpr():
+                return self.simplifier.visit(value)
+            case tir.Stmt():
+                return self.visit(value)
+            case tir.Range() | tir.BufferRegion() | tir.IterVar() | tir.MatchBufferRegion():
+                return _changed(value, **{n: self.visit_value(getattr(value, n)) for n in field_names(type(value))})
+            case tuple():
+                new = tuple([self.visit_value(each) for each in value])  # type: ignore[reportUnknownVariableType]
+                return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
+            case _:
+                return value
+
+
+def _changed(node: Any, **fields: Any) -> Any:
+    """Return `node` with these fields: itself where they are what they were, for numbers also if they are equal."""
+    new = {name: value for name, value in fields.items() if not _same(getattr(node, name), value)}
+    return replace(node, **new) if new else node
+
+
+def _same(old: object, new: object) -> bool:
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return len(old) == len(new) and all(map(_same, old, new))  # type: ignore[reportUnknownArgumentType]
+    if isinstance(old, tir.IntImm) and isinstance(new, tir.IntImm):
+        return old.value == new.value and old.dtype == new.dtype
+    return old is new
