@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .ir.base import GlobalVar, IRModule
     from .ir.diagnostics import Diagnostic, TvmsError
     from .ir.equal import structural_equal, structural_hash
-    from .ir.functions import register_func
+    from .ir.functions import get_global_func, register_func
     from .ir.interp import run as interpret
     from .ir.relax import Function
     from .ir.tir import PrimFunc
@@ -44,6 +44,7 @@ __all__ = [
     "TvmsError",
     "compile",
     "emit",
+    "get_global_func",
     "interpret",
     "load",
     "parse",
@@ -64,6 +65,7 @@ _PLACES = {
     "TvmsError": "ir.diagnostics.TvmsError",
     "compile": "codegen.compile",
     "emit": "codegen.emit",
+    "get_global_func": "ir.functions.get_global_func",
     "interpret": "ir.interp.run",
     "load": "dsl.load.load_module",
     "parse": "dsl.load.parse",
@@ -76,12 +78,17 @@ _PLACES = {
 
 
 _ALIASES = {
+    "tvms.instrument": "tvms.ir.passes.instrument",
     "tvms.relax": "tvms.ir.api.relax",
+    "tvms.relax.backend": "tvms.ir.backend",
+    "tvms.relax.dpl": "tvms.ir.dpl",
+    "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
     "tvms.te": "tvms.ir.te",
     "tvms.testing": "tvms.dsl.testing",
     "tvms.tir": "tvms.ir.api.tir",
     "tvms.topi": "tvms.ir.api.topi",
+    "tvms.transform": "tvms.ir.passes.transform",
 }
 """Public modules that stand in a room under another name: TVM's names, so that a program runs after changing its imports."""
 

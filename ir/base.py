@@ -144,6 +144,10 @@ class Metadata(Node, frozen=True, eq=False):
     index: int
 
 
+EXTERNAL_MODULES = "external_mods"
+"""The attribute of a module that lists what libraries made of its functions."""
+
+
 class IRModule(Node, frozen=True, eq=False):
     """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
 

@@ -35,6 +35,14 @@ def register_func(name: str, function: Any = None, *, override: bool = False) ->
     return function
 
 
+def get_global_func(name: str, allow_missing: bool = False) -> Any:
+    """Return the function that is registered as `name` (TVM: `get_global_func`).
+
+    Where there is none: None with `allow_missing`, else TvmsError E0715.
+    """
+    return _functions.get(name) if allow_missing else find_function(name)
+
+
 def find_function(name: str, span: Span | None = None) -> PackedFunction:
     """Return the function that is registered as `name`; TvmsError E0715 where there is none."""
     if name not in _functions:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...ir import relax, tir
-from ...ir.base import BaseFunc, IRModule, RelaxExpr, StructInfo, Trivia
+from ...ir.base import EXTERNAL_MODULES, Attrs, BaseFunc, IRModule, Metadata, RelaxExpr, StructInfo, Trivia
 from .dialects import Dialect
 from .heads import header
 from .printer import STATEMENTS, Printer, flatten, prints_lines
@@ -43,6 +43,15 @@ def _global_infos(printer: Printer, module: IRModule) -> str:
     return f"{printer.ir('module_global_infos')}({{{', '.join(items)}}})"
 
 
+def _attributes(printer: Printer, module: IRModule) -> Attrs:
+    """Return the attributes to print: what a library made of functions is only mentioned in TVM's dialects."""
+    external: Any = module.attrs.get(EXTERNAL_MODULES, ())
+    if printer.dialect.native or not external:
+        return module.attrs
+    shown = tuple(Metadata("runtime.Module", n) if isinstance(each, dict) else each for n, each in enumerate(external))
+    return {**module.attrs, EXTERNAL_MODULES: shown}
+
+
 @prints_lines(IRModule)
 def _module(printer: Printer, node: IRModule) -> None:
     printer.module = node
@@ -55,7 +64,7 @@ def _module(printer: Printer, node: IRModule) -> None:
     name = printer.define(node, node.name)
     with printer.frame(node) as frame:
         if node.attrs:
-            frame.line(f"{printer.ir('module_attrs')}({printer.attrs(node.attrs)})")
+            frame.line(f"{printer.ir('module_attrs')}({printer.attrs(_attributes(printer, node))})")
         if node.global_infos:
             frame.line(_global_infos(printer, node))
         if printer.dialect.native and frame.lines:

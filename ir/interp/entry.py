@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..backend.external import external_functions
 from ..base import IRModule
 from ..deep import deep
-from .frame import World
+from .frame import ThreadOrder, World
 from .graph import module_function
+from .observer import Observer
 from .scalars import Value
 
 
@@ -23,7 +25,8 @@ def run(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     seed: int = 0,
     track: bool = False,
-    shuffle: bool = False,
+    thread_order: ThreadOrder = "ascending",
+    observer: Observer | None = None,
 ) -> Value:
     """Call function `entry` of `module`.
 
@@ -31,11 +34,13 @@ def run(
     function returns its value; a loop-level function writes its arrays in place and returns what `T.ret` gives.
 
     `functions` are external functions by name, beside those of `tvms.register_func`; those of `call_dps_packed` get their results' memory last.
-    `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error; with
-    `shuffle` the threads of a block take turns in random order.
+    `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error.
+    `thread_order` is that of parallel iterations, and of threads between barriers: what a program does must not depend
+    on it. `observer` is told every statement and every access; `Trap()` stops at those that a block does not declare.
 
     Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
     E0716 where the program goes wrong.
     """
-    world = World(module, dict(functions or {}), np.random.default_rng(seed), track, shuffle)
+    external = external_functions(module)
+    world = World(module, {**external, **(functions or {})}, np.random.default_rng(seed), track, thread_order, observer)
     return module_function(world, entry)(*args)

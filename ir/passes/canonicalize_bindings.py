@@ -123,7 +123,9 @@ class _Renamer(BindingRewriter):
         own = {binding.var for binding in block.bindings}
         for binding in block.bindings:
             value = binding.value
-            is_renaming = isinstance(binding, relax.VarBinding) and isinstance(value, relax.DataflowVar) and value in own
+            is_renaming = (
+                isinstance(binding, relax.VarBinding) and isinstance(value, relax.DataflowVar) and value in own
+            )
             if is_renaming and not isinstance(binding.var, relax.DataflowVar) and binding.var in self._outside:
                 found.setdefault(value, binding.var)
         return found

@@ -231,7 +231,18 @@ prim_func_pass = _decorator(_of_functions(PrimFunc), "transform_function")
 # --- Passes that are declared ------------------------------------------------------------------------------------
 
 _declared: dict[str, Callable[..., Pass]] = {}
-_FILES = ("legalize_ops", "dead_code", "common_subexpressions", "canonicalize_bindings")
+_FILES = (
+    "normalize",
+    "legalize_ops",
+    "dead_code",
+    "common_subexpressions",
+    "canonicalize_bindings",
+    "fold_constant",
+    "bind_params",
+    "attach_global_symbol",
+    "fuse_by_pattern",
+    "run_codegen",
+)
 """The files of this folder that declare passes."""
 
 

@@ -43,3 +43,12 @@ __all__ = [
     "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "TensorStructInfo", "Tuple",
     "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "op", "struct_info",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Import the passes, patterns and libraries when they are first asked for."""
+    from importlib import import_module
+
+    if name not in ("backend", "dpl", "transform", "frontend"):
+        raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")
+    return import_module(f"tvms.relax.{name}")

@@ -1,0 +1,7 @@
+"""Which parts of a graph libraries take over: patterns by name (TVM: `tvm.relax.backend`)."""
+
+from __future__ import annotations
+
+from .registry import get_pattern, get_patterns_with_prefix, register_patterns
+
+__all__ = ["get_pattern", "get_patterns_with_prefix", "register_patterns"]

@@ -1,0 +1,131 @@
+"""What a BLAS library computes: matrix products, with a transposed right side, a bias and an activation.
+
+One table serves cuBLAS on the GPU and OpenBLAS on the CPU (TVM: `relax/backend/cuda/cublas.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+
+from msgspec import Struct
+
+from .. import relax, tir
+from ..dpl import is_op, wildcard
+from ..dpl.pattern import DFPattern
+from ..ops.dims import is_equal
+from ..ops.inference import dims_of
+from ..passes.fuse_by_pattern import FusionPattern, PatternCheckContext, has_leaking_intermediate_variables
+
+DTYPES: Mapping[str, frozenset[str]] = {
+    "cublas": frozenset(("float16", "bfloat16", "float32", "float64")),
+    "openblas": frozenset(("float32", "float64")),
+}
+"""The dtypes of each library; both operands and the result have the same."""
+
+
+class Epilogue(Struct, frozen=True):
+    """What stands around a product: whether the right side is transposed, a bias is added, an activation applied."""
+
+    transposed: bool = False
+    bias: bool = False
+    activation: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The pattern's name without the library's."""
+        activation = self.activation and self.activation.rpartition(".")[2]
+        parts = ("matmul", self.transposed and "transposed", self.bias and "bias", activation)
+        return "_".join(part for part in parts if part)
+
+
+EPILOGUES: Mapping[str, Epilogue] = {
+    epilogue.name: epilogue
+    for transposed in (False, True)
+    for epilogue in (
+        Epilogue(transposed),
+        Epilogue(transposed, bias=True),
+        Epilogue(transposed, bias=True, activation="relax.nn.relu"),
+        Epilogue(transposed, bias=True, activation="relax.nn.gelu"),
+    )
+}
+
+
+def make_matmul_pattern(
+    with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False
+) -> tuple[DFPattern, dict[str, DFPattern]]:
+    """Return the pattern of a matrix product, and its parts `lhs`, `rhs`, `root` and, with a bias, `bias`."""
+    lhs, rhs = wildcard(), wildcard()
+    right = is_op("relax.permute_dims")(rhs) if transposed_rhs else rhs
+    out: DFPattern = is_op("relax.matmul")(lhs, right)
+    parts = {"lhs": lhs, "rhs": rhs, "root": out}
+    if transposed_rhs:
+        parts["transposed"] = right
+    if with_bias:
+        parts["bias"] = wildcard()
+        out = is_op("relax.add")(out, parts["bias"])
+    return (is_op(activation)(out) if activation else out), parts
+
+
+def patterns(library: str) -> list[FusionPattern]:
+    """Return the patterns of `library`, the plain product first."""
+    check: Callable[[PatternCheckContext], bool] = partial(_check, DTYPES[library])
+    return [
+        FusionPattern(
+            f"{library}.{name}", *make_matmul_pattern(epilogue.bias, epilogue.activation, epilogue.transposed), check
+        )
+        for name, epilogue in EPILOGUES.items()
+    ]
+
+
+def _check(dtypes: frozenset[str], context: PatternCheckContext) -> bool:
+    """Whether the library computes this match: known shapes that fit, dtypes it has, nothing used elsewhere."""
+    if has_leaking_intermediate_variables(context):
+        return False
+    parts = context.annotated_expr
+    lhs, rhs, root = (parts[name].struct_info for name in ("lhs", "rhs", "root"))
+    dims = [dims_of(info) if isinstance(info, relax.TensorStructInfo) else None for info in (lhs, rhs, root)]
+    if any(each is None or len(each) < 2 for each in dims):
+        return False
+    kinds = {info.dtype for info in (lhs, rhs, root) if isinstance(info, relax.TensorStructInfo)}
+    if len(kinds) != 1 or not kinds <= dtypes:
+        return False
+    left, right, _ = dims
+    assert left is not None
+    assert right is not None
+    if not isinstance(left[-1], tir.IntImm) or ("transposed" in parts and not _swaps_last(parts["transposed"])):
+        return False
+    if "bias" in parts and not _is_row(parts["bias"], root):
+        return False
+    return _are_batches_equal(left[:-2], right[:-2]) or _size(right[:-2]) == 1
+
+
+def _swaps_last(permute: relax.Expr) -> bool:
+    """Whether a `permute_dims` swaps the last two axes and leaves all others."""
+    assert isinstance(permute, relax.Call)
+    info, axes = permute.struct_info, permute.attrs.get("axes")
+    ndim = info.ndim if isinstance(info, relax.TensorStructInfo) else -1
+    if axes is None:
+        return ndim == 2
+    wanted = [*range(ndim - 2), ndim - 1, ndim - 2]
+    return [int(getattr(axis, "value", axis)) % ndim for axis in axes] == wanted
+
+
+def _is_row(bias: relax.Expr, root: object) -> bool:
+    """Whether the bias is one value for each column of the product."""
+    own = dims_of(bias.struct_info) if isinstance(bias.struct_info, relax.TensorStructInfo) else None
+    out = dims_of(root) if isinstance(root, relax.TensorStructInfo) else None
+    if not own or not out or isinstance(bias.struct_info, relax.TensorStructInfo) is False:
+        return False
+    return _size(own[:-1]) == 1 and is_equal(own[-1], out[-1])
+
+
+def _size(dims: tuple[tir.PrimExpr, ...]) -> int | None:
+    """The product of constant dimensions, None where one is symbolic."""
+    sizes = [dim.value for dim in dims if isinstance(dim, tir.IntImm)]
+    return prod(sizes) if len(sizes) == len(dims) else None
+
+
+def _are_batches_equal(left: tuple[tir.PrimExpr, ...], right: tuple[tir.PrimExpr, ...]) -> bool:
+    return len(left) == len(right) and all(map(is_equal, left, right))

@@ -1,0 +1,1 @@
+"""Libraries for NVIDIA GPUs (TVM: `tvm.relax.backend.cuda`)."""

@@ -1,0 +1,14 @@
+"""cuBLAS: importing this makes its patterns and its code generator known (TVM: `relax.backend.cuda.cublas`)."""
+
+from __future__ import annotations
+
+from ...base import IRModule
+from ...passes.fuse_by_pattern import fuse_ops_by_pattern
+from .. import external as external
+from ..registry import get_patterns_with_prefix
+
+
+def partition_for_cublas(mod: IRModule, bind_constants: bool = False) -> IRModule:
+    """Return `mod` with all that cuBLAS can take over in functions of their own, for `RunCodegen` to hand over."""
+    patterns = get_patterns_with_prefix("cublas")
+    return fuse_ops_by_pattern(mod, patterns, bind_constants=bind_constants, annotate_codegen=True)

@@ -1,0 +1,42 @@
+"""The table of patterns that libraries have registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from ..passes.fuse_by_pattern import FusionPattern, Given
+
+_patterns: dict[str, FusionPattern] = {}
+
+
+def register_patterns(patterns: Iterable[Given]) -> None:
+    """Register patterns: each a `FusionPattern` or its fields as a tuple, its name first (TVM: `register_patterns`).
+
+    Those that come later are tried first.
+    """
+    for given in patterns:
+        pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
+        _patterns.pop(pattern.name, None)
+        _patterns[pattern.name] = pattern
+
+
+@cache
+def _load_own() -> None:
+    """Register the patterns of the libraries that we know."""
+    from . import blas
+
+    register_patterns(blas.patterns("cublas"))
+    register_patterns(blas.patterns("openblas"))
+
+
+def get_pattern(name: str) -> FusionPattern | None:
+    """Return the pattern called `name`, such as `cublas.matmul_bias_relu`, or None."""
+    _load_own()
+    return _patterns.get(name)
+
+
+def get_patterns_with_prefix(prefix: str) -> list[FusionPattern]:
+    """Return the patterns whose names start with `prefix`, the most preferred first."""
+    _load_own()
+    return [pattern for name, pattern in reversed(_patterns.items()) if name.startswith(prefix)]

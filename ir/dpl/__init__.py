@@ -1,0 +1,46 @@
+"""The dataflow pattern language: what a graph must look like for a rewrite or a library (TVM: `tvm.relax.dpl`)."""
+
+from __future__ import annotations
+
+from .constructors import (
+    has_attr,
+    has_dtype,
+    is_call_dps_packed,
+    is_call_packed,
+    is_call_tir,
+    is_const,
+    is_dfv,
+    is_expr,
+    is_gv,
+    is_op,
+    is_shape,
+    is_tuple,
+    is_tuple_get_item,
+    is_var,
+    make_fused_bias_activation_pattern,
+    wildcard,
+)
+from .pattern import CallPattern, DFPattern
+from .rewrite import rewrite_call
+
+__all__ = [
+    "CallPattern",
+    "DFPattern",
+    "has_attr",
+    "has_dtype",
+    "is_call_dps_packed",
+    "is_call_packed",
+    "is_call_tir",
+    "is_const",
+    "is_dfv",
+    "is_expr",
+    "is_gv",
+    "is_op",
+    "is_shape",
+    "is_tuple",
+    "is_tuple_get_item",
+    "is_var",
+    "make_fused_bias_activation_pattern",
+    "rewrite_call",
+    "wildcard",
+]

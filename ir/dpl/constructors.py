@@ -1,0 +1,123 @@
+"""How patterns are written, by TVM's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import relax, tir
+from ..base import GlobalVar, Node, Op
+from ..ops.dims import is_equal
+from .pattern import (
+    CallPattern,
+    DFPattern,
+    ExprPattern,
+    PredicatePattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    WildcardPattern,
+)
+
+
+def wildcard() -> DFPattern:
+    """Match anything."""
+    return WildcardPattern()
+
+
+def is_op(op_name: str) -> DFPattern:
+    """Match the operator itself, by its full name: call the pattern to match calls, `is_op("relax.add")(a, b)`."""
+    return ExprPattern(Op(op_name))
+
+
+def is_expr(expr: Node) -> DFPattern:
+    """Match what is structurally equal to `expr`."""
+    return ExprPattern(expr)
+
+
+def is_var(name: str = "") -> DFPattern:
+    """Match a variable, of this name where one is given."""
+    return PredicatePattern(lambda expr: isinstance(expr, relax.Var) and name in ("", expr.name_hint), True)
+
+
+def is_dfv(name: str = "") -> DFPattern:
+    """Match a variable of a dataflow block, of this name where one is given."""
+    return PredicatePattern(lambda expr: isinstance(expr, relax.DataflowVar) and name in ("", expr.name_hint), True)
+
+
+def is_gv(name: str = "") -> DFPattern:
+    """Match a function of the module, of this name where one is given."""
+    return PredicatePattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
+
+
+def is_const() -> DFPattern:
+    """Match a constant tensor."""
+    return PredicatePattern(lambda expr: isinstance(expr, relax.Constant))
+
+
+def is_tuple(fields: Sequence[DFPattern], unordered: bool = False) -> TuplePattern:
+    """Match a tuple of fields that match, with `unordered` in any order."""
+    return TuplePattern(fields, not unordered)
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> DFPattern:
+    """Match a field of a tuple."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def is_shape(shape: Sequence[int | tir.PrimExpr]) -> DFPattern:
+    """Match a shape with these dimensions."""
+    wanted = [tir.IntImm("int64", dim) if isinstance(dim, int) else dim for dim in shape]
+
+    def has_dims(expr: Any) -> bool:
+        is_alike = isinstance(expr, relax.ShapeExpr) and len(expr.values) == len(wanted)
+        return is_alike and all(map(is_equal, expr.values, wanted))
+
+    return PredicatePattern(has_dims)
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DFPattern:
+    """Match a tensor of this dtype."""
+    return (pattern or wildcard()).has_dtype(dtype)
+
+
+def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> DFPattern:
+    """Match a call that has these attributes."""
+    return (pattern or wildcard()).has_attr(attrs)
+
+
+def _with_args(args: Sequence[DFPattern] | TuplePattern | None) -> DFPattern:
+    if args is None:
+        return wildcard()
+    return args if isinstance(args, TuplePattern) else TuplePattern(args)
+
+
+def is_call_tir(
+    func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None, tir_vars: DFPattern | None = None
+) -> CallPattern:
+    """Match `R.call_tir` of the function `func_name`."""
+    more = () if tir_vars is None else (tir_vars,)
+    return is_op("relax.call_tir")(is_gv(func_name), _with_args(args), *more)
+
+
+def _is_extern(name: str) -> DFPattern:
+    return PredicatePattern(lambda expr: isinstance(expr, relax.ExternFunc) and expr.global_symbol == name)
+
+
+def is_call_dps_packed(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
+    """Match `R.call_dps_packed` of the external function `func_name`."""
+    return is_op("relax.call_dps_packed")(_is_extern(func_name), _with_args(args))
+
+
+def is_call_packed(func_name: str, args: Sequence[DFPattern] | None = None) -> CallPattern:
+    """Match a call of the external function `func_name`."""
+    return _is_extern(func_name)(*(args or ()), varg_default_wildcard=args is None)
+
+
+def make_fused_bias_activation_pattern(
+    op_name: str, with_bias: bool = False, activation: str | None = None
+) -> DFPattern:
+    """Match an operator of two operands, the addition of a bias, and an activation, where they are asked for."""
+    out: DFPattern = is_op(op_name)(wildcard(), wildcard())
+    if with_bias:
+        out = is_op("relax.add")(out, wildcard())
+    return is_op(activation)(out) if activation else out

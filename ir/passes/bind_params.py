@@ -1,0 +1,84 @@
+"""Give parameters of a function their values at compile time (TVM: `BindParams`, `BindSymbolicVars`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import IRModule, Node
+from ..deep import deep
+from ..diagnostics import error
+from ..infer import Bindings, bind_dims, infer_struct_info
+from ..visit import substitute, walk
+from .transform import declare_pass
+
+
+@declare_pass("BindParams")
+@deep
+def bind_params(mod: IRModule, func_name: str, params: Mapping[str | relax.Var, Any]) -> IRModule:
+    """Put constants in the place of parameters of function `func_name`: `params` maps names, or variables, to arrays.
+
+    Symbolic dimensions that the shapes of the arrays determine are replaced as well.
+
+    Raises TvmsError: E0905 where the module has no such function, E0906 where it has no such parameter, or the array
+    does not fit it.
+    """
+    function = _graph_function(mod, func_name)
+    by_name = {param.name_hint: param for param in function.params}
+    replaced: dict[Node, Node] = {}
+    dims: Bindings = {}
+    for key, value in params.items():
+        param = by_name.get(key) if isinstance(key, str) else key
+        if param is None or param not in function.params:
+            name = key if isinstance(key, str) else key.name_hint
+            raise error("E0906", f"'{func_name}' has no parameter '{name}'", help=f"it has {', '.join(by_name)}")
+        constant = value if isinstance(value, relax.Expr) else relax.Constant(value)
+        info = infer_struct_info(constant)
+        reason = bind_dims(infer_struct_info(param), info, dims)
+        if reason is not None:
+            message = f"the value does not fit parameter '{param.name_hint}' of '{func_name}': {reason}"
+            raise error("E0906", message, param.span, "give an array of the declared shape and dtype")
+        replaced[param] = replace(constant, struct_info=info)
+    kept = tuple([param for param in function.params if param not in replaced])
+    bound = substitute(replace(function, params=kept), {**replaced, **dims})
+    return replace(mod, functions={**mod.functions, func_name: bound})
+
+
+@declare_pass("BindSymbolicVars")
+@deep
+def bind_symbolic_vars(
+    mod: IRModule, binding_map: Mapping[str | tir.Var, int | tir.PrimExpr], func_name: str | None = None
+) -> IRModule:
+    """Replace symbolic dimensions, given by name or as variables, in `func_name`, or in all graph-level functions.
+
+    Raises TvmsError: E0905 where the module has no such function, E0906 where that has no such dimension.
+    """
+    names = [name for name, function in mod.functions.items() if isinstance(function, relax.Function)]
+    functions = dict(mod.functions)
+    for name in names if func_name is None else [func_name]:
+        function = _graph_function(mod, name)
+        known = {node: node.name for node in walk(function) if isinstance(node, tir.Var)}
+        replaced: dict[Node, Node] = {}
+        for key, value in binding_map.items():
+            found = [var for var, own in known.items() if key in (var, own)]
+            if not found and func_name is not None:
+                shown = key if isinstance(key, str) else key.name
+                raise error("E0906", f"'{name}' has no symbolic dimension '{shown}'", help=f"it has {_list(known)}")
+            replaced |= {var: tir.IntImm(var.dtype, value) if isinstance(value, int) else value for var in found}
+        functions[name] = substitute(function, replaced)
+    return replace(mod, functions=functions)
+
+
+def _list(known: Mapping[tir.Var, str]) -> str:
+    return ", ".join(dict.fromkeys(known.values())) or "none"
+
+
+def _graph_function(mod: IRModule, name: str) -> relax.Function:
+    function = mod.functions.get(name)
+    if not isinstance(function, relax.Function):
+        others = ", ".join(own for own, each in mod.functions.items() if isinstance(each, relax.Function))
+        raise error("E0905", f"the module has no graph-level function '{name}'", help=f"it has {others or 'none'}")
+    return function

@@ -1,0 +1,20 @@
+"""All passes by name, as constructors: `relax.transform.FuseOps(fuse_opt_level=2)` (TVM: `tvm.relax.transform`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .fuse_by_pattern import FusionPattern, PatternCheckContext
+from .transform import Pass, function_pass, passes
+
+__all__ = ["FusionPattern", "PatternCheckContext", "function_pass"]
+
+
+def __getattr__(name: str) -> Callable[..., Pass]:
+    if name.startswith("__") or name not in passes():
+        raise AttributeError(f"there is no pass '{name}'; 'tvms opt --list' shows all")
+    return passes()[name]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *passes()]

@@ -1,0 +1,48 @@
+"""Bringing expressions into normal form: every call is bound to a variable, and calls get only what is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import Op
+from ..infer import infer_struct_info
+
+Bind = Callable[[relax.Expr], relax.Var]
+"""Binds a value to a new variable before the expression that uses it."""
+
+
+def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
+    """Return `expr` with its operands flat, and its struct info inferred where it has none."""
+    match expr:
+        case relax.Call():
+            args = tuple([_operand(arg, bind) for arg in expr.args])
+            op = expr.op if isinstance(expr.op, Op) else _operand(expr.op, bind)
+            flat = _changed(expr, op=op, args=args)
+        case relax.Tuple():
+            flat = _changed(expr, fields=tuple([_operand(field, bind) for field in expr.fields]))
+        case relax.TupleGetItem():
+            flat = _changed(expr, tuple_value=_operand(expr.tuple_value, bind))
+        case _:
+            return expr
+    return flat if flat.struct_info is not None else replace(flat, struct_info=infer_struct_info(flat))
+
+
+def _operand(expr: relax.Expr, bind: Bind) -> relax.Expr:
+    """Return what stands for `expr` as an operand: itself, or the variable that it is bound to."""
+    flat = flatten(expr, bind)
+    return bind(flat) if isinstance(flat, relax.Call | relax.TupleGetItem | relax.If | relax.Function) else flat
+
+
+def _changed(expr: relax.Expr, **fields: object) -> relax.Expr:
+    """Return `expr` with these fields; itself, where they hold what they held."""
+    for name, value in fields.items():
+        old = getattr(expr, name)
+        is_same = value is old or (
+            isinstance(value, tuple) and all(a is b for a, b in zip(value, old, strict=True))  # type: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+        )
+        if not is_same:
+            return replace(expr, struct_info=None, **fields)
+    return expr

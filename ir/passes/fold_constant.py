@@ -1,0 +1,105 @@
+"""Compute at compile time what depends on constants only (TVM: `FoldConstant`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import GlobalVar, IRModule, Node, Op, StructInfo
+from ..deep import deep
+from ..diagnostics import TvmsError
+from ..infer import infer_struct_info
+from ..purity import is_pure_call
+from ..visit import walk
+from .rewriter import BindingRewriter
+from .transform import declare_pass, map_functions
+
+Evaluate = Callable[[IRModule, str], Any]
+"""Runs a function without parameters of a module."""
+
+_STAY = frozenset(("relax.to_vdevice", "relax.hint_on_device", "relax.builtin.stop_lift_params", "relax.call_dps_packed",
+                   "relax.call_pure_packed", "relax.call_tir_inplace"))  # fmt: skip
+"""Pure calls whose point is where, when or by whom they run."""
+
+
+@declare_pass("FoldConstant")
+@deep
+def fold_constant(mod: IRModule, evaluate: Evaluate | None = None) -> IRModule:
+    """Replace calls whose arguments are constants by their results, and use constants where their variables were.
+
+    `evaluate` runs them; without one the interpreter does. Calls without a constant tensor among their arguments stay:
+    folding `R.zeros` would only make the program larger.
+    """
+    return map_functions(mod, relax.Function, lambda function: _Folder(mod, evaluate or _interpret).function(function))
+
+
+def _interpret(mod: IRModule, name: str) -> Any:
+    from ..interp import run
+
+    return run(mod, name, [])
+
+
+class _Folder(BindingRewriter):
+    def __init__(self, mod: IRModule, evaluate: Evaluate) -> None:
+        super().__init__()
+        self._mod, self._evaluate = mod, evaluate
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        value = binding.value
+        if isinstance(binding, relax.VarBinding) and isinstance(value, relax.Call) and self._can_fold(value):
+            folded = self._fold(value)
+            binding = binding if folded is None else replace(binding, value=folded)
+        if isinstance(binding.value, relax.Constant | relax.ShapeExpr) and isinstance(binding, relax.VarBinding):
+            self.replaced[binding.var] = binding.value
+        return (binding,)
+
+    def _can_fold(self, call: relax.Call) -> bool:
+        is_known_op = isinstance(call.op, Op) and call.op.name not in _STAY
+        args = [node for arg in call.args for node in walk(arg)]
+        has_data = any(isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args)
+        is_closed = not any(isinstance(arg, relax.Var | relax.Function) or _is_given_elsewhere(arg) for arg in args)
+        return is_known_op and has_data and is_closed and is_pure_call(call, self._mod)
+
+    def _fold(self, call: relax.Call) -> relax.Expr | None:
+        """Return the value of a call; None where its shape is not known, or it cannot be computed here."""
+        info = infer_struct_info(call)
+        if not _is_static(info):
+            return None
+        function = relax.Function((), relax.SeqExpr((), call), info)
+        callees = {node.name_hint for node in walk(call) if isinstance(node, GlobalVar)}
+        functions = {name: self._mod[name] for name in callees} | {"folded constant": function}
+        try:
+            value = self._evaluate(IRModule(functions), "folded constant")
+        except TvmsError:
+            return None  # what goes wrong, goes wrong where it runs
+        return _constant(value, info, call)
+
+
+def _constant(value: Any, info: StructInfo, call: relax.Call) -> relax.Expr:
+    if isinstance(info, relax.TupleStructInfo):
+        fields = tuple([_constant(part, field, call) for part, field in zip(value, info.fields, strict=True)])
+        return relax.Tuple(fields, struct_info=info, span=call.span)
+    if isinstance(info, relax.ShapeStructInfo):
+        return relax.ShapeExpr(
+            tuple([tir.IntImm("int64", int(size)) for size in value]), struct_info=info, span=call.span
+        )
+    return relax.Constant(value, struct_info=info, span=call.span)
+
+
+def _is_given_elsewhere(arg: Node) -> bool:
+    return isinstance(arg, relax.Constant) and isinstance(arg.data, Node)
+
+
+def _is_static(info: StructInfo) -> bool:
+    match info:
+        case relax.TupleStructInfo():
+            return all(map(_is_static, info.fields))
+        case relax.TensorStructInfo(shape=relax.ShapeExpr(values=dims)):
+            return info.dtype != "void" and all(isinstance(dim, tir.IntImm) for dim in dims)
+        case relax.ShapeStructInfo():
+            return True
+        case _:
+            return False

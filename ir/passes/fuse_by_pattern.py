@@ -1,0 +1,207 @@
+"""Make functions of what matches patterns, for libraries to take over (TVM: `FuseOpsByPattern`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import GlobalVar, IRModule, Node
+from ..deep import deep
+from ..diagnostics import error
+from ..dpl.pattern import Bindings, CallPattern, DFPattern, TupleGetItemPattern
+from ..infer import function_struct_info
+from ..visit import walk
+from .grouping import PRIMITIVE, Group, GroupFuser
+from .rewriter import BindingRewriter
+from .transform import declare_pass
+
+COMPOSITE, CODEGEN = "Composite", "Codegen"
+"""Attributes: the pattern that a function was made of, and the library that is to run it."""
+
+
+class PatternCheckContext(Struct, frozen=True, eq=False):
+    """What a pattern's check is told of a match (TVM: `PatternCheckContext`)."""
+
+    matched_expr: relax.Call
+    annotated_expr: Mapping[str, relax.Expr]
+    """What the named parts of the pattern matched."""
+    matched_bindings: Mapping[relax.Var, relax.Expr]
+    """The bindings that would become the function."""
+    var_usages: Mapping[relax.Var, Sequence[relax.Var]]
+    """The variables of the block whose values use each variable."""
+    value_to_bound_var: Mapping[relax.Expr, relax.Var]
+
+
+class FusionPattern(Struct, frozen=True, eq=False):
+    """A pattern with a name, names for its parts, and conditions on a match (TVM: `FusionPattern`)."""
+
+    name: str
+    pattern: DFPattern
+    annotation_patterns: Mapping[str, DFPattern] = {}
+    check: Callable[[PatternCheckContext], bool] | None = None
+    attrs_getter: Callable[[Mapping[str, relax.Expr]], Mapping[str, Any]] | None = None
+
+
+Given: TypeAlias = FusionPattern | tuple[Any, ...]
+
+
+@declare_pass("FuseOpsByPattern")
+@deep
+def fuse_ops_by_pattern(
+    mod: IRModule,
+    patterns: Sequence[Given],
+    bind_constants: bool = True,
+    annotate_codegen: bool = False,
+    entry_functions: Sequence[str] = (),
+) -> IRModule:
+    """Make a private function of each part of a dataflow block that matches one of `patterns`, the first one first.
+
+    The function has the attribute Composite, the pattern's name. With `bind_constants`, constants stay inside of it. With
+    `annotate_codegen` it is wrapped in a public one whose attribute Codegen is the first part of that name: the library.
+    """
+    for name in entry_functions:
+        if not isinstance(mod.functions.get(name), relax.Function):
+            raise error("E0905", f"the module has no graph-level function '{name}'", help="name one that it has")
+    for given in patterns:
+        pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
+        names = entry_functions or [name for name, function in mod.functions.items() if _is_open(function)]
+        groups: dict[relax.Var, Group] = {}
+        for name in names:
+            function = mod[name]
+            assert isinstance(function, relax.Function)
+            for block in function.body.blocks:
+                if isinstance(block, relax.DataflowBlock):
+                    groups |= _Partitioner(pattern, block).groups
+        if groups:
+            fuser = GroupFuser(mod, groups, lift_constants=not bind_constants)
+            changed = {name: fuser.function(mod[name]) for name in names}  # type: ignore[reportArgumentType]
+            mod = replace(mod, functions={**fuser.functions, **changed})
+    return _annotate(mod) if annotate_codegen else mod
+
+
+def _is_open(function: Node) -> bool:
+    """Whether it is a graph-level function that was not made by a fusion."""
+    return isinstance(function, relax.Function) and not {PRIMITIVE, COMPOSITE, CODEGEN} & function.attrs.keys()
+
+
+class _Partitioner:
+    """The groups of one dataflow block, by the matches of one pattern."""
+
+    def __init__(self, pattern: FusionPattern, block: relax.DataflowBlock) -> None:
+        self.groups: dict[relax.Var, Group] = {}
+        self._pattern, self._block = pattern, block
+        self._values: Bindings = {binding.var: binding.value for binding in block.bindings}
+        self._bound = {binding.value: binding.var for binding in block.bindings}
+        self._uses = {binding.var: _variables(binding.value) for binding in block.bindings}
+        self._users: dict[relax.Var, list[relax.Var]] = {}
+        for var, used in self._uses.items():
+            for each in used:
+                self._users.setdefault(each, []).append(var)
+        for binding in block.bindings:
+            if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call):
+                self._try(binding.var, binding.value)
+
+    def _try(self, var: relax.Var, call: relax.Call) -> None:
+        """Make a group of what the pattern matches with `call` as its last call, where it may be one."""
+        found = self._pattern.pattern.extract_matched_expr(call, self._values)
+        if found is None:
+            return
+        context = self._context(call, found)
+        variables = [each for each in self._uses if each in context.matched_bindings]
+        earlier = {self.groups[each] for each in variables if each in self.groups}
+        is_covered = all(each in variables for group in earlier for each in group.variables)
+        if not (is_covered and self._is_convex(set(variables))):
+            return
+        if self._pattern.check is not None and not self._pattern.check(context):
+            return
+        group = Group(variables, {COMPOSITE: self._pattern.name})
+        if self._pattern.attrs_getter is not None:
+            group.attrs.update(self._pattern.attrs_getter(context.annotated_expr))
+        self.groups |= dict.fromkeys(variables, group)
+
+    def _context(self, call: relax.Call, found: Mapping[DFPattern, Any]) -> PatternCheckContext:
+        matched = [
+            value
+            for pattern, value in found.items()
+            if isinstance(pattern, CallPattern | TupleGetItemPattern) and value in self._bound
+        ]
+        named = {name: found[part] for name, part in self._pattern.annotation_patterns.items() if part in found}
+        bindings = {self._bound[value]: value for value in matched}
+        return PatternCheckContext(call, named, bindings, self._users, self._bound)
+
+    def _is_convex(self, group: set[relax.Var]) -> bool:
+        """Whether nothing outside the group lies between two of its bindings."""
+        depends: set[relax.Var] = set()
+        for var, used in self._uses.items():
+            if var in group:
+                if any(each in depends for each in used):
+                    return False
+            elif any(each in depends or each in group for each in used):
+                depends.add(var)
+        return True
+
+
+def _variables(value: Node) -> list[relax.Var]:
+    return [node for node in walk(value) if isinstance(node, relax.Var)]
+
+
+def has_leaking_intermediate_variables(context: PatternCheckContext) -> bool:
+    """Whether something outside the match uses an intermediate value of it (TVM: `relax.backend.utils`)."""
+    last = context.value_to_bound_var[context.matched_expr]
+    inner = [var for var in context.matched_bindings if var is not last]
+    if any(not isinstance(var, relax.DataflowVar) for var in inner):
+        return True
+    return any(user not in context.matched_bindings for var in inner for user in context.var_usages.get(var, ()))
+
+
+# --- For libraries ------------------------------------------------------------------------------------------------
+
+
+def _annotate(mod: IRModule) -> IRModule:
+    """Wrap each composite function, as `local_func`, in a public one that names the library."""
+    wrapped: dict[str, str] = {}
+    functions = dict(mod.functions)
+    for name, function in mod.functions.items():
+        if isinstance(function, relax.Function) and COMPOSITE in function.attrs and CODEGEN not in function.attrs:
+            library = str(function.attrs[COMPOSITE]).partition(".")[0]
+            wrapped[name] = symbol = f"{name}_{library}"
+            del functions[name]
+            functions[symbol] = _wrap(function, library, symbol)
+    renamer = _CallRenamer(wrapped)
+    for name, function in functions.items():
+        if _is_open(function):
+            functions[name] = renamer.function(function)  # type: ignore[reportArgumentType]
+    return replace(mod, functions=functions)
+
+
+def _wrap(function: relax.Function, library: str, symbol: str) -> relax.Function:
+    inner = replace(function, attrs={key: value for key, value in function.attrs.items() if key != PRIMITIVE})
+    inner = replace(inner, struct_info=function_struct_info(inner))
+    params = tuple([relax.Var(param.name_hint, struct_info=param.struct_info) for param in function.params])
+    local = relax.Var("local_func", struct_info=inner.struct_info)
+    output = relax.Var("output", struct_info=function.ret_struct_info)
+    call = relax.Call(local, params, struct_info=function.ret_struct_info)
+    block = relax.BindingBlock((relax.VarBinding(local, inner), relax.VarBinding(output, call)))
+    attrs = {CODEGEN: library, "global_symbol": symbol}
+    return relax.Function(
+        params, relax.SeqExpr((block,), output), function.ret_struct_info, function.is_pure, attrs=attrs
+    )
+
+
+class _CallRenamer(BindingRewriter):
+    """Calls the wrapped functions by their new names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        value = binding.value
+        if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar) and value.op.name_hint in self._names:
+            callee = GlobalVar(self._names[value.op.name_hint], struct_info=value.op.struct_info)
+            return (replace(binding, value=replace(value, op=callee)),)
+        return (binding,)
