@@ -20,6 +20,7 @@ COMMANDS = {
     "fmt": "format files in place, keeping comments, names and meaning",
     "convert": "rewrite modules in another dialect",
     "opt": "run passes on a module and print what it becomes",
+    "schedule": "apply the schedules of a file and print the module that they make",
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly or an object file",
     "explain": "explain a diagnostic code, or list all of them",

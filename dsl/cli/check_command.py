@@ -12,13 +12,13 @@ from ..load import load_module
 from . import options
 
 
-def _check(path: str, round_trip: bool) -> tuple[Diagnostic, ...]:
+def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     try:
         module = load_module(path)
     except TvmsError as problem:
         return problem.diagnostics
-    found = verify(module)
-    if round_trip:
+    found = verify(module, arguments.level, arguments.strict)
+    if arguments.round_trip:
         from ..round_trip import check_round_trip
 
         found += check_round_trip(module, path)
@@ -28,7 +28,7 @@ def _check(path: str, round_trip: bool) -> tuple[Diagnostic, ...]:
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 0 if they are fine."""
     files = options.find_files(arguments.paths)
-    found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments.round_trip)])
+    found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments)])
     if arguments.output_format != "full":
         from ..reports import FORMATS
 

@@ -13,6 +13,8 @@ from ...ir.diagnostics import Diagnostic, error
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
+CHECK_LEVELS = ("syntax", "types", "bounds", "races")
+THREAD_ORDERS = ("ascending", "descending", "random")
 EMIT_KINDS = ("llvm", "asm", "obj")
 
 
@@ -30,6 +32,13 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
+    parser.add_argument(
+        "--level",
+        choices=CHECK_LEVELS,
+        default="bounds",
+        help="how deep to check, each level with those before it: races also finds iterations that meet (default: bounds)",
+    )
+    parser.add_argument("--strict", action="store_true", help="also warn of accesses that are not proven to be inside")
     parser.add_argument(
         "--round-trip", action="store_true", help="also print each module in every dialect and read it back"
     )
@@ -85,6 +94,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
     )
     parser.add_argument("--interpret", action="store_true", help="run the interpreter alone; compile nothing")
+    parser.add_argument(
+        "--trap",
+        action="store_true",
+        help="with --interpret: also stop where a block touches what it does not declare, or reads what nobody wrote",
+    )
+    parser.add_argument(
+        "--thread-order",
+        choices=THREAD_ORDERS,
+        default="ascending",
+        help="the order of parallel iterations and threads in the interpreter (default: ascending)",
+    )
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +125,17 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timing", action="store_true", help="say how long every pass took, to standard error")
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
+def _add_schedule(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument(
+        "--apply", metavar="NAME", action="append", help="the schedule to apply (default: all; may be repeated)"
+    )
+    parser.add_argument("--until", metavar="LINE", type=int, help="stop after the step in this line of the file")
+    parser.add_argument("--explain", action="store_true", help="say what each step did instead of printing the module")
+    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -132,6 +163,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "fmt": _add_fmt,
     "print": _add_print,
     "opt": _add_opt,
+    "schedule": _add_schedule,
     "run": _add_run,
     "compile": _add_compile,
     "explain": _add_explain,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from .error import ScheduleError, refusal
 from .handles import BlockRV, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
 from .random import Random
-from .text import ScheduleText, resolve
+from .text import ScheduleText, Step, resolve
 from .trace import Instruction, Trace
 from .tree import Tree
 
@@ -168,10 +168,14 @@ class Schedule:
 
     def replay(self, text: ScheduleText) -> dict[str, Any]:
         """Apply a schedule that is written down; return what its names stand for. The first refusal ends it, undone."""
-        before, history, known = self._state, len(self._history), dict[str, Any]()
-        self.work_on(text.function)
+        return self.replay_steps(text.function, text.steps, {})
+
+    def replay_steps(self, function: str, steps: tuple[Step, ...], names: Mapping[str, Any]) -> dict[str, Any]:
+        """Apply steps in which `names` stand for what they map to; return these and what the steps name."""
+        before, history, known = self._state, len(self._history), dict(names)
+        self.work_on(function)
         try:
-            for step in text.steps:
+            for step in steps:
                 args, named = resolve(step.args, known), resolve(step.named, known)
                 result = self.apply_at(step.span, PRIMITIVES[step.primitive], args, named)
                 if step.unpacks:

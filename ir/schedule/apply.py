@@ -1,0 +1,60 @@
+"""The schedules of a module, applied: for a target, or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from ..base import IRModule
+from ..diagnostics import Note, error
+from .text import ScheduleText
+
+
+def kind_of(target: object) -> str | None:
+    """Return the kind of a target as a schedule or a command line names it: "llvm" of `{"kind": "llvm", …}`."""
+    if isinstance(target, Mapping):
+        target = target.get("kind")  # type: ignore[reportUnknownMemberType]
+    return target.split()[0] if isinstance(target, str) and target else None
+
+
+def apply_schedules(module: IRModule, target: str) -> IRModule:
+    """Return the module with its schedules for `target` applied, and without all schedules.
+
+    Of a function's schedules, the one whose target is `target` counts, else the one without a target. Two that count
+    alike are E0529; a step that is refused raises ScheduleError.
+    """
+    if not module.schedules:
+        return module
+    chosen: dict[str, ScheduleText] = {}
+    for text in module.schedules.values():
+        assert isinstance(text, ScheduleText)
+        if text.target is not None and kind_of(text.target) != kind_of(target):
+            continue
+        other = chosen.get(text.function)
+        if other is not None and (other.target is None) == (text.target is None):
+            check_single((other, text))
+        if other is None or other.target is None:
+            chosen[text.function] = text
+    return apply_each(module, tuple(chosen.values()))
+
+
+def check_single(texts: tuple[ScheduleText, ...]) -> None:
+    """Refuse two schedules of one function (E0529)."""
+    first: dict[str, ScheduleText] = {}
+    for text in texts:
+        other = first.setdefault(text.function, text)
+        if other is not text:
+            message = f"function '{text.function}' has two schedules to choose from"
+            note = Note("the first one is here", other.span)
+            raise error("E0529", message, text.span, "give them different targets, or remove one", note)
+
+
+def apply_each(module: IRModule, texts: tuple[ScheduleText, ...]) -> IRModule:
+    """Return the module with the given schedules applied in order, and without all schedules."""
+    from .schedule import Schedule
+
+    schedule = Schedule(replace(module, schedules={}))
+    for text in texts:
+        schedule.replay(text)
+    return schedule.mod

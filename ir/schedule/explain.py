@@ -1,0 +1,159 @@
+"""What each step of a schedule did, in words: the nest that blocks run in, and what it buys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import IRModule
+from ..dtype import parse_dtype
+from ..int_set import Interval, eval_set, from_range
+from ..simplify import simplify
+from ..visit import substitute
+from .program import child_blocks
+from .schedule import Schedule
+from .text import ScheduleText, Step
+from .tree import statements_in
+
+_PARALLEL = (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
+
+
+class Nest(Struct, frozen=True):
+    """A block and the loops around it, the outermost first, with the bytes that one iteration of each touches."""
+
+    block: tir.Block
+    loops: tuple[tir.For, ...]
+    touched: tuple[int | None, ...]
+
+    @property
+    def shape(self) -> str:
+        """The loops with their extents, and in brackets what one iteration touches."""
+        parts = [
+            f"{loop.loop_var.name} {loop.extent}" + (f" [{_bytes(size)}]" if size is not None else "")
+            for loop, size in zip(self.loops, self.touched, strict=True)
+        ]
+        return " · ".join(parts) or "no loop"
+
+    @property
+    def vector(self) -> str:
+        """The vectors that it computes in; empty where there are none."""
+        loops = [loop for loop in self.loops if loop.kind is tir.ForKind.VECTORIZED]
+        if not loops or not self.block.writes:
+            return ""
+        dtype = self.block.writes[0].buffer.dtype
+        extent = loops[-1].extent
+        bits = f": {extent.value * parse_dtype(dtype).bits} bits" if isinstance(extent, tir.IntImm) else ""
+        return f"vectors of {extent} {dtype}{bits}"
+
+    @property
+    def parallelism(self) -> str:
+        """How many iterations run at once; empty where they run one after the other."""
+        loops = [loop for loop in self.loops if loop.kind in _PARALLEL]
+        if not loops:
+            return ""
+        names = ", ".join([loop.loop_var.name for loop in loops])
+        extents = [loop.extent.value for loop in loops if isinstance(loop.extent, tir.IntImm)]
+        count = str(prod(extents)) if len(extents) == len(loops) else "all"
+        return f"{count} iterations of {names} in parallel"
+
+    @property
+    def unrolled(self) -> str:
+        """The loops that are written out; empty where there are none."""
+        names = [loop.loop_var.name for loop in self.loops if loop.kind is tir.ForKind.UNROLLED]
+        return f"{', '.join(names)} written out" if names else ""
+
+    @property
+    def gains(self) -> tuple[str, ...]:
+        """What the kinds of its loops buy."""
+        return self.vector, self.parallelism, self.unrolled
+
+
+def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> tuple[list[str], IRModule]:
+    """Return what each step of a schedule did, as lines, and the module that it made."""
+    schedule = Schedule(module)
+    lines: list[str] = []
+    nests = nests_of(schedule.mod, text.function)
+    known: dict[str, object] = {}
+    for step in steps:
+        known = schedule.replay_steps(text.function, (step,), known)
+        lines.append(step.script())
+        after = nests_of(schedule.mod, text.function)
+        lines.extend(f"    {line}" for line in _differences(nests, after))
+        nests = after
+    return lines, schedule.mod
+
+
+def nests_of(module: IRModule, name: str) -> dict[str, Nest]:
+    """Return the nests of the innermost blocks of a function, by the names of the blocks."""
+    function = module.functions[name]
+    assert isinstance(function, tir.PrimFunc)
+    found: dict[str, Nest] = {}
+    for realize, loops in _realizes(function.body, ()):
+        block = realize.block
+        if not child_blocks(block):
+            found[block.name_hint] = Nest(block, loops, tuple(_touched(realize, loops)))
+    return found
+
+
+def _realizes(node: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.BlockRealize, tuple[tir.For, ...]]]:
+    if isinstance(node, tir.BlockRealize):
+        yield node, loops
+    inner = (*loops, node) if isinstance(node, tir.For) else loops
+    for child in statements_in(node):
+        yield from _realizes(child, inner)
+
+
+def _touched(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> Iterator[int | None]:
+    """Yield, for every loop, how many bytes of all buffers one of its iterations touches."""
+    values = dict(zip([axis.var for axis in realize.block.iter_vars], realize.iter_values, strict=True))
+    for depth in range(len(loops)):
+        domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops[depth + 1 :]}
+        sizes = [_size(region, values, domains) for region in _regions(realize.block)]
+        yield None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
+
+
+def _regions(block: tir.Block) -> list[tir.BufferRegion]:
+    found: dict[tir.Buffer, tir.BufferRegion] = {}
+    for region in (*block.writes, *block.reads):
+        found.setdefault(region.buffer, region)
+    return list(found.values())
+
+
+def _size(
+    region: tir.BufferRegion, values: dict[tir.Var, tir.PrimExpr], domains: dict[tir.Var, Interval]
+) -> int | None:
+    size = (parse_dtype(region.buffer.dtype).bits + 7) // 8
+    for axis in region.region:
+        bound = from_range(substitute(axis.min, values), substitute(axis.extent, values))
+        span = eval_set(bound, domains)
+        if span.min is None or span.max is None:
+            return None
+        length = simplify(tir.Sub(span.max.dtype, span.max, span.min))
+        if not isinstance(length, tir.IntImm):
+            return None
+        size *= length.value + 1
+    return size
+
+
+def _differences(before: dict[str, Nest], after: dict[str, Nest]) -> Iterator[str]:
+    for name, nest in after.items():
+        old = before.get(name)
+        if old is None:
+            yield f"new block {name}: {nest.shape}"
+            continue
+        if old.shape != nest.shape:
+            yield f"{name}: {nest.shape}"
+        for mine, its in zip(nest.gains, old.gains, strict=True):
+            if mine != its:
+                yield f"{name}: {mine or 'no longer ' + its}"
+    for name in before.keys() - after.keys():
+        yield f"block {name} is gone"
+
+
+def _bytes(size: int) -> str:
+    if size < 1024:
+        return f"{size} B"
+    return f"{size / 1024:.4g} KiB" if size < 1 << 20 else f"{size / (1 << 20):.4g} MiB"
