@@ -100,6 +100,7 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
     """Let `target` stand for `value`, written as `source`: an expression is bound by a LetStmt, the rest only named."""
     body: Body = context.tir.body
     if isinstance(value, Meta):
+        body.keep(node.trivia)
         return define(context, target, value.value)
     if isinstance(value, Frame):
         body.open(value, context.span(node), node.trivia)
