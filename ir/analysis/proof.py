@@ -97,12 +97,17 @@ def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimEx
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
-    place = Simplifier(domains)
+    whole = Simplifier(domains)
+    place = Simplifier({v: _constant_ends(whole.bounds(v), v.dtype) for v in domains})  # symbolic ends are asked below
     asked = [*_given(place, domains, given), place.visit(tir.Not("bool", condition))]
     if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
     asked = [each for each in asked if not isinstance(each, tir.IntImm)]
     return _by_affine(place, simple, condition, domains, given, asked)
+
+
+def _constant_ends(bounds: Bounds, dtype: str) -> Interval:
+    return Interval(tir.IntImm(dtype, bounds.min), tir.IntImm(dtype, bounds.max))
 
 
 def _given(s: Simplifier, domains: Domains, given: Sequence[tir.PrimExpr]) -> Iterator[tir.PrimExpr]:
