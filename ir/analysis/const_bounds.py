@@ -168,6 +168,8 @@ def _call(expr: tir.Call, of: BoundsOf) -> Bounds:
             return of(yes).join(of(no))
         case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)):
             return of(inner)
+        case tir.Call(op=Op(name="tir.vscale")):
+            return Bounds(1, of_dtype(expr.dtype).max)
         case tir.Call(op=Op(name="tir.bitwise_and"), args=(tir.PrimExpr() as a, tir.PrimExpr() as b)):
             tops = [bounds.max for bounds in (of(a), of(b)) if bounds.min >= 0]
             return Bounds(0, min(tops)) if tops else of_dtype(expr.dtype)

@@ -8,7 +8,7 @@ from .. import tir
 from .core import Simplifier, simplifies
 from .division import quotient
 from .elementwise import elementwise
-from .nodes import factors, is_index, is_scalar_int
+from .nodes import factors, is_index, is_scalar_int, joined
 from .sums import Sum
 
 
@@ -85,8 +85,48 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
             return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
         case tir.Mul():
             return _merge_symbolic(s, total, term, factor, dtype)
+        case tir.Min() | tir.Max() if is_index(dtype):
+            return _merge_extremum(s, total, term, factor, dtype)
         case _:
             return None
+
+
+def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: int, dtype: str) -> Sum | None:
+    """`max(x, y - z) + z` is `max(x + z, y)`: what cancels inside goes in. `min(x, y) + max(x, y)` is `x + y`."""
+    kind, other = (tir.Min, tir.Max) if isinstance(term, tir.Min) else (tir.Max, tir.Min)
+    pair = s.intern(other(dtype, term.a, term.b))
+    if total.terms.get(pair, 0) == factor:
+        both = s.sum(term.a).plus(s.sum(term.b))
+        return total.plus(Sum({term: factor, pair: factor}), -1).plus(both, factor)
+    if abs(factor) != 1:
+        return None
+    operands = [s.sum(each).scaled(factor) for each in joined(kind, term)]
+    inside = {each for operand in operands for each in operand.terms}
+    moving = Sum({each: value for each, value in total.factors() if each in inside})
+    if any(operand.constant == -total.constant != 0 for operand in operands):
+        moving.constant = total.constant
+    moved = [operand.plus(moving) for operand in operands]
+    if sum(map(_size, moved)) >= sum(map(_size, operands)) + _size(moving):
+        return None
+    new = [s.to_expr(each, dtype) for each in moved]
+    result = new[0]
+    for each in new[1:]:
+        if result is None or each is None:
+            return None
+        result = (kind if factor == 1 else other)(dtype, result, each)
+    if result is None:
+        return None
+    return total.plus(moving, -1).plus(Sum({term: factor}), -1).plus(s.sum(s.visit(result)))
+
+
+def _size(value: Sum) -> int:
+    return len(value.terms) + (value.constant != 0)
+
+
+def difference(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
+    """Return the sum that is `a - b` as a number, of expressions in normal form."""
+    value = s.exact(a).plus(s.exact(b), -1)
+    return merge_splits(s, value, a.dtype) if is_index(a.dtype) else value
 
 
 def split_of(term: tir.PrimExpr) -> tuple[tir.PrimExpr, int, int] | None:
@@ -129,9 +169,10 @@ def _congruent(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr, modulus: int) ->
 def _remainder_of_rest(
     s: Simplifier, total: Sum, term: tir.FloorDiv, dividend: tir.PrimExpr, scale: int, dtype: str
 ) -> Sum | None:
-    """`scale * (x - x // c * c)` where all of `scale * x` stands in the sum."""
+    """`scale * (x - x // c * c)` where `scale * x` stands in the sum, or at least half of its terms."""
     parts = s.sum(dividend)
-    if any(total.terms.get(part, 0) != scale * factor for part, factor in parts.factors()):
+    matching = sum(total.terms.get(part, 0) == scale * factor for part, factor in parts.factors())
+    if matching == 0 or 2 * matching < len(parts.terms) or (matching < len(parts.terms) and not is_index(dtype)):
         return None
     assert isinstance(term.b, tir.IntImm)
     remainder = s.sum(s.visit(tir.FloorMod(dtype, dividend, term.b)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import tir
+from .arithmetic import difference
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
 from .nodes import is_index, is_scalar_int
@@ -18,7 +19,7 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
         return elementwise(s, expr)
     a, b = s.visit(expr.a), s.visit(expr.b)
     dtype = a.dtype
-    distance = s.exact(a).plus(s.exact(b), -1)
+    distance = difference(s, a, b)
     if isinstance(expr, tir.LT):
         distance.constant += 1
     if is_index(dtype):
@@ -27,7 +28,28 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
         return s.constant(1, "bool")
     if s.at_most(distance.scaled(-1), -1):
         return s.constant(0, "bool")
+    one = _one_side(s, distance) if is_index(dtype) else None
+    if one is not None:
+        return one
     return _order(s, distance, dtype) or s.rebuild(expr)
+
+
+def _one_side(s: Simplifier, distance: Sum) -> tir.PrimExpr | None:
+    """`max(x, 8) < 10` is `x < 10`, and `min(x, 8) < 8` too: where one operand alone decides, or cannot."""
+    for term, factor in distance.factors():
+        if not isinstance(term, tir.Min | tir.Max):
+            continue
+        is_both = isinstance(term, tir.Max) == (factor > 0)
+        rest = distance.plus(Sum({term: factor}), -1)
+        sides = [rest.plus(s.sum(each), factor) for each in (term.a, term.b)]
+        for side, other in (sides, sides[::-1]):
+            holds, fails = s.at_most(side), s.at_most(side.scaled(-1), -1)
+            if (holds and not is_both) or (fails and is_both):
+                return s.constant(int(holds), "bool")
+            if holds or fails:
+                left = s.to_expr(other, term.dtype)
+                return None if left is None else s.visit(tir.LE("bool", left, tir.IntImm(term.dtype, 0)))
+    return None
 
 
 def _undivided(s: Simplifier, distance: Sum) -> Sum:
@@ -74,7 +96,7 @@ def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
     if not is_scalar_int(expr.a.dtype):
         return elementwise(s, expr)
     a, b = s.visit(expr.a), s.visit(expr.b)
-    distance = s.exact(a).plus(s.exact(b), -1)
+    distance = difference(s, a, b)
     if distance.is_constant:
         return s.constant(int((distance.constant == 0) == holds), "bool")
     if s.at_most(distance, -1) or s.at_most(distance.scaled(-1), -1) or s.residue_of_sum(distance).excludes(0):

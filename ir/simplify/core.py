@@ -65,7 +65,11 @@ class Simplifier(Knowledge):
 
     def assume(self, condition: tir.PrimExpr, holds: bool = True) -> None:
         """Take in that `condition` holds, or does not."""
-        self.learn(self.visit(condition), holds)
+        known = self.visit(condition)
+        opposite = self.visit(tir.Not(known.dtype, known))
+        self.learn(known, holds)
+        if isinstance(opposite, tir.CmpOp):
+            self.truths[opposite] = not holds
 
     def inside(self) -> Simplifier:
         """Return a simplifier that knows what this one knows, and may learn more."""

@@ -243,6 +243,14 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
         if positive is not None:
             result = s.to_expr(s.sum(s.visit(kind(expr.dtype, positive, b))).scaled(-1), expr.dtype)
             return s.rebuild(expr) if result is None else result
-    if isinstance(b, tir.IntImm) and b.value == 1:
-        return a if is_quotient else s.constant(0, expr.dtype)
+    if not (isinstance(b, tir.IntImm) and b.value and is_index(expr.dtype)):
+        return s.rebuild(expr)
+    dividend = s.sum(a)
+    if dividend.content % b.value == 0 and dividend.constant % b.value == 0:
+        return s.to_expr(dividend.divided(b.value) if is_quotient else Sum(), expr.dtype) or s.rebuild(expr)
+    if is_quotient and isinstance(a, tir.Div) and isinstance(a.b, tir.IntImm):
+        product = s.to_expr(Sum({}, a.b.value * b.value), expr.dtype)
+        return s.rebuild(expr) if product is None else s.visit(tir.Div(expr.dtype, a.a, product))
+    if not is_quotient and b.value < 0:
+        return s.visit(tir.Mod(expr.dtype, a, tir.IntImm(expr.dtype, -b.value)))
     return s.rebuild(expr)

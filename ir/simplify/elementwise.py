@@ -51,9 +51,9 @@ def cast(s: Simplifier, expr: tir.Cast) -> tir.PrimExpr:
     value = s.visit(expr.value)
     if value.dtype == expr.dtype:
         return value
-    if isinstance(value, tir.IntImm) and parse_dtype(expr.dtype).code in ("int", "uint", "bool"):
-        number = fold.wrap(value.value, expr.dtype) if expr.dtype != "bool" else int(value.value != 0)
-        return s.constant(number, expr.dtype)
+    if isinstance(value, tir.IntImm | tir.FloatImm):
+        folded = floats.cast_constant(value, expr.dtype)
+        return s.rebuild(expr) if folded is None else s.intern(folded)
     if isinstance(value, tir.Cast) and floats.keeps_value(value.value.dtype, value.dtype, expr.dtype):
         return s.visit(tir.Cast(expr.dtype, value.value))
     if isinstance(value, tir.Broadcast):

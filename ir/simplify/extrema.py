@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import tir
+from .arithmetic import difference
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
-from .nodes import is_index, is_scalar_int
+from .nodes import is_index, is_scalar_int, joined
 from .sums import Sum
 
 _MANY = 8
@@ -31,19 +32,7 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
 
 def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
     """Return the operands of all that is nested of one kind, in normal form."""
-    found: list[tir.PrimExpr] = []
-    stack = [expr.b, expr.a] if isinstance(expr, tir.Min | tir.Max) else [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kind):
-            stack += [node.b, node.a]
-            continue
-        new = s.visit(node)
-        if isinstance(new, kind):
-            stack += [new.b, new.a]
-        else:
-            found.append(new)
-    return found
+    return [each for part in joined(kind, expr) for each in joined(kind, s.visit(part))]
 
 
 def _common(s: Simplifier, operands: list[tir.PrimExpr], dtype: str) -> Sum | None:
@@ -82,7 +71,7 @@ def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.
 
 def _is_before(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
     low, high = (a, b) if kind is tir.Min else (b, a)
-    return s.at_most(s.exact(low).plus(s.exact(high), -1))
+    return s.at_most(difference(s, low, high))
 
 
 def _build(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr:

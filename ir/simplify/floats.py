@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 
 from .. import tir
 from ..dtype import int_range, is_float, parse_dtype
+from ..fold import wrap
 from .core import Simplifier
 from .patterns import Bindings, Row, Where, f, maximum, minimum, x, y
 
 _SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """How many bits an integer may have to be exact, by dtype."""
+_FORMAT = {"float16": "e", "float32": "f", "float64": "d"}
 _WIDER = {("float16", "float32"), ("float16", "float64"), ("bfloat16", "float32"), ("bfloat16", "float64"), ("float32", "float64")}  # fmt: skip
 
 
@@ -62,3 +65,23 @@ def keeps_value(source: str, middle: str, target: str) -> bool:
     if between.code not in ("int", "uint"):
         return False
     return int_range(between.name)[0] <= low and high <= int_range(between.name)[1]
+
+
+def cast_constant(value: tir.IntImm | tir.FloatImm, dtype: str) -> tir.PrimExpr | None:
+    """Return a scalar constant as `dtype`; None where that is not exact, or not the same on every machine."""
+    number, target = value.value, parse_dtype(dtype)
+    if target.code == "bool":
+        return tir.IntImm(dtype, int(number != 0))
+    if target.code in ("int", "uint"):
+        if isinstance(value, tir.IntImm):
+            return tir.IntImm(dtype, wrap(value.value, dtype))
+        low, high = int_range(dtype)
+        is_inside = math.isfinite(number) and low <= int(number) <= high
+        return tir.IntImm(dtype, int(number)) if is_inside else None
+    if target.name not in _FORMAT or (isinstance(value, tir.IntImm) and abs(number) > 1 << _SIGNIFICAND[target.name]):
+        return None
+    try:
+        rounded = struct.unpack(_FORMAT[target.name], struct.pack(_FORMAT[target.name], number))[0]
+    except OverflowError:
+        return None
+    return tir.FloatImm(dtype, float(number)) if rounded == number else None

@@ -6,6 +6,7 @@ from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
+from .nodes import joined
 
 _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
     tir.LT: tir.GE, tir.LE: tir.GT, tir.GT: tir.LE, tir.GE: tir.LT, tir.EQ: tir.NE, tir.NE: tir.EQ,
@@ -20,9 +21,9 @@ def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: list[tir.PrimExpr] = []
     place = s
-    for part in parts_of(kind, expr):
+    for part in joined(kind, expr):
         new = place.visit(part)
-        for each in parts_of(kind, new):
+        for each in joined(kind, new):
             if isinstance(each, tir.IntImm):
                 if bool(each.value) != is_and:
                     return each if all(map(s.is_total, kept)) else _join(s, kind, [*kept, each])
@@ -33,19 +34,6 @@ def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
                 kept = [k for k in kept if not _says(later.visit(k), is_and)]
             kept.append(each)
     return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
-
-
-def parts_of(kind: type[tir.PrimExpr], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return what is joined by `kind` in `expr`, in order."""
-    found: list[tir.PrimExpr] = []
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tir.And | tir.Or) and type(node) is kind:
-            stack += [node.b, node.a]
-        else:
-            found.append(node)
-    return found
 
 
 def _says(condition: tir.PrimExpr, value: bool) -> bool:

@@ -41,6 +41,8 @@ class Nodes:
                 return expr
             case tir.Mul() if is_int(expr.dtype):
                 return (tir.Mul, expr.dtype, frozenset(Counter(factors(expr)).items()))
+            case tir.Min() | tir.Max() if is_int(expr.dtype):
+                return (type(expr), frozenset(joined(type(expr), expr)))
             case tir.EQ() | tir.NE():
                 return (type(expr), frozenset((expr.a, expr.b)))
             case tir.FloatImm():
@@ -51,9 +53,22 @@ class Nodes:
                 return (type(expr), *[getattr(expr, name) for name in field_names(type(expr))])
 
 
+def joined(kind: type[tir.BinaryOp], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return what is joined by nested operations of one kind in `expr`, in order: itself where it is none."""
+    found: list[tir.PrimExpr] = []
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tir.BinaryOp) and type(node) is kind:
+            stack += [node.b, node.a]
+        else:
+            found.append(node)
+    return found
+
+
 def factors(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
     """Return what is multiplied in `expr`: itself where it is no product."""
-    return factors(expr.a) + factors(expr.b) if isinstance(expr, tir.Mul) else [expr]
+    return joined(tir.Mul, expr)
 
 
 def is_pure_call(call: tir.Call) -> bool:
