@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tvms
+from tvms.dsl.compatibility import as_tvm_takes_them
 from tvms.dsl.load import parse
 from tvms.dsl.round_trip import check_round_trip
 from tvms.ir.base import IRModule, Node
@@ -119,7 +120,7 @@ def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
         module = parse(text, path.name)
     except TvmsError as problem:
         return 0, first_line(problem)
-    wrong = [each for each in tvms.verify(module) if each.severity == "error"]
+    wrong = [each for each in as_tvm_takes_them(tvms.verify(module)) if each.severity == "error"]
     if wrong and "check_well_formed=False" not in text:
         return 1, f"error[{wrong[0].code}]: {wrong[0].message}"
     broken = check_round_trip(module, path.stem)

@@ -59,10 +59,8 @@ def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
     if isinstance(value, relax.Var | relax.Tuple):
         value = builder.operand(value)
     value = builder.inferred(value)
-    if said is not None:
-        _check_annotation(builder, target, said, value)
-        if not is_leaf(value):
-            value = replace(value, struct_info=said)
+    if said is not None and not is_leaf(value):
+        value = replace(value, struct_info=said)
     info = said or value.struct_info
     assert info is not None
     var = new_var(builder, target, info)
@@ -91,18 +89,6 @@ def _bind_match_cast(builder: BlockBuilder, target: Target, cast: MatchCastReque
     span = _statement_span(var, value)
     builder.append(relax.MatchCast(var, value, cast.struct_info, span=span, trivia=target.trivia))
     builder.context.scope.define(target.name, var)
-
-
-def _check_annotation(builder: BlockBuilder, target: Target, said: StructInfo, value: relax.Expr) -> None:
-    """E0308 where the annotation of `value` contradicts what is known of it."""
-    assert value.struct_info is not None
-    reason = contradiction(said, value.struct_info)
-    if reason is None:
-        return
-    context = builder.context
-    message = f"the annotation of '{target.name}' contradicts its value: {reason}"
-    notes = (Note(f"the value is {value.struct_info}", value.span),)
-    context.error("E0308", message, target.node, f"annotate it as {value.struct_info}, or leave it out", *notes)
 
 
 def define_symbolic(builder: BlockBuilder, target: Target, var: tir.Var) -> None:

@@ -40,6 +40,11 @@ def is_void(struct_info: StructInfo | None) -> bool:
     return isinstance(struct_info, relax.TupleStructInfo) and not struct_info.fields
 
 
+def _read(var: relax.Var) -> relax.Expr:
+    """Return what a variable is as an operand: one of nothing is the empty tuple (TVM: `NormalizeArgument`)."""
+    return relax.Tuple((), struct_info=var.struct_info, span=var.span) if is_void(var.struct_info) else var
+
+
 class _Sequence(Struct):
     """The blocks of a function body or a branch, as far as they are built; `bindings` is the open block."""
 
@@ -132,14 +137,15 @@ class BlockBuilder:
             return None
         *blocks, last = sequence.blocks
         *bindings, binding = last.bindings
-        var = body = _var_of(binding)
+        var = _var_of(binding)
         value = binding.value if isinstance(binding, relax.VarBinding) else None
         if value is not None and (is_leaf(value) or isinstance(value, relax.Tuple)):
             body = value
             self.comments.extend(comments_of(binding.trivia))
         else:
-            body = replace(var, name_hint=var.name_hint + suffix)
-            bindings.append(replace(binding, var=body))
+            renamed = replace(var, name_hint=var.name_hint + suffix)
+            bindings.append(replace(binding, var=renamed))
+            body = _read(renamed)
         if bindings:
             blocks.append(replace(last, bindings=tuple(bindings)))
         return var, relax.SeqExpr(tuple(blocks), body, struct_info=body.struct_info, span=body.span)
@@ -178,7 +184,7 @@ class BlockBuilder:
     def operand(self, value: relax.Expr) -> relax.Expr:
         """Return `value` as an operand: bound to a new variable where it is neither a leaf nor a tuple of leaves."""
         if isinstance(value, relax.Var) and is_void(value.struct_info):
-            return relax.Tuple((), struct_info=value.struct_info, span=value.span)
+            return _read(value)
         if is_leaf(value):
             return self.inferred(value)
         if isinstance(value, relax.Tuple):
@@ -187,7 +193,7 @@ class BlockBuilder:
         value = self.inferred(value)
         var = self.fresh_var(value)
         self.append(relax.VarBinding(var, value, span=value.span))
-        return var
+        return _read(var)
 
     def fresh_var(self, value: relax.Expr) -> relax.Var:
         """Return a variable for a nested value, named as TVM does: lv, lv1, … in dataflow, else gv, gv1, …"""

@@ -10,8 +10,6 @@ from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import StructInfo
-from ...ir.contradiction import contradiction
-from ...ir.diagnostics import Note
 from ...ir.dtype import is_dtype
 from ...ir.infer import infer_struct_info, replace_dims
 from ...ir.visit import walk
@@ -78,7 +76,6 @@ def build_function(context: Context, definition: syntax.Definition, is_local: bo
         raise Failed
     body = builder.end(result)
     ret = signature.ret or replace_dims(infer_struct_info(body), {var: var for var in known}, all_known=False)
-    _check_return(context, definition, signature.ret, body)
     attrs = dict(builder.attrs)
     if not (signature.is_private or is_local):
         attrs.setdefault("global_symbol", definition.name)
@@ -234,15 +231,3 @@ def _dataflow_return(builder: BlockBuilder, block: syntax.With, statement: synta
         relax_statements.build_dataflow_body(builder, block.body[:-1], outputs)
         builder.leaving = True
         return _returned(builder, statement)
-
-
-def _check_return(
-    context: Context, definition: syntax.Definition, said: StructInfo | None, body: relax.SeqExpr
-) -> None:
-    """E0308 where what a function says that it returns contradicts what it does return."""
-    assert body.struct_info is not None
-    reason = said and contradiction(said, body.struct_info)
-    if reason and definition.returns is not None:
-        message = f"function '{definition.name}' does not return what it says: {reason}"
-        note = Note(f"the value is {body.struct_info}", body.span)
-        raise context.error("E0308", message, definition.returns, f"write {body.struct_info}", note)

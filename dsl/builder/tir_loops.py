@@ -54,6 +54,7 @@ def _loop(
             raise site.error("E0206", f"the bounds of a loop are integers, not {bound.dtype}")
     low, high = parse_dtype(start.dtype), parse_dtype(extent.dtype)
     dtype = f"{low.code}{max(low.bits, high.bits)}"
+    start, extent = _promoted(start, dtype), _promoted(extent, dtype)
     [name] = site.names(1, f"{site.name} makes 1 loop")
     var = tir.Var(dtype, name, span=_target_span(site))
     value: tir.PrimExpr = var
@@ -73,6 +74,11 @@ def _loop(
         return tir.For(var, start, extent, kind, body, binding, annotations or {}, span=span, trivia=trivia)
 
     return LoopFrame(value, wrap)
+
+
+def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
+    """Return a bound of a loop; a constant takes the dtype of the loop's variable (TVM: `For`)."""
+    return make.const(bound.value, dtype, bound.span) if isinstance(bound, tir.IntImm) else bound
 
 
 def _target_span(site: Site) -> Span:

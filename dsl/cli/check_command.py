@@ -7,6 +7,7 @@ import sys
 
 from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.verify import verify
+from ..compatibility import as_tvm_takes_them
 from ..diagnostics import in_order, summary
 from ..load import load_module
 from . import options
@@ -18,6 +19,8 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     except TvmsError as problem:
         return problem.diagnostics
     found = verify(module, arguments.level, arguments.strict)
+    if not arguments.strict:
+        found = as_tvm_takes_them(found)
     if arguments.round_trip:
         from ..round_trip import check_round_trip
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import GlobalVar, IRModule, Node, Op
 from ..contradiction import contradiction
-from ..diagnostics import Diagnostic, TvmsError
+from ..diagnostics import Diagnostic, Note, TvmsError
 from ..infer import infer_struct_info
 from ..purity import is_pure_call
 from ..visit import children
@@ -25,10 +25,12 @@ _MAY_BE_IMPURE = "relax.force_pure"
 def check_values(function: relax.Function, module: IRModule | None) -> Iterator[Diagnostic]:
     """Check every binding of `function`, and of the functions inside it."""
     stack: list[tuple[Node, relax.Function, bool]] = [(function.body, function, False)]
+    yield from _check_result(function)
     while stack:
         node, owner, in_dataflow = stack.pop()
         match node:
             case relax.Function():
+                yield from _check_result(node)
                 stack.append((node.body, node, False))
                 continue
             case relax.BindingBlock():
@@ -44,18 +46,35 @@ def check_values(function: relax.Function, module: IRModule | None) -> Iterator[
 
 
 def _check_struct_info(binding: relax.VarBinding) -> Iterator[Diagnostic]:
-    value, said = binding.value, binding.var.struct_info
-    if said is None or not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem):
+    value, said, name = binding.value, binding.var.struct_info, binding.var.name_hint
+    if said is None or not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem | relax.Var):
         return
     try:
-        known = infer_struct_info(replace(value, struct_info=None))
+        known = (
+            value.struct_info if isinstance(value, relax.Var) else infer_struct_info(replace(value, struct_info=None))
+        )
     except TvmsError as error:
         yield from error.diagnostics
         return
-    reason = contradiction(said, known)
-    if reason is not None:
-        message = f"'{binding.var.name_hint}' is not what its value is: {reason}"
-        yield Diagnostic("E0438", message, binding.var.span or value.span, "infer its struct info anew")
+    reason = known and contradiction(said, known)
+    if known is not None and reason is not None:
+        message = f"the annotation of '{name}' contradicts its value: {reason}"
+        help, note = f"annotate it as {known}, or leave it out", Note(f"the value is {known}", value.span)
+        yield Diagnostic("E0438", message, binding.var.span or value.span, help, (note,))
+
+
+def _check_result(function: relax.Function) -> Iterator[Diagnostic]:
+    said, known = function.ret_struct_info, function.body.struct_info
+    reason = contradiction(said, known) if said is not None and known is not None else None
+    if said is not None and reason is not None:
+        message = f"function {_function_name(function)}does not return what it says: {reason}"
+        note = Note(f"the value is {known}", function.body.body.span)
+        yield Diagnostic("E0438", message, said.span or function.span, f"write {known}", (note,))
+
+
+def _function_name(function: relax.Function) -> str:
+    name = function.attrs.get("global_symbol")
+    return f"'{name}' " if isinstance(name, str) else ""
 
 
 def _check_purity(call: relax.Call, owner: relax.Function, in_dataflow: bool) -> Iterator[Diagnostic]:
