@@ -15,15 +15,17 @@ from ...ir import tir
 from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
-from .fusion import compact, inline_producers, shared_axes
+from .fusion import compact, flattened, inline_producers, shared_axes
 from .matmul import schedule_matmul
 from .nest import Declined, Nest, read_nest, statement_of
 from .rows import schedule_rows
+from .transpose import schedule_transpose
 
 Rule = Callable[[Nest, Machine], tir.Stmt]
 
 RULES: dict[str, Rule] = {
     "matmul": schedule_matmul,
+    "transpose": schedule_transpose,
 }
 """The rules for single blocks, in the order in which they are asked; the others are computed by rows."""
 
@@ -41,7 +43,10 @@ class Decision(Struct, frozen=True):
 
 
 def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func` with the schedules of the rules that apply, and what was decided for every block."""
+    """Return `func` with the schedules of the rules that apply, and what was decided for every block.
+
+    Scheduled functions are `tir.noalias`: whoever calls them sees to it that their arguments do not overlap.
+    """
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars or root.block.name_hint != "root":
         return func, (Decision("root", None, (("all", "the function has no blocks"),)),)
@@ -50,7 +55,8 @@ def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tup
     if not any(decision.rule for decision in scheduler.decisions):
         return func, tuple(scheduler.decisions)
     block = replace(root.block, body=body, alloc_buffers=tuple(scheduler.buffers))
-    return replace(func, body=replace(root, block=block)), tuple(scheduler.decisions)
+    attrs = {**func.attrs, "tir.noalias": tir.IntImm("bool", 1)}
+    return replace(func, body=replace(root, block=block), attrs=attrs), tuple(scheduler.decisions)
 
 
 class _Scheduler:
@@ -123,6 +129,7 @@ class _Scheduler:
 
     def _group(self, group: Sequence[Nest], nests: Sequence[Nest]) -> tir.Stmt:
         """Return neighbours by rows: together, else each for itself, else as they stand."""
+        group = [flattened(group[0])] if len(group) == 1 else group
         shared = shared_axes(group)
         others = [nest for nest in nests if nest not in group]
         inside = {buffer for buffer in self.buffers if not any(_accesses(nest, buffer) for nest in others)}

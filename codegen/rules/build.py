@@ -41,6 +41,12 @@ def _together(a: Index, b: Index) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     return left, right
 
 
+def is_multiple(size: Index, part: int) -> bool:
+    """Whether `size` is known to be a whole number of `part`."""
+    number = constant(size)
+    return number is not None and number % part == 0
+
+
 def times(a: Index, b: Index) -> tir.PrimExpr:
     """Return `a * b`, without factors of one."""
     left, right = _together(a, b)

@@ -8,8 +8,11 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Node, Op
+from ...ir.equal import structural_equal
 from ...ir.visit import rewrite, substitute, walk
-from .nest import Nest
+from ..lower.vectors import widen
+from .build import Index, constant, index, times
+from .nest import Axis, Nest
 
 _COSTLY = 12
 """A value of more nodes than this is computed once, whatever it costs to keep it."""
@@ -118,3 +121,44 @@ def compact(nests: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple
         return replace(node, buffer=row, indices=indices)
 
     return [replace(nest, store=rewrite(nest.store, cut)) for nest in nests], [row for row, _ in rows.values()]
+
+
+def flattened(nest: Nest) -> Nest:
+    """Return an elementwise nest as one over a single axis, where every buffer is accessed in the order of its axes.
+
+    `B[i, j] = f(A[i, j])` becomes `B[n] = f(A[n])`, on views of the buffers.
+    """
+    variables = [axis.var for axis in nest.axes]
+    accesses = (nest.store, *nest.loads())
+    if len(variables) < 2 or nest.reduced or not all(_is_whole(access, nest) for access in accesses):
+        return nest
+    used = sum(node in variables for node in walk(nest.store.value))
+    if used != len(variables) * (len(accesses) - 1):
+        return nest
+    extent: Index = 1
+    for axis in nest.axes:
+        extent = times(extent, widen(axis.extent))
+    size = constant(extent)
+    flat = tir.Var("int64" if size is None or size >= 1 << 31 else variables[0].dtype, "n")
+    length = index(extent) if size is None else index(size, flat.dtype)
+    views: dict[tir.Buffer, tir.Buffer] = {}
+
+    def flatten(node: Node) -> Node | None:
+        if not isinstance(node, tir.BufferLoad | tir.BufferStore):
+            return None
+        buffer = views.setdefault(node.buffer, replace(node.buffer, shape=(length,)))
+        return replace(node, buffer=buffer, indices=(flat,))
+
+    store = rewrite(nest.store, flatten)
+    return replace(nest, axes=(Axis(flat, length, is_reduced=False),), store=store)
+
+
+def _is_whole(access: tir.BufferLoad | tir.BufferStore, nest: Nest) -> bool:
+    """Whether `access` walks through all of a compact buffer as the axes do."""
+    buffer = access.buffer
+    if buffer.strides or buffer.elem_offset is not None or len(access.indices) != len(nest.axes):
+        return False
+    return all(
+        position is axis.var and structural_equal(widen(extent), widen(axis.extent))
+        for position, axis, extent in zip(access.indices, nest.axes, buffer.shape, strict=True)
+    )

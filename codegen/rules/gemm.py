@@ -22,6 +22,7 @@ from .build import (
     divide,
     if_then_else,
     index,
+    is_multiple,
     lanes,
     least,
     load,
@@ -64,11 +65,6 @@ def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
     return constant(buffer.strides[axis]) == 1
 
 
-def _is_multiple(size: Index, part: int) -> bool:
-    number = constant(size)
-    return number is not None and number % part == 0
-
-
 class _Emitter:
     def __init__(self, product: Product, tiles: Tiles, machine: Machine, is_parallel: bool) -> None:
         self.product, self.tiles, self.machine = product, tiles, machine
@@ -80,8 +76,8 @@ class _Emitter:
         self.packs_a = not (is_single and _is_unit(product.a, 1))
         self.packs_b = not (is_single and _is_unit(product.b, 1))
         self.a_by_rows = not _is_unit(product.a, 0)
-        self.has_odd_rows = not _is_multiple(product.m, tiles.rows)
-        self.has_odd_columns = not _is_multiple(product.n, tiles.columns)
+        self.has_odd_rows = not is_multiple(product.m, tiles.rows)
+        self.has_odd_columns = not is_multiple(product.n, tiles.columns)
 
     # --- Loops around the tiles
 
@@ -104,7 +100,7 @@ class _Emitter:
 
         def step(number: tir.Var) -> Statements:
             start = times(number, depth)
-            length = index(depth) if _is_multiple(k, depth) else least(index(depth), minus(k, start))
+            length = index(depth) if is_multiple(k, depth) else least(index(depth), minus(k, start))
             return (self._wide if is_one_block else self._tall)(first, panels, start, length)
 
         return loop("depth", ceil_divide(k, depth), step)
@@ -136,7 +132,7 @@ class _Emitter:
         def block(number: tir.Var) -> tir.Stmt:
             top, a_tiles = times(number, count), self._a_buffer(count)
             left = least(index(count), minus(self.row_tiles, top))
-            here = index(count) if _is_multiple(self.row_tiles, count) else left
+            here = index(count) if is_multiple(self.row_tiles, count) else left
 
             def panel(p: tir.Var) -> tir.Stmt:
                 column = plus(first, p)

@@ -24,14 +24,15 @@ def transposed(count: int, dtype: str, read: Read, write: Write) -> tir.Stmt:
     def put(i: Index, value: tir.PrimExpr) -> tir.Stmt:
         return store(square, value, i, lanes(0, count))
 
-    steps: list[tir.Stmt] = [unrolled("row", count, lambda i: put(i, read(i)))]
+    size = index(count, "int32")
+    steps: list[tir.Stmt] = [unrolled("row", size, lambda i: put(i, read(i)))]
     distance = 1
     while distance < count:
         for i in range(count):
             if not i & distance:
                 steps += _exchange(row(i), row(i + distance), distance, count, square, i)
         distance *= 2
-    return allocated([square], [*steps, unrolled("column", count, lambda i: write(i, row(i)))])
+    return allocated([square], [*steps, unrolled("column", size, lambda i: write(i, row(i)))])
 
 
 def _exchange(

@@ -19,7 +19,7 @@ from ..target import TARGETS
 from .jit import link_symbols
 
 _BYTE = ir.IntType(8)
-_ARRAY_INTERFACE = ir.LiteralStructType([I32, I32, _BYTE, I32, I32, POINTER, POINTER, POINTER])
+ARRAY_INTERFACE = ir.LiteralStructType([I32, I32, _BYTE, I32, I32, POINTER, POINTER, POINTER])
 """`PyArrayInterface`: two, nd, typekind, itemsize, flags, shape, strides, data."""
 _DATA = 7
 
@@ -34,7 +34,7 @@ def address_reader() -> Callable[[Any], int]:
     function = ir.Function(module, ir.FunctionType(I64, [POINTER]), "tvms_address")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     interface = builder.call(unwrap, [function.args[0], ir.Constant(POINTER, None)])
-    field = builder.gep(interface, [I32(0), I32(_DATA)], source_etype=_ARRAY_INTERFACE)
+    field = builder.gep(interface, [I32(0), I32(_DATA)], source_etype=ARRAY_INTERFACE)
     builder.ret(builder.ptrtoint(builder.load(field, typ=POINTER), I64))
     image = to_object(optimise(str(module), target), target)
     addresses, keep_alive = link_symbols(image, ["tvms_address"], target)

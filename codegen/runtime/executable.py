@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Literal, overload
 
 from ...ir import relax, tir
-from ...ir.base import BaseFunc, IRModule
+from ...ir.base import BaseFunc, GlobalVar, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.schedule.apply import apply_schedules
+from ...ir.visit import walk
 from ..llvm.backend import optimise, to_assembly, to_object
 from ..llvm.module import EmittedModule, emit_module
 from ..lower import lower
@@ -72,11 +75,13 @@ def compile(
     sums otherwise than their order says. `threads`: how many run a parallel loop; 0 is one a core, or as
     TVMS_NUM_THREADS or OMP_NUM_THREADS say. `level`: how much LLVM optimises, 0 to 3.
 
+    Schedules that are written in the module for this target (`S.schedule`) are applied first.
+
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
     chosen, stats = get_target(target), dict[str, float]()
     start = time.perf_counter()
-    module = _legalize(_as_module(program))
+    module = _legalize(apply_schedules(_as_module(program), chosen.name))
     kernels, decisions = _lower_all(module, chosen, schedule)
     stats["lower"] = time.perf_counter() - start
     emitted = emit_module(kernels, chosen, threads)
@@ -88,7 +93,9 @@ def compile(
     for name, kernel in kernels.items():
         source = module.functions[name]
         assert isinstance(source, tir.PrimFunc)
-        entries[name] = PrimEntry(name, source, kernel, library, emitted.faults)
+        relies_on_rules = kernel.attrs.get("tir.noalias") and not source.attrs.get("tir.noalias")
+        again = _unscheduled(name, module, chosen, threads, level) if relies_on_rules else None
+        entries[name] = PrimEntry(name, source, kernel, library, emitted.faults, again)
     _compile_graphs(module, entries)
     stats["total"] = time.perf_counter() - start
     ordered = {name: entries[name] for name in module.functions if name in entries}
@@ -110,7 +117,8 @@ def emit(program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm")
 
 
 def _emit(program: IRModule | BaseFunc, target: Target) -> EmittedModule:
-    return emit_module(_lower_all(_legalize(_as_module(program)), target, True)[0], target)
+    module = _legalize(apply_schedules(_as_module(program), target.name))
+    return emit_module(_lower_all(module, target, True)[0], target)
 
 
 def _as_module(program: IRModule | BaseFunc) -> IRModule:
@@ -134,11 +142,12 @@ def _lower_all(
     kernels: dict[str, tir.PrimFunc] = {}
     decisions: dict[str, tuple[Decision, ...]] = {}
     problems: list[Diagnostic] = []
+    called = _called_functions(module)
     for name, function in module.functions.items():
         if not isinstance(function, tir.PrimFunc):
             continue
         try:
-            if schedule:
+            if schedule and (name not in called or function.attrs.get("tir.noalias")):
                 function, decisions[name] = apply_rules(function, target.processor)
             kernels[name] = lower(function)
         except TvmsError as problem:
@@ -146,6 +155,23 @@ def _lower_all(
     if problems:
         raise TvmsError(problems)
     return kernels, decisions
+
+
+def _called_functions(module: IRModule) -> set[str]:
+    """Return the names of the functions that loop-level functions call."""
+    bodies = [function.body for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
+    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}
+
+
+def _unscheduled(name: str, module: IRModule, target: Target, threads: int, level: int) -> Callable[[], Entry]:
+    """Return what compiles function `name` as it stands, once: for arguments that overlap."""
+
+    @cache
+    def make() -> Entry:
+        return compile(module, target, schedule=False, threads=threads, level=level)[name]
+
+    return make
 
 
 def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,28 @@ from ...ir.numpy_dtype import numpy_dtype
 from ..lower.signature import size_variables, written_variables
 from .addresses import address_reader
 from .jit import Library, c_type, make_callable
+from .quick_call import REFUSED, make_quick_call
 from .sizes import Slots
 from .specs import Place, ScalarSpec, TensorSpec
+
+PLAIN_CALLS = 2
+"""From this call on, arguments that are plainly right are not looked at in Python."""
 
 
 class PrimEntry:
     """A compiled loop-level function. Calls check their arguments, then run machine code; the GIL is free meanwhile."""
 
     def __init__(
-        self, name: str, source: tir.PrimFunc, kernel: tir.PrimFunc, library: Library, faults: Sequence[Diagnostic]
+        self,
+        name: str,
+        source: tir.PrimFunc,
+        kernel: tir.PrimFunc,
+        library: Library,
+        faults: Sequence[Diagnostic],
+        for_overlapping: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
+        """`for_overlapping` makes what is called where arguments overlap although the kernel relies on that they do
+        not; without it that is an error."""
         self.name = name
         self._faults, self._library = faults, library
         self._slots: Slots = {}
@@ -39,7 +51,11 @@ class PrimEntry:
         self._address = address_reader()
         self._function = make_callable(library, name, self._c_types(kernel))
         self._alone = [i for i, (spec, _) in enumerate(self.parameters) if _is_written(spec)]
-        self._alone = self._alone if source.attrs.get("tir.noalias") else []
+        self._alone = self._alone if kernel.attrs.get("tir.noalias") else []
+        self._for_overlapping = for_overlapping
+        self._calls = 0
+        self._quick: Callable[..., int] | None = None
+        self._make_quick = lambda: make_quick_call(source, library.addresses[name], written, bool(self._alone))
 
     def _parameter(
         self, param: tir.Var, source: tir.PrimFunc, written: set[tir.Var]
@@ -79,6 +95,10 @@ class PrimEntry:
         Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, E0719 where one that is written
         overlaps another although the function is `tir.noalias`, and what goes wrong while it runs.
         """
+        if self._quick is not None and not named and len(args) == len(self.parameters):
+            status = self._quick(*args)
+            if status != REFUSED:
+                return self._check_status(status)
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
         frame: list[Any] = [None] * len(self._slots)
@@ -91,10 +111,14 @@ class PrimEntry:
         return self._launch(values, frame)
 
     def _launch(self, values: list[Any], frame: list[Any]) -> Any:
+        self._calls += 1
+        if self._calls == PLAIN_CALLS and self._result is None:
+            self._quick = self._make_quick()
         address = self._address
         passed = [address(value.__array_struct__) if type(value) is np.ndarray else value for value in values]
-        for index in self._alone:
-            self._check_alone(index, passed, values)
+        overlap = self._find_overlap(passed, values) if self._alone else None
+        if overlap is not None:
+            return self._call_overlapping(values, *overlap)
         passed += [0 if frame[slot] is None else frame[slot] for slot in self._size_slots]
         if self._result is None:
             self._check_status(self._function(*passed))
@@ -107,16 +131,23 @@ class PrimEntry:
         if status:
             raise TvmsError(self._faults[status - 1])
 
-    def _check_alone(self, index: int, addresses: list[Any], values: list[Any]) -> None:
-        start, end = addresses[index], addresses[index] + values[index].nbytes
-        for other, value in enumerate(values):
-            if other == index or type(value) is not np.ndarray:
-                continue
-            if addresses[other] < end and start < addresses[other] + value.nbytes:
-                other_name = self.parameters[other][1].argument
-                message = f"it is written, but overlaps argument '{other_name}' in memory"
-                help = "pass arrays that do not overlap, or drop tir.noalias from the function"
-                raise self.parameters[index][1].fault("E0719", message, help)
+    def _find_overlap(self, addresses: list[Any], values: list[Any]) -> tuple[int, int] | None:
+        """Return an argument that is written and another one in whose memory it lies, by their positions."""
+        for index in self._alone:
+            start, end = addresses[index], addresses[index] + values[index].nbytes
+            for other, value in enumerate(values):
+                if other == index or type(value) is not np.ndarray:
+                    continue
+                if addresses[other] < end and start < addresses[other] + value.nbytes:
+                    return index, other
+        return None
+
+    def _call_overlapping(self, values: list[Any], index: int, other: int) -> Any:
+        if self._for_overlapping is not None:
+            return self._for_overlapping()(*values)
+        message = f"it is written, but overlaps argument '{self.parameters[other][1].argument}' in memory"
+        help = "pass arrays that do not overlap, or drop tir.noalias from the function"
+        raise self.parameters[index][1].fault("E0719", message, help)
 
 
 def _is_written(spec: object) -> bool:

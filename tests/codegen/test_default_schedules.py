@@ -89,6 +89,132 @@ T.prim_func main(a: T.handle, b: T.handle, c: T.handle):
         np.testing.assert_allclose(c, a @ b, atol=1e-4)
 
 
+SOFTMAX = """
+T.prim_func main(A: T.Buffer(({m}, {n}), "float32"), B: T.Buffer(({m}, {n}), "float32")):
+    M = T.alloc_buffer(({m},), "float32")
+    E = T.alloc_buffer(({m}, {n}), "float32")
+    S = T.alloc_buffer(({m},), "float32")
+    for i, k in T.grid({m}, {n}):
+        with T.block("greatest"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float32")
+            M[vi] = T.max(M[vi], A[vi, vk])
+    for i, k in T.grid({m}, {n}):
+        with T.block("exponential"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            E[vi, vk] = T.exp(A[vi, vk] - M[vi])
+    for i, k in T.grid({m}, {n}):
+        with T.block("total"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + E[vi, vk]
+    for i, k in T.grid({m}, {n}):
+        with T.block("quotient"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = E[vi, vk] / S[vi]
+"""
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 16), (5, 77), (40, 1000)])
+def test_a_softmax_is_computed_row_by_row(m: int, n: int) -> None:
+    executable = tvms.compile(tvms.parse(SOFTMAX.format(m=m, n=n)))
+    taken = [str(decision) for decision in executable.decisions["main"] if decision.rule]
+    assert taken == ["block 'greatest, exponential, total, quotient': rows"]
+    a = np.random.default_rng(m).standard_normal((m, n)).astype("f4") * 5
+    b = np.empty_like(a)
+    executable["main"](a, b)
+    e = np.exp(a.astype("f8") - a.max(1, keepdims=True))
+    np.testing.assert_allclose(b, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+CHAIN = """
+T.prim_func main(A: T.Buffer((31, 45), "float32"), C: T.Buffer((45,), "float32"), B: T.Buffer((31, 45), "float32")):
+    X = T.alloc_buffer((31, 45), "float32")
+    Y = T.alloc_buffer((31, 45), "float32")
+    for i, j in T.grid(31, 45):
+        with T.block("scale"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            X[vi, vj] = A[vi, vj] * T.float32(0.5)
+    for i, j in T.grid(31, 45):
+        with T.block("bend"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = {bend}
+    for i, j in T.grid(31, 45):
+        with T.block("shift"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = Y[vi, vj] * C[vj]
+"""
+
+
+def test_chains_become_one_loop(agree: Any, numbers: Any) -> None:
+    args = [numbers((31, 45), "float32"), numbers(45, "float32"), numbers((31, 45), "float32")]
+    for bend in ("T.tanh(X[vi, vj])", "X[vi, vj] * X[vi, vj]", "T.exp(X[vi, vj]) * X[vi, vj]"):
+        text = CHAIN.format(bend=bend)
+        agree(text, *args, ulps=4)
+        assert decide(text)[-1] == "block 'shift': rows"
+
+
+REDUCTIONS = """
+T.prim_func main(A: T.Buffer((37, 70), "{dtype}"), R: T.Buffer((37,), "{dtype}"), C: T.Buffer((70,), "{dtype}")):
+    for i, k in T.grid(37, 70):
+        with T.block("rows"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                R[vi] = T.{dtype}(1)
+            R[vi] = {rows}
+    for j, k in T.grid(70, 37):
+        with T.block("columns"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = T.{dtype}(1)
+            C[vj] = {columns}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("combine", ["{0} + {1}", "T.max({0}, {1})", "T.min({1}, {0})"])
+def test_reductions_of_rows_and_columns(dtype: str, combine: str, agree: Any, numbers: Any) -> None:
+    rows, columns = combine.format("R[vi]", "A[vi, vk]"), combine.format("C[vj]", "A[vk, vj]")
+    args = [numbers((37, 70), dtype), numbers(37, dtype), numbers(70, dtype)]
+    agree(REDUCTIONS.format(dtype=dtype, rows=rows, columns=columns), *args)
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (50, 33), (3, 20, 40)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_transposes(shape: tuple[int, ...], dtype: str, agree: Any, numbers: Any) -> None:
+    rank = len(shape)
+    names = [f"v{axis}" for axis in range(rank)]
+    swapped = [*names[:-2], names[-1], names[-2]]
+    sizes = [*shape[:-2], shape[-1], shape[-2]]
+    text = f"""
+T.prim_func main(A: T.Buffer({shape}, "{dtype}"), B: T.Buffer({tuple(sizes)}, "{dtype}")):
+    for {", ".join(f"i{axis}" for axis in range(rank))} in T.grid{tuple(sizes)}:
+        with T.block("swap"):
+            {", ".join(names)} = T.axis.remap("{"S" * rank}", [{", ".join(f"i{axis}" for axis in range(rank))}])
+            B[{", ".join(names)}] = A[{", ".join(swapped)}]
+"""
+    agree(text, numbers(shape, dtype), numbers(sizes, dtype))
+
+
+def test_arguments_that_overlap_run_as_the_program_says(agree: Any) -> None:
+    """Only `tir.noalias` promises that arguments do not overlap; without it, each step sees what the one before wrote."""
+    text = """
+T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("next"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi] + T.float32(1)
+"""
+    module, memory = tvms.parse(text), np.zeros(65, "f4")
+    expected = memory.copy()
+    run(module, "main", [expected[:64], expected[1:]])
+    tvms.compile(module)["main"](memory[:64], memory[1:])
+    np.testing.assert_array_equal(memory, expected)
+    np.testing.assert_array_equal(memory, np.arange(65))
+
+
 def test_the_schedule_is_a_program_like_any_other() -> None:
     """What a rule makes can be printed, read back, interpreted, and compiled from its text."""
     text = product(20, 37, 18, "vi, vk", "vk, vj")

@@ -1,0 +1,111 @@
+"""Copies that swap which axis is contiguous: square by square, each transposed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...ir import tir
+from ...ir.dtype import parse_dtype
+from ...ir.visit import substitute
+from ..lower.rewriter import sequence
+from ..machine import Machine
+from .build import (
+    Index,
+    Statements,
+    constant,
+    divide,
+    index,
+    lanes,
+    load,
+    loop,
+    minus,
+    parallel,
+    plus,
+    store,
+    times,
+)
+from .nest import Axis, Declined, Nest
+from .strides import plain_steps
+from .transposition import transposed
+
+MOST_LANES = 16
+"""A square of more lanes does not fit in the registers."""
+PARALLEL_ELEMENTS = 1 << 16
+
+
+def schedule_transpose(nest: Nest, machine: Machine) -> tir.Stmt:
+    """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
+    source = nest.store.value
+    if not isinstance(source, tir.BufferLoad) or nest.init is not None:
+        raise Declined("it is no copy")
+    count = machine.vector_bytes // parse_dtype(source.dtype).bytes
+    if not 4 <= count <= MOST_LANES:
+        raise Declined(f"squares of '{source.dtype}' do not fit in the registers")
+    written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
+    down = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
+    across = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
+    if down is None or across is None or down is across:
+        raise Declined("the same axis is contiguous in what is read and what is written")
+    if any(axis.size is not None and axis.size < count for axis in (down, across)):
+        raise Declined("an axis is shorter than a vector")
+    return _Squares(nest, source, down, across, count).run()
+
+
+class _Squares:
+    """`down` is contiguous in what is read, `across` in what is written."""
+
+    def __init__(self, nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis, count: int) -> None:
+        self.nest, self.source, self.count = nest, source, count
+        self.down, self.across = down, across
+
+    def run(self) -> tir.Stmt:
+        """Loop over the other axes, then over squares; what they leave over is copied element by element."""
+        count, down, across = self.count, self.down, self.across
+        rows, columns = divide(down.extent, count), divide(across.extent, count)
+        others = [axis for axis in self.nest.axes if axis not in (down, across)]
+        size = 1
+        for axis in self.nest.axes:
+            size *= PARALLEL_ELEMENTS if axis.size is None else axis.size
+        distribute = parallel if size >= PARALLEL_ELEMENTS and not others else loop
+
+        def strip(row: tir.Var) -> Statements:
+            first = times(row, count)
+            squares = loop("column", columns, lambda column: self._square(first, times(column, count)))
+            done = times(columns, count)
+            return [squares, self._copy(first, count, done, minus(across.extent, done))]
+
+        done = times(rows, count)
+        last = self._copy(done, minus(down.extent, done), 0, across.extent)
+        statement = sequence([distribute("row", rows, strip), last])
+        for position, axis in reversed(list(enumerate(others))):
+            is_parallel = position == 0 and size >= PARALLEL_ELEMENTS
+            kind = tir.ForKind.PARALLEL if is_parallel else tir.ForKind.SERIAL
+            statement = tir.For(axis.var, tir.IntImm(axis.var.dtype, 0), axis.extent, kind, statement)
+        return statement
+
+    def _square(self, first: Index, left: Index) -> tir.Stmt:
+        count = self.count
+
+        def at(access: tir.BufferLoad | tir.BufferStore, places: Mapping[tir.Var, tir.PrimExpr]) -> list[Index]:
+            return [substitute(each, places) for each in access.indices]
+
+        def read(i: Index) -> tir.PrimExpr:
+            places = {self.across.var: plus(left, i), self.down.var: lanes(first, count)}
+            return load(self.source.buffer, *at(self.source, places))
+
+        def write(i: Index, value: tir.PrimExpr) -> tir.Stmt:
+            places = {self.across.var: lanes(left, count), self.down.var: plus(first, i)}
+            return store(self.nest.store.buffer, value, *at(self.nest.store, places))
+
+        return transposed(count, self.source.dtype, read, write)
+
+    def _copy(self, first: Index, rows: Index, left: Index, columns: Index) -> tir.Stmt:
+        """Copy a rectangle element by element."""
+        if constant(rows) == 0 or constant(columns) == 0:
+            return sequence(())
+
+        def element(i: tir.Var, j: tir.Var) -> tir.Stmt:
+            return substitute(self.nest.store, {self.down.var: plus(first, i), self.across.var: plus(left, j)})
+
+        dtype = self.down.var.dtype
+        return loop("i", index(rows, dtype), lambda i: loop("j", index(columns, dtype), lambda j: element(i, j)))
