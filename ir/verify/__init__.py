@@ -1,34 +1,49 @@
-"""The law of the IR, as named checks: each stands in the file of its family, with its codes.
+"""The law of the IR, as named checks: `checks` lists them, and each stands in the file of its family.
 
-The loop level: `scoping`, `dtypes`, `blocks`, `loops`, `bounds`, `races`, in the order of `loop_level`. The graph
-level: `graph` (scoping), `calls` (what is called, and with what), `values` (struct info and purity).
+A diagnostic is an error only where something is wrong for certain, for some valid input; it then shows such an input.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ..base import IRModule, Node
 from ..deep import deep
 from ..diagnostics import Diagnostic
 from ..relax import Function
 from ..tir import PrimFunc
-from .calls import check_calls
-from .graph import check_function
-from .loop_level import check_prim_func
-from .values import check_values
+from .checks import CHECKS, GRAPH_CHECKS, LEVELS, LOOP_CHECKS, MODULE_CHECKS, Check, Level
+from .subject import Subject
+
+__all__ = ["CHECKS", "LEVELS", "Check", "Level", "verify"]
 
 
 @deep
-def verify(node: Node) -> tuple[Diagnostic, ...]:
-    """Return every breach of the law in `node`, a module or a function, in the order of the text; () where it is fine."""
+def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[Diagnostic, ...]:
+    """Return every breach of the law in `node`, a module or a function, in the order of the text; () where it is fine.
+
+    `level` says how deep to look: "types" for names, dtypes and signatures, "bounds" also for accesses, regions and
+    reductions, "races" also for what depends on the order of iterations. `strict` warns of what is not proven, too.
+    """
+    depth = LEVELS.index(level)
     module = node if isinstance(node, IRModule) else None
-    functions = tuple(module.functions.values()) if module else (node,)
     found: list[Diagnostic] = []
-    for function in functions:
+    for function in module.functions.values() if module else (node,):
         if isinstance(function, Function):
-            found.extend(check_function(function))
-            found.extend(check_values(function, module))
+            for check in GRAPH_CHECKS:
+                found.extend(check.run(function, module) if LEVELS.index(check.level) <= depth else ())
         elif isinstance(function, PrimFunc):
-            found.extend(check_prim_func(function))
-    if module:
-        found.extend(check_calls(module))
+            found.extend(_loop_level(Subject(function, strict), LEVELS[: depth + 1]))
+    for check in MODULE_CHECKS:
+        found.extend(check.run(module) if module and LEVELS.index(check.level) <= depth else ())
     return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))
+
+
+def _loop_level(subject: Subject, levels: Sequence[Level]) -> list[Diagnostic]:
+    """Check a level only where those before it found no error: what is wrong there would be said again."""
+    for level in levels:
+        if not subject.report.has_errors:
+            for check in LOOP_CHECKS:
+                if check.level == level:
+                    check.run(subject)
+    return subject.report.found

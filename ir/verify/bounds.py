@@ -1,6 +1,7 @@
-"""The law of bounds: no access is certainly outside its buffer, no axis certainly outside its domain.
+"""The law of bounds: no access is outside its buffer, no axis outside its domain, for any input.
 
-E0414: an access outside its buffer · E0415: an axis bound to values outside its domain.
+E0414: an access outside its buffer · E0415: an axis bound to values outside its domain · E0420 (strict, warning): an
+access that is not proven to be inside.
 """
 
 from __future__ import annotations
@@ -8,36 +9,82 @@ from __future__ import annotations
 from .. import tir
 from ..base import Node
 from ..diagnostics import Note
-from .flow import Access, Flow
-from .report import Report
+from .place import BlockSite, Facts, Site
+from .report import count
+from .solve import Answer, Values
+from .subject import Subject, is_write
 
 
-def check_bounds(access: Access, flow: Flow, report: Report) -> None:
-    """Check the indices of an access whose loops all have constant bounds."""
-    buffer = access.buffer
-    if len(buffer.shape) != len(access.indices):
-        return
-    for axis, (index, extent) in enumerate(zip(access.indices, buffer.shape, strict=True)):
-        if not isinstance(extent, tir.IntImm):
-            continue
-        bounds = _index_bounds(index, flow)
-        if bounds is None or (bounds[0] >= 0 and bounds[1] < extent.value):
-            continue
-        reached = bounds[1] if bounds[1] >= extent.value else bounds[0]
-        message = f"the index of '{buffer.name}' in dimension {axis} reaches {reached}"
-        help = f"dimension {axis} has the indices 0 to {extent.value - 1}"
-        note = Note(f"'{buffer.name}' is declared here", buffer.span)
-        report.add("E0414", message, _first_placed(index, access), help, note)
-        return
+def check_bounds(subject: Subject) -> None:
+    """Check the indices of every access against the shape of its buffer."""
+    for site in subject.flow.sites:
+        buffer = site.node.buffer
+        for axis, (index, extent) in enumerate(zip(site.node.indices, buffer.shape, strict=False)):
+            if _is_inside(subject, index, extent):
+                continue
+            first, last = _ends(index, len(buffer.shape))
+            answer = _ask(subject, first, last, extent, site.place.facts)
+            if answer.values is not None:
+                _report(subject, site, axis, answer.values)
+                break
+            if not answer.is_safe and subject.strict:
+                message = f"the index of '{buffer.name}' in dimension {axis} is not proven to be inside"
+                subject.report.warn("E0420", message, _first_placed(index, site.node), "guard it, or assert its bounds")
 
 
-def _index_bounds(index: tir.PrimExpr, flow: Flow) -> tuple[int, int] | None:
-    """Of a ramp only the base is checked: a vector may run on into the next row."""
+def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
+    """Whether constant bounds tell, or the index runs over `[0, extent)` itself."""
+    flow = subject.flow
+    if isinstance(extent, tir.IntImm):
+        bounds = flow.bounds(index)
+        return bounds.min >= 0 and bounds.max < extent.value
+    domain = flow.domains.get(index) if isinstance(index, tir.Var) else None
+    return (
+        domain is not None and domain.extent is extent and isinstance(domain.min, tir.IntImm) and not domain.min.value
+    )
+
+
+def _ends(index: tir.PrimExpr, rank: int) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return the first and the last lane; in several dimensions a vector may run on into the next row."""
     match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if rank == 1:
+            return base, tir.Add(base.dtype, base, tir.IntImm(base.dtype, stride * (lanes - 1)))
         case tir.Ramp(base=first) | tir.Broadcast(value=first):
-            return flow.bounds(first)
+            return first, first
         case _:
-            return flow.bounds(index)
+            return index, index
+
+
+def _ask(subject: Subject, first: tir.PrimExpr, last: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> Answer:
+    """Answer whether one of two lanes can be outside `[0, extent)`."""
+    first, last, extent = map(subject.flow.resolve, (first, last, extent))
+    ends = (first,) if last is first else (first, last)
+    zero = tir.IntImm(first.dtype, 0)
+    below: list[tir.PrimExpr] = [tir.LT("bool", end, zero) for end in ends]
+    above: list[tir.PrimExpr] = [tir.GE("bool", end, extent) for end in ends]
+    bad = (below + above)[0]
+    for each in (below + above)[1:]:
+        bad = tir.Or("bool", bad, each)
+    return subject.solver.ask(bad, facts, subject.solver.related(extent, ends, facts))
+
+
+def _report(subject: Subject, site: Site, axis: int, values: Values) -> None:
+    buffer = site.node.buffer
+    size = subject.value(buffer.shape[axis], values)
+    match len(buffer.shape), axis:
+        case 1, _:
+            outside = f"its {count(size, 'element')}"
+        case 2, _:
+            outside = f"its {count(size, ('row', 'column')[axis])}"
+        case _:
+            outside = f"dimension {axis}, which has {count(size, 'index')}"
+    verb = "writes" if is_write(site) else "reads"
+    message = (
+        f"{subject.show(site.node.indices, values) or 'this'} {verb} {subject.element(site, values)}, outside {outside}"
+    )
+    help = f"keep the index from 0 to {size - 1}: bound the loop, or guard the access" if size else None
+    note = Note(f"'{buffer.name}' is declared here", buffer.span)
+    subject.report.add("E0414", message, _first_placed(site.node.indices[axis], site.node), help, note)
 
 
 def _first_placed(*nodes: Node) -> Node:
@@ -45,18 +92,32 @@ def _first_placed(*nodes: Node) -> Node:
     return next((node for node in nodes if node.span is not None and not isinstance(node, tir.Var)), nodes[0])
 
 
-def check_binding(node: tir.BlockRealize, flow: Flow, report: Report) -> bool:
-    """Check that the values that a block's axes are bound to lie in their domains; return whether they do."""
-    is_fine = True
-    for axis, value in zip(node.block.iter_vars, node.iter_values, strict=False):
-        if axis.dom is None:
-            continue
-        bounds, start, extent = flow.bounds(value), flow.bounds(axis.dom.min), flow.bounds(axis.dom.extent)
-        if bounds is None or start is None or extent is None:
-            continue
-        least, most = start[0], start[0] + extent[1] - 1
-        if bounds[0] < least or bounds[1] > most:
-            message = f"axis '{axis.var.name}' of block '{node.block.name_hint}' is bound to {bounds[0]} to {bounds[1]}"
-            report.add("E0415", message, _first_placed(value, axis, node.block), f"its domain is {least} to {most}")
-            is_fine = False
-    return is_fine
+def check_bindings(subject: Subject) -> None:
+    """Check that the values that a block's axes are bound to lie in their domains."""
+    for site in subject.flow.blocks:
+        for axis, value in zip(site.node.block.iter_vars, site.node.iter_values, strict=False):
+            if axis.dom is not None:
+                _check_binding(subject, site, axis, axis.dom, value)
+
+
+def _check_binding(
+    subject: Subject, site: BlockSite, axis: tir.IterVar, domain: tir.Range, value: tir.PrimExpr
+) -> None:
+    flow = subject.flow
+    bounds, least, extent = flow.bounds(value), flow.bounds(domain.min), flow.bounds(domain.extent)
+    if least.is_point and extent.is_point and least.min <= bounds.min and bounds.max < least.min + extent.min:
+        return
+    start, size, value = flow.resolve(domain.min), flow.resolve(domain.extent), flow.resolve(value)
+    below = tir.LT("bool", value, start)
+    above = tir.GE("bool", tir.Sub(value.dtype, value, start), size)
+    facts = site.place.facts
+    free = subject.solver.related(size, (value,), facts)
+    answer = subject.solver.ask(tir.Or("bool", below, above), facts, free)
+    if answer.values is None:
+        return
+    reached, first, length = (subject.value(each, answer.values) for each in (value, start, size))
+    shown = subject.show((value,), answer.values) or "this"
+    message = f"{shown} binds axis '{axis.var.name}' of block '{site.node.block.name_hint}' to {reached}, "
+    message += f"outside its domain {first} to {first + length - 1}"
+    help = "bind it to values of its domain: T.where(…) leaves out the others"
+    subject.report.add("E0415", message, _first_placed(value, axis, site.node.block), help)

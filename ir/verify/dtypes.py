@@ -12,13 +12,14 @@ from ..base import Node, Op
 from ..dtype import is_bool, is_int, parse_dtype
 from ..make import access_dtype, with_base
 from ..ops.tir import get
-from ..visit import walk
 from .report import Report, count
+from .subject import Subject
 
 
-def check_dtypes(function: tir.PrimFunc, report: Report) -> None:
-    """Check every expression and statement of `function` by itself."""
-    for node in walk(function.body):
+def check_dtypes(subject: Subject) -> None:
+    """Check every expression and statement by itself."""
+    report = subject.report
+    for node in subject.nodes:
         match node:
             case tir.BinaryOp():
                 _check_binary(node, report)

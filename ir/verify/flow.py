@@ -1,189 +1,178 @@
-"""How statements are reached: which loops run around an access, over which constants, and under which conditions."""
+"""One pass over a function that notes where each access, block and matched buffer stands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from typing import TypeAlias
+from collections.abc import Iterable
 
 from .. import tir
+from ..analysis.const_bounds import Bounds, bounds_of, of_dtype
 from ..base import Node, Op
-from ..linear import linear
 from ..visit import children, substitute
+from .affine import conjuncts, is_affine
+from .place import BlockSite, Inside, Iterate, MatchSite, Place, Site, Unknown, Where
 
-Access: TypeAlias = tir.BufferLoad | tir.BufferStore
-Bounds: TypeAlias = tuple[int, int]
+_JUMPS = ("tir.ret", "tir.break_loop", "tir.continue_loop")
+_LAUNCHES = ("thread_extent", "virtual_thread")
 
 
 class Flow:
-    """One pass over a function, with what is known at each place while it is there.
+    """The places of a function, whose variables are defined once each.
 
-    `domains` has the constant bounds of loop variables, both ends included and both reached, independently of each
-    other; `bindings` says what block axes are, in terms of loop variables; `loops` are those around, outermost first;
-    `certain` is false where a condition or a bound around cannot be told.
+    `domains` has the ranges of loop variables and axes; `values` says what axes and let-bound variables are in terms of
+    loop variables and parameters; `owners` where the memory of data pointers begins to live.
     """
 
-    def __init__(
-        self, check_access: Callable[[Access, Flow], None], check_block: Callable[[tir.BlockRealize, Flow], bool]
-    ) -> None:
-        """`check_access` and `check_block` are called at certain places only; where `check_block` is false, nothing
-        is said about what stands in the block."""
-        self.check_access = check_access
-        self.check_block = check_block
-        self.domains: dict[tir.Var, Bounds] = {}
-        self.bindings: dict[tir.Var, tir.PrimExpr] = {}
-        self.loops: list[tir.For] = []
-        self.certain = True
+    def __init__(self, function: tir.PrimFunc) -> None:
+        self.sites: list[Site] = []
+        self.blocks: list[BlockSite] = []
+        self.matches: list[MatchSite] = []
+        self.domains: dict[tir.Var, tir.Range] = {}
+        self.values: dict[tir.Var, tir.PrimExpr] = {}
+        self.owners: dict[tir.Var, Place] = {buffer.data: Place() for buffer in function.buffer_map.values()}
+        self._bounds: dict[tir.PrimExpr, Bounds] = {}
+        self._in_init = False
+        self._visit(function.body, Place())
 
     def resolve(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr` in terms of loop variables."""
-        return substitute(expr, self.bindings) if self.bindings else expr
+        """Return `expr` in terms of loop variables and parameters."""
+        if isinstance(expr, tir.IntImm):
+            return expr
+        return self.values.get(expr, expr) if isinstance(expr, tir.Var) else substitute(expr, self.values)
 
-    def bounds(self, expr: tir.PrimExpr) -> Bounds | None:
-        """Return the least and the greatest value of `expr`, both reached for certain, or None where not known."""
-        form = linear(self.resolve(expr))
-        least = most = form.constant
-        for term in form.terms.values():
-            domain = self.domains.get(term.expr) if isinstance(term.expr, tir.Var) else None
-            if domain is None:
-                return None
-            ends = sorted(term.factor * end for end in domain)
-            least, most = least + ends[0], most + ends[1]
-        return least, most
+    def bounds(self, expr: tir.PrimExpr) -> Bounds:
+        """Return constant bounds of every value of `expr`, whatever the conditions around it."""
+        found = self._bounds.get(expr)
+        if found is None:
+            found = of_dtype(expr.dtype) if isinstance(expr, tir.Var) else bounds_of(expr, self.bounds)
+            self._bounds[expr] = found
+        return found
 
-    def visit(self, node: Node) -> None:
-        """Visit `node` and everything below it."""
+    def _let_range(self, var: tir.Var, domain: tir.Range) -> None:
+        """Take in that `var` ranges over `domain`; threads are launched more than once."""
+        least, extent = self.bounds(domain.min), self.bounds(domain.extent)
+        inside = Bounds(least.min, max(least.min, least.max + extent.max - 1))
+        if var in self.domains:
+            inside = inside.join(self._bounds[var])
+            self._bounds.clear()
+        self.domains[var], self._bounds[var] = domain, inside
+
+    def _visit_all(self, nodes: Iterable[Node], place: Place) -> None:
+        for node in nodes:
+            self._visit(node, place)
+
+    def _visit(self, node: Node, place: Place) -> None:
         match node:
-            case tir.For():
-                self._visit_for(node)
-            case tir.IfThenElse():
-                self._visit_choice(node.condition, node.then_case, node.else_case)
-            case tir.Call(op=Op(name="tir.if_then_else"), args=(tir.PrimExpr() as condition, then_case, else_case)):
-                self._visit_choice(condition, then_case, else_case)
-            case tir.Select():
-                self._visit_choice(node.condition, node.true_value, node.false_value)
-            case tir.And() | tir.Or():
-                self.visit(node.a)
-                with self._where(node.a, isinstance(node, tir.And)):
-                    self.visit(node.b)
-            case tir.While() | tir.AssertStmt():
-                self.visit(node.condition)
-                with self._uncertain():
-                    self.visit(node.body)
-            case tir.BlockRealize():
-                self._visit_realize(node)
+            case tir.Var() | tir.IntImm() | tir.FloatImm():
+                return
             case tir.BufferLoad() | tir.BufferStore():
-                self._visit_all((*node.indices, *((node.value,) if isinstance(node, tir.BufferStore) else ())))
-                if self.certain and node.predicate is None:
-                    self.check_access(node, self)
+                self._visit_all(node.indices, place)
+                if isinstance(node, tir.BufferStore):
+                    self._visit(node.value, place)
+                here = place if node.predicate is None else place.then(Unknown())
+                self.sites.append(Site(node, here, self._in_init))
+            case tir.For():
+                self._visit_all((node.min, node.extent), place)
+                self._visit_loop(node, node.loop_var, tir.Range(node.min, node.extent), place)
+            case tir.AttrStmt(node=tir.IterVar(var=var), attr_key=key, value=extent) if key in _LAUNCHES:
+                self._visit_loop(node, var, tir.Range(tir.IntImm(extent.dtype, 0), extent), place)
+            case tir.SeqStmt():
+                self._visit_sequence(node, place)
+            case tir.BlockRealize():
+                self._visit_realize(node, place)
+            case tir.Allocate() | tir.AllocateConst():
+                self.owners[node.buffer_var] = place
+                self._visit(node.body, place)
+            case tir.LetStmt() | tir.Let():
+                self._visit(node.value, place)
+                self.values[node.var] = self.resolve(node.value)
+                self._visit(node.body, place)
+            case tir.IfThenElse():
+                self._visit_choice(node.condition, node.then_case, node.else_case, place)
+            case tir.Select():
+                self._visit_choice(node.condition, node.true_value, node.false_value, place)
+            case tir.Call():
+                self._visit_call(node, place)
+            case tir.And() | tir.Or():
+                self._visit(node.a, place)
+                self._visit_where(node.a, isinstance(node, tir.And), node.b, place)
+            case tir.AssertStmt():
+                self._visit(node.condition, place)
+                self._visit_where(node.condition, True, node.body, place)
+            case tir.While():
+                self._visit(node.condition, place)
+                self._visit(node.body, place.then(Unknown()))
+            case _:
+                self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)], place)
+
+    def _visit_loop(self, loop: tir.For | tir.AttrStmt, var: tir.Var, domain: tir.Range, place: Place) -> None:
+        domain = tir.Range(self.resolve(domain.min), self.resolve(domain.extent))
+        if self.bounds(domain.extent).max <= 0:
+            return
+        self._let_range(var, domain)
+        place = place.then(Iterate(var, domain, loop))
+        if not (is_affine(domain.min) and is_affine(domain.extent)):
+            place = place.then(Unknown())
+        self._visit(loop.body, place)
+
+    def _visit_sequence(self, node: tir.SeqStmt, place: Place) -> None:
+        for each in node.seq:
+            self._visit(each, place)
+            match each:
+                case tir.Evaluate(value=tir.Call(op=Op(name="tir.assume"), args=(tir.PrimExpr() as condition,))):
+                    for part in conjuncts(self.resolve(condition), True):
+                        place = place.then(Where(part)) if is_affine(part) else place
+                case _:
+                    pass
+
+    def _visit_choice(self, condition: tir.PrimExpr, first: Node, second: Node | None, place: Place) -> None:
+        self._visit(condition, place)
+        self._visit_where(condition, True, first, place)
+        if second is not None:
+            self._visit_where(condition, False, second, place)
+
+    def _visit_where(self, condition: tir.PrimExpr, holds: bool, body: Node, place: Place) -> None:
+        """Visit `body`, which is reached where `condition` holds, or where it does not; not at all where neither can."""
+        for part in conjuncts(self.resolve(condition), holds):
+            if isinstance(part, tir.IntImm):
+                if not part.value:
+                    return
+            else:
+                place = place.then(Where(part) if is_affine(part) else Unknown())
+        self._visit(body, place)
+
+    def _visit_call(self, node: tir.Call, place: Place) -> None:
+        match node:
+            case tir.Call(op=Op(name="tir.if_then_else"), args=(tir.PrimExpr() as condition, first, second)):
+                self._visit_choice(condition, first, second, place)
             case tir.Call(op=Op(name="tir.address_of")):
                 return
             case _:
-                self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)])
+                self._visit_all([each for each in node.args if isinstance(each, tir.PrimExpr)], place)
 
-    def _visit_all(self, nodes: Iterable[Node]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def _visit_for(self, node: tir.For) -> None:
-        self._visit_all((node.min, node.extent))
-        start, extent = self.bounds(node.min), self.bounds(node.extent)
-        self.loops.append(node)
-        if start is None or extent is None or start[0] != start[1] or extent[0] != extent[1]:
-            with self._uncertain():
-                self.visit(node.body)
-        elif extent[0] > 0:
-            with self._within(node.loop_var, (start[0], start[0] + extent[0] - 1)):
-                self.visit(node.body)
-        self.loops.pop()
-
-    def _visit_choice(self, condition: tir.PrimExpr, then_case: Node, else_case: Node | None) -> None:
-        self.visit(condition)
-        with self._where(condition, True):
-            self.visit(then_case)
-        if else_case is not None:
-            with self._where(condition, False):
-                self.visit(else_case)
-
-    def _visit_realize(self, node: tir.BlockRealize) -> None:
+    def _visit_realize(self, node: tir.BlockRealize, place: Place) -> None:
         block = node.block
-        self._visit_all((*node.iter_values, node.predicate))
-        with self._where(node.predicate, True):
-            self.certain = self.certain and self.check_block(node, self)
-            for axis, value in zip(block.iter_vars, node.iter_values, strict=False):
-                self.bindings[axis.var] = self.resolve(value)
-            if block.init is not None:
-                with self._uncertain():
-                    self.visit(block.init)
-            self.visit(block.body)
+        self._visit_all((*node.iter_values, node.predicate), place)
+        for part in conjuncts(self.resolve(node.predicate), True):
+            if not isinstance(part, tir.IntImm):
+                place = place.then(Where(part) if is_affine(part) else Unknown())
+        self.blocks.append(BlockSite(node, place))
+        for axis, value in zip(block.iter_vars, node.iter_values, strict=False):
+            self.values[axis.var] = self.resolve(value)
+            if axis.dom is not None:
+                self._let_range(axis.var, axis.dom)
+        self.matches += [MatchSite(match, place) for match in block.match_buffers]
+        place = place.then(Inside(node))
+        self.owners.update({buffer.data: place for buffer in block.alloc_buffers})
+        if block.init is not None:
+            self._in_init = True
+            self._visit(block.init, self._at_start(block, place))
+            self._in_init = False
+        self._visit(block.body, place)
+
+    def _at_start(self, block: tir.Block, place: Place) -> Place:
+        """The init runs where all reduction axes are at the start of their domains."""
         for axis in block.iter_vars:
-            self.bindings.pop(axis.var, None)
-
-    @contextmanager
-    def _uncertain(self) -> Generator[None]:
-        before, self.certain = self.certain, False
-        yield
-        self.certain = before
-
-    @contextmanager
-    def _within(self, variable: tir.Var, domain: Bounds) -> Generator[None]:
-        before = self.domains.get(variable)
-        self.domains[variable] = domain
-        yield
-        if before is None:
-            del self.domains[variable]
-        else:
-            self.domains[variable] = before
-
-    @contextmanager
-    def _where(self, condition: tir.PrimExpr, holds: bool) -> Generator[None]:
-        """Take in that `condition` holds, or does not: bounds of single loop variables are kept exactly."""
-        certain, changed = self.certain, list[tuple[tir.Var, Bounds]]()
-        for variable, domain in self._restrictions(condition, holds):
-            if variable is None:
-                self.certain = False
-            else:
-                changed.append((variable, self.domains[variable]))
-                self.domains[variable] = domain
-        yield
-        self.certain = certain
-        for variable, domain in reversed(changed):
-            self.domains[variable] = domain
-
-    def _restrictions(self, condition: tir.PrimExpr, holds: bool) -> Generator[tuple[tir.Var | None, Bounds]]:
-        """Yield the variables that a condition bounds, with their new bounds; None for what cannot be told."""
-        match condition:
-            case tir.IntImm(value=value):
-                if bool(value) != holds:
-                    yield None, (0, 0)
-            case tir.Not(a=a):
-                yield from self._restrictions(a, not holds)
-            case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)):
-                yield from self._restrictions(inner, holds)
-            case tir.And(a=a, b=b) if holds:
-                yield from self._restrictions(a, True)
-                yield from self._restrictions(b, True)
-            case tir.Or(a=a, b=b) if not holds:
-                yield from self._restrictions(a, False)
-                yield from self._restrictions(b, False)
-            case tir.LT(a=a, b=b) | tir.GT(a=b, b=a):
-                yield self._at_most(a, b, -1) if holds else self._at_most(b, a, 0)
-            case tir.LE(a=a, b=b) | tir.GE(a=b, b=a):
-                yield self._at_most(a, b, 0) if holds else self._at_most(b, a, -1)
-            case _:
-                yield None, (0, 0)
-
-    def _at_most(self, a: tir.PrimExpr, b: tir.PrimExpr, slack: int) -> tuple[tir.Var | None, Bounds]:
-        """Return the variable that `a <= b + slack` bounds, and its bounds."""
-        form = linear(self.resolve(a)).plus(linear(self.resolve(b)), -1)
-        terms = list(form.terms.values())
-        variable = terms[0].expr if len(terms) == 1 else None
-        if not isinstance(variable, tir.Var) or variable not in self.domains:
-            return None, (0, 0)
-        factor, limit = terms[0].factor, slack - form.constant
-        least, most = self.domains[variable]
-        if factor > 0:
-            most = min(most, limit // factor)
-        else:
-            least = max(least, -(limit // -factor))
-        return (variable, (least, most)) if least <= most else (None, (0, 0))
+            if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None:
+                start = tir.EQ("bool", self.resolve(axis.var), self.resolve(axis.dom.min))
+                place = place.then(Where(start) if is_affine(start) else Unknown())
+        return place

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import relax, tir
-from ..base import Node
+from ..base import IRModule, Node
 from ..diagnostics import Diagnostic, Severity
 from ..visit import children, walk
 
 
-def check_function(function: relax.Function) -> list[Diagnostic]:
+def check_function(function: relax.Function, _: IRModule | None) -> list[Diagnostic]:
     """Check scoping in `function` (TVM: `relax.analysis.well_formed`).
 
     E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·

@@ -6,11 +6,13 @@ with different extents.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from .. import tir
 from ..base import Node
 from ..diagnostics import Note
-from ..visit import children
-from .report import Report
+from ..visit import walk
+from .subject import Subject
 
 THREAD_TAGS = frozenset(
     [f"{scope}.{axis}" for scope in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"]
@@ -19,37 +21,74 @@ THREAD_TAGS = frozenset(
 """What a loop or a variable may be bound to (TVM: `runtime::ThreadScope`, and what its tests name besides)."""
 
 
-def check_loops(function: tir.PrimFunc, report: Report) -> None:
-    """Check the loops of `function`; those bound to threads agree within each outermost one, which is a kernel."""
-    stack: list[tuple[Node, dict[str, tir.For] | None]] = [(function.body, None)]
-    while stack:
-        node, kernel = stack.pop()
-        if isinstance(node, tir.PrimExpr | tir.Buffer):
-            continue
+class Threads(Struct, frozen=True, eq=False):
+    """A loop whose iterations are threads, or threads that are launched."""
+
+    tag: str
+    extent: tir.PrimExpr
+    loop: tir.For | tir.AttrStmt
+
+    @staticmethod
+    def of(node: Node) -> Threads | None:
+        """Return the threads that `node` is, or None."""
+        match node:
+            case tir.For(thread_binding=tir.IterVar(thread_tag=tag), extent=extent):
+                return Threads(tag, extent, node)
+            case tir.AttrStmt(node=tir.IterVar(thread_tag=tag), attr_key="thread_extent", value=extent):
+                return Threads(tag, extent, node)
+            case _:
+                return None
+
+
+class Kernel(Struct, frozen=True, eq=False):
+    """An outermost loop bound to threads: all threads in it, and what is allocated there."""
+
+    threads: tuple[Threads, ...]
+    allocations: tuple[tir.Allocate, ...]
+
+
+def kernels(subject: Subject) -> list[Kernel]:
+    """Return the kernels of a function, in order."""
+    found: list[Kernel] = []
+    seen: set[Node] = set()
+    for node in subject.nodes:
+        if node not in seen and Threads.of(node) is not None:
+            inner = [node, *[each for each in walk(node) if isinstance(each, tir.Stmt)]]
+            seen.update(inner)
+            threads = tuple([each for each in map(Threads.of, inner[1:]) if each is not None])
+            found.append(Kernel(threads, tuple([each for each in inner if isinstance(each, tir.Allocate)])))
+    return found
+
+
+def check_loops(subject: Subject) -> None:
+    """Check that loops are bound to threads that exist, and those of one kernel with one extent."""
+    for node in subject.nodes:
         if isinstance(node, tir.For):
-            kernel = _check_loop(node, kernel, report)
-        stack.extend([(child, kernel) for child in reversed(children(node)) if isinstance(child, tir.Stmt)])
+            _check_binding(subject, node)
+    for kernel in kernels(subject):
+        first: dict[str, Threads] = {}
+        for threads in kernel.threads:
+            other = first.setdefault(threads.tag, threads)
+            if threads.tag.startswith(("blockIdx", "threadIdx")):
+                _check_extents(subject, threads, other)
 
 
-def _check_loop(loop: tir.For, kernel: dict[str, tir.For] | None, report: Report) -> dict[str, tir.For] | None:
-    """Check one loop; return the loops bound to threads in its kernel."""
+def _check_binding(subject: Subject, loop: tir.For) -> None:
     name = loop.loop_var.name
     if (loop.kind is tir.ForKind.THREAD_BINDING) != (loop.thread_binding is not None):
         word = "has no thread" if loop.thread_binding is None else f"is {loop.kind.value}, yet bound to a thread"
-        report.add("E0416", f"the loop over '{name}' {word}", loop)
-    if loop.thread_binding is None:
-        return kernel
-    tag = loop.thread_binding.thread_tag
-    if tag not in THREAD_TAGS:
+        subject.report.add("E0416", f"the loop over '{name}' {word}", loop)
+    if loop.thread_binding is not None and loop.thread_binding.thread_tag not in THREAD_TAGS:
         known = ", ".join(sorted(each for each in THREAD_TAGS if "." in each))
-        report.add("E0416", f"there is no thread '{tag}'", loop, f"bind a loop to one of {known}")
-    kernel = {} if kernel is None else kernel
-    other = kernel.setdefault(tag, loop)
-    if not tag.startswith(("blockIdx", "threadIdx")):
-        return kernel
-    extents = [each.extent.value for each in (other, loop) if isinstance(each.extent, tir.IntImm)]
+        message = f"there is no thread '{loop.thread_binding.thread_tag}'"
+        subject.report.add("E0416", message, loop, f"bind a loop to one of {known}")
+
+
+def _check_extents(subject: Subject, threads: Threads, other: Threads) -> None:
+    extents = [each.extent.value for each in (other, threads) if isinstance(each.extent, tir.IntImm)]
     if len(set(extents)) > 1:
-        message = f"{tag} has {extents[1]} threads here and {extents[0]} in the loop over '{other.loop_var.name}'"
-        note = Note("that loop is here", other.span)
-        report.add("E0417", message, loop, "loops bound to the same threads have the same extent", note)
-    return kernel
+        name = other.loop.loop_var.name if isinstance(other.loop, tir.For) else other.tag
+        message = f"{threads.tag} has {extents[1]} threads here and {extents[0]} in the loop over '{name}'"
+        note = Note("that loop is here", other.loop.span)
+        help = "loops bound to the same threads have the same extent"
+        subject.report.add("E0417", message, threads.loop, help, note)

@@ -1,58 +1,110 @@
-"""The law of parallel loops: no two iterations certainly update the same element.
+"""The law of loops whose iterations run side by side: they do not meet in one element.
 
-E0419: iterations of a parallel loop race.
+E0419: iterations of a parallel, vectorized or thread-bound loop race.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import product
+from typing import Literal, TypeAlias
 
 from .. import tir
 from ..diagnostics import Note
-from ..equal import structural_equal
 from ..visit import walk
-from .flow import Access, Flow
-from .report import Report
+from .pairs import Claim, describe, is_update, meet
+from .place import Iterate, Site
+from .subject import Subject, is_write
+
+How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
+
+_PRIVATE = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
+"""Scopes of which each thread, or each group of threads that computes together, has its own."""
 
 
-def check_race(access: Access, flow: Flow, shared: frozenset[tir.Var], report: Report) -> None:
-    """Check a store, with nothing uncertain around it, against every parallel loop that it stands in.
+def check_races(subject: Subject) -> None:
+    """Check the accesses in each loop whose iterations run side by side; one race is shown for each loop."""
+    loops: dict[tir.For, list[Site]] = {}
+    for site in subject.flow.sites:
+        for step in site.place.steps():
+            if isinstance(step, Iterate) and isinstance(step.loop, tir.For) and how(step.loop):
+                loops.setdefault(step.loop, []).append(site)
+    for loop, sites in loops.items():
+        side_by_side = how(loop)
+        assert side_by_side is not None
+        shared = [site for site in sites if not _is_private(subject, site, loop, side_by_side)]
+        for first, second in _pairs(shared, side_by_side):
+            if _races(subject, loop, first, second, shared):
+                break
 
-    Certain is a race where no index mentions the loop variable, the iterations are two or more, and the stored value
-    is computed from the same element, in a buffer that the caller sees (`shared` has their data pointers).
+
+def how(loop: tir.For) -> How | None:
+    """Return how the iterations of `loop` run side by side; None where they come one after the other."""
+    if loop.kind is tir.ForKind.PARALLEL:
+        return "parallel"
+    if loop.kind is tir.ForKind.VECTORIZED:
+        return "vector"
+    tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
+    return "blocks" if tag.startswith("blockIdx") else "threads" if tag.startswith("threadIdx") else None
+
+
+def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) -> bool:
+    """Whether each iteration has memory of its own: allocated inside the loop, or of such a scope."""
+    buffer = site.node.buffer
+    owner = subject.flow.owners.get(buffer.data)
+    if owner is None or any(isinstance(step, Iterate) and step.loop is loop for step in owner.steps()):
+        return True
+    if side_by_side == "blocks" and buffer.scope.startswith("shared"):
+        return True
+    return side_by_side in ("blocks", "threads") and buffer.scope.startswith(_PRIVATE)
+
+
+def _pairs(sites: list[Site], side_by_side: How) -> list[tuple[Site, Site]]:
+    """Return stores, each with another access of the same buffer that nothing orders across iterations.
+
+    Threads of a block and lanes of a vector go from statement to statement together: there, a store meets itself and
+    what its own value reads. Threads that reduce together have a reduction axis for it.
     """
-    if not isinstance(access, tir.BufferStore) or access.buffer.data not in shared:
-        return
-    if not _updates_itself(access):
-        return
-    indices = [flow.resolve(index) for index in access.indices]
-    for position, loop in enumerate(flow.loops):
-        inner_ends = [end for each in flow.loops[position + 1 :] for end in (each.min, each.extent)]
-        is_single = not isinstance(loop.extent, tir.IntImm) or loop.extent.value < 2
-        if not _is_parallel(loop) or is_single or _mention((*indices, *inner_ends), loop.loop_var):
+    found: list[tuple[Site, Site]] = []
+    sites = sorted(sites, key=lambda site: site.in_init)
+    for first, second in product([site for site in sites if is_write(site)], sites):
+        if first.node.buffer is not second.node.buffer or (side_by_side == "threads" and _reduces(first)):
             continue
-        message = f"iterations of the loop over '{loop.loop_var.name}' race: all update the same element of "
-        help = f"let an index depend on '{loop.loop_var.name}', or make the loop serial"
-        note = Note(f"the loop over '{loop.loop_var.name}' runs in parallel", loop.span)
-        report.add("E0419", message + f"'{access.buffer.name}'", access, help, note)
-        return
+        if is_update(first.node) and not is_write(second):
+            continue  # then the store meets itself, too
+        is_together = side_by_side in ("threads", "vector")
+        if not is_together or any(node is second.node for node in walk(first.node)):
+            found.append((first, second))
+    return found
 
 
-def _is_parallel(loop: tir.For) -> bool:
-    """Threads of a block may reduce together; blocks and parallel iterations may not."""
-    if loop.kind is tir.ForKind.THREAD_BINDING:
-        return loop.thread_binding is not None and loop.thread_binding.thread_tag.startswith("blockIdx")
-    return loop.kind is tir.ForKind.PARALLEL
+def _reduces(site: Site) -> bool:
+    realize = site.place.block
+    axes = realize.block.iter_vars if realize is not None else ()
+    return any(axis.iter_type is tir.IterVarType.COMM_REDUCE for axis in axes)
 
 
-def _updates_itself(store: tir.BufferStore) -> bool:
-    return any(
-        isinstance(node, tir.BufferLoad)
-        and node.buffer is store.buffer
-        and structural_equal(node.indices, store.indices)
-        for node in walk(store.value)
+def _races(subject: Subject, loop: tir.For, first: Site, second: Site, sites: list[Site]) -> bool:
+    """Report a race of two accesses in different iterations of `loop`; return whether there is one."""
+    var, side_by_side = loop.loop_var, how(loop)
+    around = [step for step in first.place.steps() if isinstance(step, Iterate)]
+    outer = around[next(i for i, step in enumerate(around) if step.loop is loop) + 1 :]
+    is_ordered = first is second or side_by_side == "vector"
+    claim = Claim(
+        lambda step: any(step is each for each in outer),
+        lambda twin: (tir.LT if is_ordered else tir.NE)("bool", var, twin(var)),
+        lambda twin, third: tir.EQ("bool", twin(var), third(var)),
     )
-
-
-def _mention(expressions: Iterable[tir.PrimExpr], variable: tir.Var) -> bool:
-    return any(node is variable for expression in expressions for node in walk(expression))
+    found = meet(subject, claim, first, second, sites)
+    if found is None:
+        return False
+    twin, values = found
+    inner = [each for each in subject.flow.domains if each in twin.names]
+    message = f"iterations of the loop over '{var.name}' race: "
+    message += describe(subject, first, second, twin, values, inner)
+    help = f"let an index depend on '{var.name}', or make the loop serial"
+    runs = "as lanes of a vector" if side_by_side == "vector" else "side by side"
+    notes = [Note(f"the iterations of the loop over '{var.name}' run {runs}", loop.span)]
+    if first is not second:
+        notes.append(Note("the other access is here", second.node.span))
+    subject.report.add("E0419", message, first.node, help, *notes)
+    return True

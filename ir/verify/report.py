@@ -18,9 +18,10 @@ class Report:
         shown = tuple([note for note in notes if note.span is not None])
         self.found.append(Diagnostic(code, message, self.place(node), help, shown))
 
-    def warn(self, code: str, message: str, node: Node | None, help: str) -> None:
+    def warn(self, code: str, message: str, node: Node | None, help: str, *notes: Note) -> None:
         """Record what is allowed, but hardly meant."""
-        self.found.append(Diagnostic(code, message, self.place(node), help, severity="warning"))
+        shown = tuple([note for note in notes if note.span is not None])
+        self.found.append(Diagnostic(code, message, self.place(node), help, shown, severity="warning"))
 
     @property
     def has_errors(self) -> bool:

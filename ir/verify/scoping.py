@@ -15,13 +15,14 @@ from ..base import Node
 from ..diagnostics import Note
 from ..visit import children, variables_of_buffer
 from .report import Report
+from .subject import Subject
 
 _THREADS = ("thread_extent", "virtual_thread")
 
 
-def check_scoping(function: tir.PrimFunc, report: Report) -> None:
-    """Check that `function` uses only what is defined there, and defines nothing twice."""
-    checker = _Scoping(report)
+def check_scoping(subject: Subject) -> None:
+    """Check that a function uses only what is defined there, and defines nothing twice."""
+    function, checker = subject.function, _Scoping(subject.report)
     shapes = [variable for buffer in function.buffer_map.values() for variable in variables_of_buffer(buffer)]
     checker.visible.update((*function.params, *shapes))
     checker.visit(function.body)

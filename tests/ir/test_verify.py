@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tvms.dsl.load import load_module, parse
 from tvms.ir import make, tir
 from tvms.ir.base import Op
 from tvms.ir.codes import CODES
-from tvms.ir.verify import verify
+from tvms.ir.verify import CHECKS, LEVELS, verify
 from tvms.ir.visit import rewrite
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,18 +30,39 @@ CASES = re.findall(
 
 @pytest.mark.parametrize(("name", "text", "says"), CASES, ids=[case[0] for case in CASES])
 def test_what_is_said(name: str, text: str, says: str) -> None:
-    found = verify(parse(text))
+    found = verify(parse(text), "races")
     assert render(found).strip() == says.strip()
     assert all(each.code in CODES for each in found)
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES) > 15
+    assert len(CASES) > 30
+
+
+def test_every_check_says_something_in_a_case() -> None:
+    said = set(re.findall(r"\[(E04\d\d)\]", "".join(says for *_, says in CASES)))
+    missing = [check.name for check in CHECKS if not said & set(check.codes)]
+    assert missing == ["dtypes"]  # the builder refuses such texts; they are made from nodes below
+
+
+def test_levels_include_those_before_them() -> None:
+    for _, text, _ in CASES:
+        module = parse(text)
+        found = [set(verify(module, level)) for level in LEVELS]
+        assert all(a <= b for a, b in pairwise(found))
+        assert found[0] == set()
+
+
+def test_the_law_is_documented() -> None:
+    page = (ROOT / "docs" / "law.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    assert rows == [(each.name, each.level, ", ".join(each.codes), each.law) for each in CHECKS]
+    assert all(code in CODES for each in CHECKS for code in each.codes)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.tvms")), ids=lambda path: path.name)
 def test_the_samples_obey_the_law(path: Path) -> None:
-    assert render(verify(load_module(str(path)))) == ""
+    assert render(verify(load_module(str(path)), "races", strict=True)) == ""
 
 
 @given(functions)
@@ -120,13 +142,12 @@ def test_an_access_is_outside_exactly_when_a_run_says_so(extent: int, factor: in
 @pytest.mark.parametrize(
     "body",
     [
-        "if n < 3:\n    A[8] = T.float32(0)",
         "if A[0] < T.float32(1):\n    A[8] = T.float32(0)",
-        "for i in range(n):\n    A[i + 8] = T.float32(0)",
+        "for i in range(n):\n    A[i] = T.float32(0)",
         "for i in range(0):\n    A[i + 8] = T.float32(0)",
         "while A[0] < T.float32(1):\n    A[8] = T.float32(0)",
         "A[n] = T.float32(0)",
-        "A[0] = T.if_then_else(n < 0, A[-1], T.float32(0))",
+        "A[0] = T.if_then_else(n < 8, A[n], T.float32(0))",
         'for i in range(16):\n    with T.block("b"):\n        T.where(i < 8)\n        v = T.axis.spatial(8, i)\n        A[v] = T.float32(0)',
         "for i, j in T.grid(4, 4):\n    if i * 4 + j < 8:\n        A[i * 4 + j] = T.float32(0)",
         "for i in T.parallel(8):\n    if i == 0:\n        A[0] = A[0] + T.float32(1)",
@@ -136,7 +157,8 @@ def test_an_access_is_outside_exactly_when_a_run_says_so(extent: int, factor: in
 )
 def test_what_is_not_certain_is_not_said(body: str) -> None:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
-    assert render(verify(parse(f'T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):\n{lines}'))) == ""
+    text = f'T.prim_func f(A: T.Buffer((8,), "float32"), n: T.int32):\n{lines}'
+    assert render(verify(parse(text), "races")) == ""
 
 
 def test_any_depth() -> None:

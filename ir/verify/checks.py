@@ -1,0 +1,89 @@
+"""The law as a table: every check has a name, a level, codes, and one sentence that it keeps true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
+
+from msgspec import Struct
+
+from .. import relax
+from ..base import IRModule
+from ..diagnostics import Diagnostic
+from .axis_kinds import check_axis_kinds
+from .blocks import check_blocks
+from .bounds import check_bindings, check_bounds
+from .calls import check_calls
+from .devices import check_limits, check_scopes
+from .dtypes import check_dtypes
+from .graph import check_function
+from .loops import check_loops
+from .races import check_races
+from .reductions import check_reductions
+from .regions import check_matches, check_regions
+from .scoping import check_scoping
+from .subject import Subject
+from .values import check_values
+
+Level: TypeAlias = Literal["syntax", "types", "bounds", "races"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""How deep to check; each level includes those before it. Reading a text checks its syntax, and nothing here does."""
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+LoopCheck: TypeAlias = Callable[[Subject], None]
+GraphCheck: TypeAlias = "Callable[[relax.Function, IRModule | None], Iterator[Diagnostic] | list[Diagnostic]]"
+ModuleCheck: TypeAlias = Callable[[IRModule], list[Diagnostic]]
+
+
+class Check(Struct, Generic[Run], frozen=True):
+    """A part of the law: where it begins to be checked, what it may say, and what then holds."""
+
+    name: str
+    level: Level
+    codes: tuple[str, ...]
+    law: str
+    run: Run
+
+
+LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
+    Check("scoping", "types", ("E0401", "E0402", "E0403", "E0404"),
+          "Every variable and buffer is defined once, before it is used, and a block sees loops through its axes only.",
+          check_scoping),
+    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0409"),
+          "Operands, values, indices and conditions have the dtype and the number that their place asks for.",
+          check_dtypes),
+    Check("blocks", "types", ("E0410", "E0411", "E0412"),
+          "A block is bound to one integer for each axis, and has a T.init only if it reduces.", check_blocks),
+    Check("loops", "types", ("E0416", "E0417"),
+          "A loop is bound to a thread that exists, and loops of one kernel agree on the extent of a thread.",
+          check_loops),
+    Check("scopes", "types", ("E0418",), "A buffer lives in a storage scope that exists.", check_scopes),
+    Check("bindings", "bounds", ("E0415",), "An axis is bound to values of its domain only.", check_bindings),
+    Check("bounds", "bounds", ("E0414", "E0420"), "An access lies inside its buffer.", check_bounds),
+    Check("regions", "bounds", ("E0413",), "What a block touches lies in the regions that it declares.", check_regions),
+    Check("matches", "bounds", ("E0422",), "A matched region lies inside its source.", check_matches),
+    Check("reductions", "bounds", ("E0423", "E0424"),
+          "A reduction updates the element that its T.init starts, with the same result in any order.",
+          check_reductions),
+    Check("limits", "bounds", ("E0425",), "A kernel asks for no more threads and shared memory than its target has.",
+          check_limits),
+    Check("races", "races", ("E0419",),
+          "Iterations that run side by side neither write one element nor read what another one writes.", check_races),
+    Check("axis-kinds", "races", ("E0421",),
+          "Instances of a block that differ in a spatial axis do not depend on each other.", check_axis_kinds),
+)  # fmt: skip
+"""The loop level, in the order in which one mistake explains the next: after errors of a level the next is not run."""
+
+GRAPH_CHECKS: tuple[Check[GraphCheck], ...] = (
+    Check("graph-scoping", "types", ("E0430", "E0431", "E0432", "E0433"),
+          "Every graph-level variable and dimension is defined once, and used where it may be.", check_function),
+    Check("values", "types", ("E0437", "E0438"),
+          "Struct info is what follows from the operands, and what is pure calls nothing that is not.", check_values),
+)  # fmt: skip
+
+MODULE_CHECKS: tuple[Check[ModuleCheck], ...] = (
+    Check("calls", "types", ("E0434", "E0435", "E0436"),
+          "A call fits a function that exists, and calls come to an end.", check_calls),
+)  # fmt: skip
+
+CHECKS: tuple[Check[Any], ...] = (*LOOP_CHECKS, *GRAPH_CHECKS, *MODULE_CHECKS)

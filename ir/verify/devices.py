@@ -1,0 +1,117 @@
+"""The law of devices: what a kernel asks for exists.
+
+E0418: a storage scope that does not exist · E0425: more threads, blocks or shared memory than the target has.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Target
+from ..dtype import parse_dtype
+from .loops import Kernel, Threads, kernels
+from .subject import Subject
+
+_SCOPES = (
+    "global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "amx.tmm",
+    "m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC", "metal.simdgroup",
+)  # fmt: skip
+"""How the names of storage scopes begin (TVM: `runtime::StorageScope`)."""
+
+_SHARED_BY_ARCH = {
+    "sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227,
+    "sm_100": 227, "sm_103": 227, "sm_110": 227, "sm_120": 99, "sm_121": 99,
+}  # fmt: skip
+"""KiB of dynamic shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities)."""
+
+
+class Limits(Struct, frozen=True):
+    """What one block of threads can have; the defaults are what no GPU exceeds."""
+
+    threads: int = 1024
+    shared: int = 227 * 1024
+    """Bytes of scope "shared"."""
+    dynamic: int = 227 * 1024
+    """Bytes of scope "shared.dyn"."""
+    target: str = "any GPU"
+
+
+def limits(function: tir.PrimFunc) -> Limits:
+    """Return the limits of the target that `function` says it is for."""
+    target = function.attrs.get("target")
+    attrs: dict[str, Any] = target.attrs if isinstance(target, Target) else {}
+    kind = str(attrs.get("kind", ""))
+    threads, shared = _number(attrs, "max_threads_per_block"), _number(attrs, "max_shared_memory_per_block")
+    if kind not in ("cuda", "nvptx"):
+        known = Limits(target=kind or Limits().target)
+        return Limits(threads or known.threads, shared or known.shared, shared or known.dynamic, known.target)
+    arch = str(attrs.get("arch") or attrs.get("mcpu") or "")
+    dynamic = _SHARED_BY_ARCH.get(arch.removesuffix("a"), 227) * 1024
+    return Limits(threads or 1024, shared or 48 * 1024, max(shared or 0, dynamic), f"{kind} {arch}".strip())
+
+
+def _number(attrs: dict[str, Any], name: str) -> int | None:
+    value = attrs.get(name)
+    return value.value if isinstance(value, tir.IntImm) else value if isinstance(value, int) else None
+
+
+_LARGEST = {"threadIdx.z": 64, "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "blockIdx.z": 65535}
+"""Extents that no launch exceeds (CUDA C++ Programming Guide; other GPUs allow no more for threads)."""
+
+
+def check_scopes(subject: Subject) -> None:
+    """Check the storage scope of every buffer that memory is allocated for."""
+    blocks = [node for node in subject.nodes if isinstance(node, tir.Block)]
+    allocated = [buffer for block in blocks for buffer in block.alloc_buffers]
+    for buffer in (*subject.function.buffer_map.values(), *allocated):
+        if buffer.scope and not buffer.scope.startswith(_SCOPES):
+            message = f"'{buffer.name}' has the storage scope '{buffer.scope}', which does not exist"
+            subject.report.add("E0418", message, buffer, f"the name of a scope begins with {', '.join(_SCOPES)}")
+
+
+def check_limits(subject: Subject) -> None:
+    """Check the threads and the shared memory of each kernel against its target.
+
+    Buffers that blocks allocate are not counted: lowering shrinks them to what is used.
+    """
+    most = limits(subject.function)
+    for kernel in kernels(subject):
+        _check_threads(subject, kernel, most)
+        _check_memory(subject, kernel, "shared", most.shared, most.target)
+        _check_memory(subject, kernel, "shared.dyn", most.dynamic, most.target)
+
+
+def _check_threads(subject: Subject, kernel: Kernel, most: Limits) -> None:
+    total = 1
+    first: dict[str, Threads] = {}
+    for threads in kernel.threads:
+        first.setdefault(threads.tag, threads)
+    for tag, threads in first.items():
+        extent = threads.extent.value if isinstance(threads.extent, tir.IntImm) else 1
+        if extent > _LARGEST.get(tag, extent):
+            message = f"{tag} has the extent {extent}, more than the {_LARGEST[tag]} that a launch can have"
+            subject.report.add("E0425", message, threads.loop, "split the loop over another thread axis")
+        total *= extent if tag.startswith("threadIdx") else 1
+        if tag.startswith("threadIdx") and total > most.threads:
+            message = f"a block has {total} threads here, more than the {most.threads} of {most.target}"
+            subject.report.add("E0425", message, threads.loop, "bind smaller loops to threadIdx, the rest to blockIdx")
+            return
+
+
+def _check_memory(subject: Subject, kernel: Kernel, scope: str, most: int, target: str) -> None:
+    total = 0
+    for node in kernel.allocations:
+        kind = node.buffer_var.type_annotation
+        sizes = [extent.value for extent in node.extents if isinstance(extent, tir.IntImm)]
+        if not isinstance(kind, tir.PointerType) or kind.storage_scope != scope or len(sizes) < len(node.extents):
+            continue
+        dtype = parse_dtype(node.dtype)
+        total += prod(sizes) * dtype.bits * dtype.lanes // 8
+        if total > most:
+            message = f"a block has {total} bytes of scope '{scope}' here, more than the {most} of {target}"
+            subject.report.add("E0425", message, node, "allocate less, or reuse what is allocated")
+            return

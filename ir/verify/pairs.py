@@ -1,0 +1,160 @@
+"""Two runs of a piece of program side by side: do they meet in one element?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from .. import tir
+from ..equal import structural_equal
+from ..visit import substitute, walk
+from .affine import all_of, any_of, is_affine
+from .place import Facts, Iterate, Site, Step, Where
+from .solve import Values
+from .subject import Subject, is_known, is_write
+
+
+class Twin(Struct, frozen=True, eq=False):
+    """What a second run of an inner part of the program calls its loop variables."""
+
+    names: dict[tir.Var, tir.Var]
+
+    @staticmethod
+    def of(site: Site, is_shared: Callable[[Step], bool]) -> Twin:
+        """Rename the loops around `site`, from the innermost to the first step that is shared with the first run."""
+        names: dict[tir.Var, tir.Var] = {}
+        for step in site.place.steps():
+            if is_shared(step):
+                break
+            if isinstance(step, Iterate):
+                names[step.var] = tir.Var(step.var.dtype, step.var.name)
+        return Twin(names)
+
+    def __call__(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `expr` in the second run."""
+        return substitute(expr, self.names)
+
+    def facts(self, site: Site) -> Facts:
+        """What holds at `site` in the second run."""
+        steps = list(site.place.steps())
+        domains = {
+            self.names.get(step.var, step.var): tir.Range(self(step.domain.min), self(step.domain.extent))
+            for step in reversed(steps)
+            if isinstance(step, Iterate)
+        }
+        conditions = tuple([self(step.condition) for step in steps if isinstance(step, Where)])
+        return Facts(domains, conditions, site.place.is_certain)
+
+    def values(self, values: Values) -> Values:
+        """Return the values of the second run, under the names of the first."""
+        return {**values, **{var: values[other] for var, other in self.names.items() if other in values}}
+
+
+class Claim(Struct, frozen=True, eq=False):
+    """That two runs are apart: those loops are run twice that are inside all `is_shared` ones.
+
+    `apart` says of the first and of a second run that they are two of those that must not meet, `same` that two runs
+    are one of them.
+    """
+
+    is_shared: Callable[[Step], bool]
+    apart: Callable[[Twin], tir.PrimExpr]
+    same: Callable[[Twin, Twin], tir.PrimExpr]
+
+
+def meet(
+    subject: Subject, claim: Claim, first: Site, second: Site, sites: Iterable[Site]
+) -> tuple[Twin, Values] | None:
+    """Return a second run, and values for which both touch one element: `first` by a store, `second` by any access.
+
+    Two stores count only where the values can differ; a read only if no store of its own run, among `sites`, may have
+    written the element.
+    """
+    solver, flow = subject.solver, subject.flow
+    twin = Twin.of(second, claim.is_shared)
+    here, there = first.place.facts, twin.facts(second)
+    facts = joined(here, there)
+    conditions = [claim.apart(twin)]
+    for a, b in zip(first.node.indices, second.node.indices, strict=True):
+        conditions.append(tir.EQ("bool", flow.resolve(a), twin(flow.resolve(b))))
+    if is_write(second) and not is_update(first.node):
+        differs = _values_differ(subject, first, second, twin)
+        if differs is None:
+            return None
+        conditions.append(differs)
+    if not all(map(is_affine, conditions)):
+        return None
+    values = solver.ask(all_of(conditions), facts).values
+    if values is None or (not is_write(second) and _writes_before(subject, claim, twin, values, second, sites)):
+        return None
+    return twin, values
+
+
+def joined(*facts: Facts) -> Facts:
+    """Return all of several facts."""
+    domains = {var: domain for each in facts for var, domain in each.domains.items()}
+    conditions = tuple([condition for each in facts for condition in each.conditions])
+    return Facts(domains, conditions, all(each.is_certain for each in facts))
+
+
+def _writes_before(
+    subject: Subject, claim: Claim, twin: Twin, values: Values, read: Site, sites: Iterable[Site]
+) -> bool:
+    """Whether the run that reads may itself have written the element."""
+    pins = tuple([tir.EQ("bool", var, tir.IntImm(var.dtype, value)) for var, value in values.items()])
+    for site in sites:
+        if not is_write(site) or site.node.buffer is not read.node.buffer:
+            continue
+        third = Twin.of(site, claim.is_shared)
+        same = [claim.same(twin, third)]
+        for a, b in zip(read.node.indices, site.node.indices, strict=True):
+            same.append(tir.EQ("bool", twin(subject.flow.resolve(a)), third(subject.flow.resolve(b))))
+        facts = joined(twin.facts(read), third.facts(site), Facts({}, pins, is_certain=True))
+        if not subject.solver.ask(all_of(same), facts).is_safe:
+            return True
+    return False
+
+
+def is_update(node: tir.BufferLoad | tir.BufferStore) -> bool:
+    """Whether a store computes its value from the element that it replaces."""
+    return isinstance(node, tir.BufferStore) and any(
+        isinstance(each, tir.BufferLoad) and each.buffer is node.buffer and structural_equal(each.indices, node.indices)
+        for each in walk(node.value)
+    )
+
+
+def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> tir.PrimExpr | None:
+    """Return a condition under which two stores write values that can differ, or None where there is none."""
+    a, b = first.node, second.node
+    assert isinstance(a, tir.BufferStore)
+    assert isinstance(b, tir.BufferStore)
+    if first is not second:
+        return None if structural_equal(a.value, b.value) else tir.IntImm("bool", 1)
+    parts = [subject.flow.resolve(part) for part in _deciding(a.value)]
+    pairs = [(part, twin(part)) for part in parts if is_affine(part)]
+    differing: list[tir.PrimExpr] = [tir.NE("bool", x, y) for x, y in pairs if x is not y]
+    return any_of(differing) if differing else None
+
+
+def _deciding(value: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return what decides the value of an expression: indices of what it reads, and variables."""
+    found: list[tir.PrimExpr] = []
+    for node in walk(value):
+        if isinstance(node, tir.BufferLoad):
+            found.extend([index for index in node.indices if is_known(index)])
+        elif isinstance(node, tir.Var) and node.dtype in ("int32", "int64"):
+            found.append(node)
+    return found
+
+
+def describe(subject: Subject, first: Site, second: Site, twin: Twin, values: Values, variables: list[tir.Var]) -> str:
+    """Return "i = 0 and i = 1 both write A[0]" or "i = 0 writes A[1], which i = 1 reads", for those that differ."""
+    there = twin.values(values)
+    pairs = [(var.name, subject.value(var, values), subject.value(var, there)) for var in variables]
+    one = ", ".join(f"{name} = {a}" for name, a, b in pairs if a != b)
+    two = ", ".join(f"{name} = {b}" for name, a, b in pairs if a != b)
+    element = subject.element(first, values)
+    if is_write(second):
+        return f"{one} and {two} both {'update' if is_update(first.node) else 'write'} {element}"
+    return f"{one} writes {element}, which {two} reads"

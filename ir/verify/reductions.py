@@ -1,0 +1,43 @@
+"""The law of reductions: what a block accumulates does not depend on the order of its reduction axes.
+
+E0423: an update that overwrites what came before, or whose result depends on the order · E0424: an init that starts
+another element than the one that is updated.
+"""
+
+from __future__ import annotations
+
+from .. import tir
+from ..equal import structural_equal
+from ..visit import walk
+from .order import order_matters
+from .subject import Subject
+
+
+def check_reductions(subject: Subject) -> None:
+    """Check the blocks that have a T.init and a reduction axis, where one statement updates what the init starts."""
+    for site in subject.flow.blocks:
+        block = site.node.block
+        axes = [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+        init, body = block.init, block.body
+        if not axes or not isinstance(init, tir.BufferStore) or not isinstance(body, tir.BufferStore):
+            continue
+        if init.buffer is not body.buffer or not structural_equal(init.indices, body.indices):
+            message = f"the T.init of block '{block.name_hint}' starts an element that the block does not update"
+            subject.report.add("E0424", message, init, "let both be the same element")
+        else:
+            _check_update(subject, block, body, axes)
+
+
+def _check_update(subject: Subject, block: tir.Block, body: tir.BufferStore, axes: list[tir.IterVar]) -> None:
+    name, axis = body.buffer.name, axes[0].var.name
+    if not any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in walk(body.value)):
+        message = f"block '{block.name_hint}' overwrites '{name}' with each value of its reduction axis '{axis}'"
+        help = f"combine it with '{name}', as in {name}[…] + value, or make the axis another kind"
+        subject.report.add("E0423", message, body, help)
+        return
+    example = order_matters(body, {each.var for each in axes})
+    if example is not None:
+        message = (
+            f"the result of block '{block.name_hint}' depends on the order of its reduction axis '{axis}': {example}"
+        )
+        subject.report.add("E0423", message, body, "use a reducer that commutes, or make the axis a scan")

@@ -1,0 +1,123 @@
+"""The law of regions: what a block touches lies in what it declares.
+
+E0413: a write outside the block's T.writes; a read outside its T.reads is a warning, as TVM hides reads of index arrays
+and of what a block only passes on · E0422: a matched region outside its source.
+"""
+
+from __future__ import annotations
+
+from .. import tir
+from ..diagnostics import Note
+from .affine import any_of, is_affine
+from .place import Inside, Place, Site
+from .subject import Subject, is_write
+
+
+def check_regions(subject: Subject) -> None:
+    """Check every access against the block that it stands in, once for each buffer and block."""
+    reported: set[tuple[tir.Block, tir.Var]] = set()
+    for site in subject.flow.sites:
+        realize = site.place.block
+        if realize is None:
+            continue
+        block, data = realize.block, site.node.buffer.data
+        is_silent = not (block.iter_vars or block.reads or block.writes)
+        owner = subject.flow.owners.get(data)
+        if is_silent or owner is None or _is_inside(owner, block) or (block, data) in reported:
+            continue
+        if _breaks(subject, site, block):
+            reported.add((block, data))
+
+
+def _is_inside(place: Place, block: tir.Block) -> bool:
+    """Whether memory that lives from `place` on is a block's own."""
+    return any(isinstance(step, Inside) and step.realize.block is block for step in place.steps())
+
+
+def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
+    """Report an access that no region of `block` covers; return whether there was anything to say."""
+    buffer = site.node.buffer
+    regions = block.writes if is_write(site) else (*block.reads, *block.writes)
+    declared = [region for region in regions if region.buffer.data is buffer.data]
+    verb, form = ("writes", "T.writes") if is_write(site) else ("reads", "T.reads")
+    if not declared:
+        message = f"block '{block.name_hint}' {verb} '{buffer.name}', but does not declare it"
+        help = f"add the region to {form}(…)" + ("" if is_write(site) else ", unless it is hidden on purpose")
+        if is_write(site):
+            subject.report.add("E0413", message, site.node, help)
+        else:
+            subject.report.warn("E0413", message, site.node, help)
+        return True
+    same = [region for region in declared if region.buffer is buffer]
+    if len(same) < len(declared) or any(_covers(subject, region, site) for region in same):
+        return False
+    outside = _outside(subject, same, site)
+    if outside is None or not is_affine(outside):
+        return False
+    answer = subject.solver.ask(outside, site.place.facts, subject.solver.sizes)
+    if answer.values is None:
+        return False
+    shown = subject.show(site.node.indices, answer.values) or "this"
+    message = f"{shown} {verb} {subject.element(site, answer.values)}, which block '{block.name_hint}' does not declare"
+    note = Note("it declares this region", same[0].span)
+    if is_write(site):
+        subject.report.add("E0413", message, site.node, f"widen the region in {form}(…)", note)
+    else:
+        subject.report.warn("E0413", message, site.node, f"widen the region in {form}(…)", note)
+    return True
+
+
+def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
+    """Whether each index is the start of its range, or lies in it by constant bounds."""
+    bounds = subject.flow.bounds
+    for index, axis in zip(site.node.indices, region.region, strict=False):
+        if index is axis.min:
+            continue
+        here, least, extent = bounds(index), bounds(axis.min), bounds(axis.extent)
+        if not (least.max <= here.min and here.max < least.min + extent.min):
+            return False
+    return True
+
+
+def _outside(subject: Subject, regions: list[tir.BufferRegion], site: Site) -> tir.PrimExpr | None:
+    """Return the condition that an access lies in none of `regions`; None where a vector is accessed."""
+    resolve = subject.flow.resolve
+    result: tir.PrimExpr | None = None
+    for region in regions:
+        ends: list[tir.PrimExpr] = []
+        for index, axis in zip(site.node.indices, region.region, strict=False):
+            if "x" in index.dtype:
+                return None
+            index, start, extent = resolve(index), resolve(axis.min), resolve(axis.extent)
+            ends.append(tir.LT("bool", index, start))
+            ends.append(tir.GE("bool", tir.Sub(index.dtype, index, start), extent))
+        if not ends:
+            return None
+        beyond = any_of(ends)
+        result = beyond if result is None else tir.And("bool", result, beyond)
+    return result
+
+
+def check_matches(subject: Subject) -> None:
+    """Check that the region of every matched buffer lies in its source."""
+    resolve = subject.flow.resolve
+    for site in subject.flow.matches:
+        source = site.node.source
+        for axis, (part, extent) in enumerate(zip(source.region, source.buffer.shape, strict=False)):
+            least, size, whole = map(subject.flow.bounds, (part.min, part.extent, extent))
+            if least.min >= 0 and least.max + size.max <= whole.min:
+                continue
+            start, count, end = resolve(part.min), resolve(part.extent), resolve(extent)
+            last = tir.Add(start.dtype, start, count)
+            bad = any_of([tir.LT("bool", start, tir.IntImm(start.dtype, 0)), tir.GT("bool", last, end)])
+            facts = site.place.facts
+            answer = subject.solver.ask(bad, facts, subject.solver.related(end, (last,), facts))
+            if answer.values is None:
+                continue
+            first, stop, held = (subject.value(each, answer.values) for each in (start, last, end))
+            shown = subject.show((start,), answer.values) or "this"
+            message = f"{shown} matches '{site.node.buffer.name}' with {first}:{stop} of '{source.buffer.name}', "
+            message += f"which has {held} elements in dimension {axis}"
+            note = Note(f"'{source.buffer.name}' is declared here", source.buffer.span)
+            subject.report.add("E0422", message, site.node, "keep the region inside its source", note)
+            break

@@ -1,0 +1,128 @@
+"""Can it happen? Questions about a place, answered by a proof that it cannot or by values for which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from .. import tir
+from ..analysis.proof import Verdict, prove
+from ..visit import walk
+from .affine import is_affine, negated
+from .place import Facts
+
+Values: TypeAlias = dict[tir.Var, int]
+Domains: TypeAlias = Mapping[tir.Var, tir.Range]
+
+_SMALL = (2, 8, 64)
+"""Parameters of a counterexample are first looked for up to these."""
+
+
+class Answer(Struct, frozen=True):
+    """`is_safe`: it cannot happen. `values`: it does, for these. Neither: it could not be told."""
+
+    is_safe: bool = False
+    values: Values | None = None
+
+
+SAFE, OPEN = Answer(is_safe=True), Answer()
+
+
+class Solver:
+    """Answers for one function, whose sizes are at least 1."""
+
+    def __init__(self, function: tir.PrimFunc) -> None:
+        dimensions = [extent for buffer in function.buffer_map.values() for extent in buffer.shape]
+        symbolic = [each for each in dimensions if is_affine(each) and not isinstance(each, tir.IntImm)]
+        self.given = tuple([tir.GE("bool", each, tir.IntImm(each.dtype, 1)) for each in symbolic])
+        self.sizes = frozenset(variables(self.given))
+
+    def ask(self, bad: tir.PrimExpr, facts: Facts, free: frozenset[tir.Var] | None = None) -> Answer:
+        """Answer whether `bad`, in terms of loop variables and parameters, can hold where `facts` do.
+
+        With `free`, only these parameters may have any value: what the others are is the caller's promise, so that
+        `bad` counts only if it holds whenever `facts` do.
+        """
+        if not is_affine(bad):
+            return OPEN
+        domains, given = _connected(variables((bad,)), facts.domains, (*facts.conditions, *self.given))
+        values = _refute(negated(bad), domains, given)
+        if not isinstance(values, dict):
+            return SAFE if values else OPEN
+        if not facts.is_certain:
+            return OPEN
+        parameters = variables((bad, *given, *_ends(domains))) - domains.keys()
+        if free is not None and not parameters <= free and _refute(bad, domains, given) is not True:
+            return OPEN
+        return self._complete(_smaller(values, negated(bad), domains, given), facts)
+
+    def related(self, extent: tir.PrimExpr, indices: Sequence[tir.PrimExpr], facts: Facts) -> frozenset[tir.Var]:
+        """Return the sizes in `extent` if `indices` run over the same ones: then any size is meant; else none.
+
+        How sizes that the text does not relate fit together is the caller's promise.
+        """
+        domains, given = _connected(variables(indices), facts.domains, facts.conditions)
+        sizes = self.sizes & variables((extent,))
+        related = frozenset(variables((*indices, *given, *_ends(domains))) - domains.keys())
+        return sizes if sizes == related else frozenset()
+
+    def _complete(self, values: Values, facts: Facts) -> Answer:
+        """Give values to all other variables, so that all facts hold."""
+        if all(var in values for var in (*facts.domains, *variables(facts.conditions))):
+            return Answer(values=values)
+        pinned = [tir.EQ("bool", var, tir.IntImm(var.dtype, value)) for var, value in values.items()]
+        never, given = tir.IntImm("bool", 0), (*facts.conditions, *self.given, *pinned)
+        found = _refute(never, facts.domains, given)
+        return Answer(values=_smaller(found, never, facts.domains, given)) if isinstance(found, dict) else OPEN
+
+
+def _smaller(values: Values, condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Values:
+    """Return values that refute `condition` with small parameters that are not negative, if there are such."""
+    parameters = [var for var in values if var not in domains]
+    for most in _SMALL if parameters else ():
+        ends = ((tir.GE, 0), (tir.LE, most))
+        near = [kind("bool", var, tir.IntImm(var.dtype, end)) for var in parameters for kind, end in ends]
+        found = _refute(condition, domains, (*given, *near))
+        if isinstance(found, dict):
+            return found
+    return values
+
+
+def variables(expressions: Iterable[tir.PrimExpr]) -> set[tir.Var]:
+    """Return the variables in `expressions`."""
+    return {node for expression in expressions for node in walk(expression) if isinstance(node, tir.Var)}
+
+
+def _ends(domains: Domains) -> list[tir.PrimExpr]:
+    return [end for domain in domains.values() for end in (domain.min, domain.extent)]
+
+
+def _connected(
+    seen: set[tir.Var], domains: Domains, conditions: Sequence[tir.PrimExpr]
+) -> tuple[dict[tir.Var, tir.Range], tuple[tir.PrimExpr, ...]]:
+    waiting = [(each, variables((each,))) for each in conditions]
+    near: dict[tir.Var, tir.Range] = {}
+    given: list[tir.PrimExpr] = []
+    grows = True
+    while grows:
+        grows = False
+        for var in [each for each in seen if each in domains and each not in near]:
+            near[var] = domains[var]
+            seen |= variables((near[var].min, near[var].extent))
+            grows = True
+        for each, mentioned in [pair for pair in waiting if pair[1] & seen]:
+            waiting.remove((each, mentioned))
+            given.append(each)
+            seen |= mentioned
+            grows = True
+    return near, tuple(given)
+
+
+def _refute(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Values | bool:
+    """Return values for which `condition` does not hold; True where it always holds, False where that is not known."""
+    proof = prove(condition, domains, given)
+    if proof.verdict is Verdict.REFUTED and proof.counterexample is not None:
+        return dict(proof.counterexample)
+    return proof.verdict is Verdict.PROVEN

@@ -1,0 +1,76 @@
+"""A loop-level function under check: what the checks share, each made when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from .. import tir
+from ..analysis.evaluate import evaluate
+from ..base import Node
+from ..visit import walk
+from .flow import Flow
+from .place import Site
+from .report import Report
+from .solve import Solver, Values, variables
+
+
+class Subject:
+    """`function`, and where its breaches are put; `strict` asks to list also what is not proven."""
+
+    def __init__(self, function: tir.PrimFunc, strict: bool = False) -> None:
+        self.function = function
+        self.report = Report(function)
+        self.strict = strict
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Everything in the body, each before what is below it."""
+        return tuple(walk(self.function.body))
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where each access and block stands."""
+        return Flow(self.function)
+
+    @cached_property
+    def solver(self) -> Solver:
+        return Solver(self.function)
+
+    def value(self, expr: tir.PrimExpr, values: Values) -> int:
+        """Return the value of `expr` for `values` of loop variables and parameters; 0 for one that may have any."""
+        resolved = self.flow.resolve(expr.base if isinstance(expr, tir.Ramp) else expr)
+        missing = {var: 0 for var in variables((resolved,)) if var not in values}
+        return evaluate(resolved, {**missing, **values}) or 0
+
+    def element(self, site: Site, values: Values) -> str:
+        """Return the element that an access means, such as "A[0, 3]"; "…" stands for an index that memory decides."""
+        return f"{site.node.buffer.name}[{', '.join(self._index(index, values) for index in site.node.indices)}]"
+
+    def _index(self, index: tir.PrimExpr, values: Values) -> str:
+        if not is_known(self.flow.resolve(index)):
+            return "…"
+        first = self.value(index, values)
+        match index:
+            case tir.Ramp(stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)):
+                return f"{first}:{first + stride * lanes}" + (f":{stride}" if stride != 1 else "")
+            case _:
+                return str(first)
+
+    def show(self, expressions: Iterable[tir.PrimExpr], values: Values) -> str:
+        """Return "i = 1, j = 0" for the variables in `expressions`, axes included, and for sizes; else for parameters."""
+        own = variables(expressions)
+        known = dict.fromkeys((*[v for v in values if v in self.solver.sizes], *self.flow.domains, *values))
+        shown = [var for var in known if var in own or var in self.solver.sizes]
+        shown = shown or [var for var in values if var not in self.flow.domains]
+        return ", ".join(f"{var.name} = {self.value(var, values)}" for var in shown)
+
+
+def is_write(site: Site) -> bool:
+    """Whether an access is a store."""
+    return isinstance(site.node, tir.BufferStore)
+
+
+def is_known(index: tir.PrimExpr) -> bool:
+    """Whether an index is the same whatever the memory holds."""
+    return not any(isinstance(node, tir.BufferLoad) for node in walk(index))
