@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly or an object file",
     "explain": "explain a diagnostic code, or list all of them",
+    "debug": "step through a function in the interpreter, with breakpoints and watches",
     "fuzz": "check a law on random programs, or on random variants of one",
 }
 """Subcommands and their one-line help; command `x` stands in module `x_command`."""

@@ -75,8 +75,8 @@ def _add_entry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", metavar="NAME", help="the function to run (default: main, or the first public one)")
 
 
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    _add_file(parser)
+def _add_values(parser: argparse.ArgumentParser) -> None:
+    """What to call a function with."""
     _add_entry(parser)
     parser.add_argument(
         "--arg",
@@ -89,6 +89,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--dim", metavar="NAME=SIZE", action="append", default=[], help="the size of a symbolic dimension (default: 4)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of random arguments (default: 0)")
+    parser.add_argument(
+        "--thread-order",
+        choices=THREAD_ORDERS,
+        default="ascending",
+        help="the order of parallel iterations and threads in the interpreter (default: ascending)",
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_values(parser)
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
     parser.add_argument(
         "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
@@ -99,12 +110,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --interpret: also stop where a block touches what it does not declare, or reads what nobody wrote",
     )
-    parser.add_argument(
-        "--thread-order",
-        choices=THREAD_ORDERS,
-        default="ascending",
-        help="the order of parallel iterations and threads in the interpreter (default: ascending)",
-    )
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_values(parser)
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +177,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _add_run,
     "compile": _add_compile,
     "explain": _add_explain,
+    "debug": _add_debug,
     "fuzz": _add_fuzz,
 }
 

@@ -18,6 +18,8 @@ from .arguments import Argument, Function, arguments_of, bind_sizes, make_values
 if TYPE_CHECKING:
     import numpy as np
 
+    from ...ir.interp.frame import ThreadOrder
+
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
 """The greatest difference that `--verify` accepts, relative to values above one; other floats get the last."""
 
@@ -92,10 +94,11 @@ def _save(results: Results, folder: str) -> None:
         options.write_output(payload.getvalue(), str(Path(folder) / f"{name}.npy"))
 
 
-def _interpreted(module: IRModule, entry: str) -> Callable[..., Any]:
+def _interpreted(module: IRModule, entry: str, order: ThreadOrder, is_trapped: bool) -> Callable[..., Any]:
     from ...ir import interp
 
-    return lambda *values: interp.run(module, entry, values)
+    trap = interp.Trap(module) if is_trapped else None
+    return lambda *values: interp.run(module, entry, values, track=is_trapped, thread_order=order, observer=trap)
 
 
 def _compiled(module: IRModule, entry: str) -> tuple[Callable[..., Any], float]:
@@ -116,7 +119,9 @@ def run(arguments: argparse.Namespace) -> int:
     given = read_given(params, options.split_pairs(arguments.arg, "--arg"))
     sizes = bind_sizes(params, given, options.split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
-    reference = _interpreted(module, entry)
+    if arguments.trap and not arguments.interpret:
+        raise options.UsageError("--trap works with --interpret")
+    reference = _interpreted(module, entry, arguments.thread_order, arguments.trap)
     if arguments.interpret:
         results, seconds = _call(reference, function, params, values)
         summary = f"interpreted in {table.duration(seconds)}"

@@ -12,9 +12,9 @@ from ..diagnostics import TvmsError
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
 from .memory import View
+from .observer import Access, is_observed
 from .scalars import Value, constant, decoder
 
-Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 Position: TypeAlias = Callable[[Frame, View], int]
 
 _TRUE = tir.IntImm("bool", 1)
@@ -85,13 +85,22 @@ def compile_position(access: Access) -> Position:
             raise _beyond(access, place, view)
         return place
 
-    return position
+    if not is_observed():
+        return position
+
+    def observed(frame: Frame, view: View) -> int:
+        place = position(frame, view)
+        frame.world.tell_access(access, tuple([index(frame) for index in indices]), frame)
+        return place
+
+    return observed
 
 
 def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | None]]:
     """Return the function to the positions of the lanes that an access of vectors means; None where one is off."""
     indices, predicate = compile_all(access.indices), compile_expr(access.predicate or _TRUE)
     vectors = [is_vector(index.dtype) for index in access.indices]
+    is_told = is_observed()
 
     def positions(frame: Frame, view: View) -> list[int | None]:
         values, mask = indices(frame), predicate(frame)
@@ -107,6 +116,8 @@ def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | Non
             place = view.offset + sum(value * stride for value, stride in zip(point, view.strides, strict=True))
             if not 0 <= place * view.lanes < view.size:
                 raise _beyond(access, place, view)
+            if is_told:
+                frame.world.tell_access(access, tuple(point), frame)
             found.extend(range(place * view.lanes, (place + 1) * view.lanes))
         return found
 

@@ -13,17 +13,10 @@ from . import intrinsics, scalars
 from .buffers import compile_buffer, compile_position
 from .expressions import VSCALE, Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
+from .jumps import Break, Continue, Leave, Return
 from .memory import Pointer, View
 from .scalars import Function, Value
 from .threads import is_exchange
-
-
-class Return(Exception):
-    """A function returns `value`."""
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-
 
 _rules: dict[str, Callable[[tir.Call], Expression]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Expression])
@@ -126,6 +119,17 @@ def _return(call: tir.Call) -> Expression:
         raise Return(operands(frame)[0])
 
     return leave
+
+
+@_intrinsic("break_loop", "continue_loop", "thread_return")
+def _jump(call: tir.Call) -> Expression:
+    assert isinstance(call.op, Op)
+    kind = {"tir.break_loop": Break, "tir.continue_loop": Continue}.get(call.op.name, Leave)
+
+    def jump(frame: Frame) -> Value:
+        raise kind
+
+    return jump
 
 
 @_intrinsic("reinterpret")

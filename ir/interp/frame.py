@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .. import relax
+from .. import relax, tir
 from ..base import IRModule, Node
 from ..diagnostics import Note, TvmsError, error
 from ..functions import find_function
 from .memory import Memory, Pointer, View, allocate
+from .observer import Access, Observer
+
+ThreadOrder: TypeAlias = Literal["ascending", "descending", "random"]
 
 
 @dataclass
@@ -26,18 +29,36 @@ class World:
     """What uninitialised memory holds, and the order of threads."""
     track: bool = False
     """Whether a read of memory that was never written is an error."""
-    shuffle: bool = False
-    """Whether threads run in random order between barriers, not in ascending order."""
+    thread_order: ThreadOrder = "ascending"
+    """In which order parallel iterations run, and threads between barriers."""
+    observer: Observer | None = None
+    """Who is told what the run does."""
     compiled: dict[Node, Any] = field(default_factory=dict[Node, Any])
     """The functions that were compiled so far."""
 
     def allocate(self, dtype: str, count: int, scope: str) -> Pointer:
         """Return poisoned memory."""
-        return allocate(dtype, count, scope, self.random, self.track)
+        return allocate(dtype, max(count, 0), scope, self.random, self.track)
 
     def order(self, count: int) -> Iterable[int]:
         """Return the order in which `count` threads take their turns."""
-        return self.random.permutation(count).tolist() if self.shuffle else range(count)
+        match self.thread_order:
+            case "random":
+                return self.random.permutation(count).tolist()
+            case "descending":
+                return reversed(range(count))
+            case _:
+                return range(count)
+
+    def tell(self, stmt: tir.Stmt, frame: Frame) -> None:
+        """Tell the observer that `stmt` is about to run."""
+        if self.observer is not None:
+            self.observer.statement(stmt, frame)
+
+    def tell_access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
+        """Tell the observer that the element at `indices` is about to be touched."""
+        if self.observer is not None:
+            self.observer.access(access, indices, frame)
 
     def external(self, name: str, node: Node) -> Callable[..., Any]:
         """Return the external function `name`, given or registered; E0715 where there is none."""

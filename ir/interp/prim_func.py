@@ -13,9 +13,10 @@ from ..deep import deep
 from ..diagnostics import error
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
-from .calls import Return
 from .frame import Frame, World
+from .jumps import Return
 from .memory import Pointer, View
+from .observer import observing
 from .scalars import Value
 from .statements import Statement, compile_stmt
 
@@ -34,7 +35,8 @@ def call_prim_func(func: tir.PrimFunc, args: Sequence[Any], module: IRModule | N
 def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) -> Value:
     """As `call_prim_func`, as part of a run."""
     if func not in world.compiled:
-        world.compiled[func] = compile_stmt(func.body)  # a RecursionError here comes before anything was done
+        with observing(world.observer):
+            world.compiled[func] = compile_stmt(func.body)  # a RecursionError here comes before anything was done
     body: Statement = world.compiled[func]
     frame = Frame(world)
     bind_arguments(frame, func, args, name)

@@ -8,6 +8,7 @@ no barrier may be done when the call returns, and return nothing to exhaust, `()
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,7 +20,9 @@ from .arguments import compile_match
 from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, region_view
 from .expressions import compile_all, compile_expr, is_true
 from .frame import Frame, fault
+from .jumps import Break, Continue, Leave
 from .memory import Memory, Pointer
+from .observer import is_observed
 from .threads import compile_fork, compile_with_exchanges, has_barrier
 
 Statement: TypeAlias = Callable[[Frame], Iterable[Node]]
@@ -43,7 +46,15 @@ def compile_stmt(stmt: tir.Stmt) -> Statement:
     rule = _rules.get(type(stmt))
     if rule is None:
         raise fault("E0712", f"'{type(stmt).__name__}' cannot be executed", stmt, "lower the program first")
-    return rule(stmt)
+    run: Statement = rule(stmt)
+    if not is_observed():
+        return run
+
+    def observed(frame: Frame) -> Iterable[Node]:
+        frame.world.tell(stmt, frame)
+        return run(frame)
+
+    return observed
 
 
 # --- Control flow ---------------------------------------------------------------------------------------------
@@ -62,7 +73,7 @@ def _sequence(stmt: tir.SeqStmt) -> Statement:
 
 @meaning_of(tir.For)
 def _for(stmt: tir.For) -> Statement:
-    """Loops of every kind run in order: what they mean is what they do one after the other.
+    """Iterations run one after the other; those of parallel loops and threads in the order that the run asks for.
 
     Only a loop over threads in which they wait for each other runs its iterations together.
     """
@@ -75,11 +86,19 @@ def _for(stmt: tir.For) -> Statement:
     if stmt.thread_binding is not None and has_barrier(stmt.body):
         return compile_fork(variable, stmt.thread_binding.thread_tag, start, extent, body)
 
+    is_free = stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
+    skips = (Continue, Leave) if stmt.kind is tir.ForKind.THREAD_BINDING else Continue
+
     def run(frame: Frame) -> Iterator[Node]:
-        first = start(frame)
-        for value in range(first, first + extent(frame)):
-            frame[variable] = value
-            yield from body(frame)
+        first, size = start(frame), extent(frame)
+        for index in frame.world.order(size) if is_free else range(size):
+            frame[variable] = first + index
+            try:
+                yield from body(frame)
+            except skips:
+                continue
+            except Break:
+                return
 
     return run
 
@@ -90,7 +109,12 @@ def _while(stmt: tir.While) -> Statement:
 
     def run(frame: Frame) -> Iterator[Node]:
         while condition(frame):
-            yield from body(frame)
+            try:
+                yield from body(frame)
+            except Continue:
+                continue
+            except Break:
+                return
 
     return run
 
@@ -215,7 +239,8 @@ def _attribute(stmt: tir.AttrStmt) -> Statement:
         for value in range(extent(frame)):
             frame[axis.var] = value
             frame.shared = {}
-            yield from body(frame)
+            with suppress(Leave):
+                yield from body(frame)
 
     return run
 

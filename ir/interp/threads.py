@@ -8,6 +8,7 @@ other goes through `Frame.shared`, between two waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import TypeAlias
 
@@ -17,13 +18,14 @@ from ..visit import post_order
 from .buffers import compile_buffer, compile_position, put
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
+from .jumps import Leave
 from .memory import View
 from .scalars import Value
 
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
-_WARP = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
+_WARP = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
 _BLOCK = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
 
 
@@ -71,7 +73,8 @@ def compile_fork(variable: tir.Var, tag: str, start: Expression, extent: Express
 
 def _start(body: Body, frame: Frame) -> Iterator[Node]:
     """Run `body` only when its turn comes."""
-    yield from body(frame)
+    with suppress(Leave):
+        yield from body(frame)
 
 
 def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
@@ -151,7 +154,11 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
         values = yield from _tell(frame, call, value)
         own = _thread_number(frame)
         first, lane = own - own % width, own % width
-        wanted = {"tir.tvm_warp_shuffle": operand % width, "tir.tvm_warp_shuffle_up": lane - operand}
+        wanted = {
+            "tir.tvm_warp_shuffle": operand % width,
+            "tir.tvm_warp_shuffle_up": lane - operand,
+            "tir.tvm_warp_shuffle_xor": lane ^ operand,
+        }
         source = wanted.get(kind, lane + operand)
         return values.get(first + source, value) if 0 <= source < width else value
 

@@ -10,6 +10,7 @@ import tvms
 from tvms.ir import tir
 from tvms.ir.base import Op
 from tvms.ir.interp import call_prim_func, run
+from tvms.ir.interp.frame import ThreadOrder
 from tvms.ir.numpy_dtype import numpy_dtype
 
 
@@ -232,10 +233,10 @@ T.prim_func main(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
 """
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_threads_wait_at_barriers(shuffle: bool) -> None:
+@pytest.mark.parametrize("order", ["ascending", "descending", "random"])
+def test_threads_wait_at_barriers(order: ThreadOrder) -> None:
     a, b = np.arange(32, dtype="int32"), np.zeros(32, "int32")
-    call(REVERSE, a, b, shuffle=shuffle)
+    call(REVERSE, a, b, thread_order=order)
     np.testing.assert_array_equal(b.reshape(4, 8), a.reshape(4, 8)[:, ::-1])
 
 
@@ -265,7 +266,7 @@ T.prim_func main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((1,), "int32")):
         B[0] = tile[0]
 """
     a, b = np.arange(32, dtype="int32").reshape(4, 8), np.zeros(1, "int32")
-    call(text, a, b, shuffle=True)
+    call(text, a, b, thread_order="random")
     assert b[0] == a.sum()
 
 
@@ -320,7 +321,7 @@ T.prim_func main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")):
         B[ty] = total[0]
 """
     a, b = np.arange(32, dtype="int32").reshape(4, 8), np.zeros(4, "int32")
-    call(text, a, b, shuffle=True)
+    call(text, a, b, thread_order="random")
     np.testing.assert_array_equal(b, a.sum(1))
 
 
@@ -366,5 +367,5 @@ T.prim_func main(A: T.Buffer((4, 64), "int32"), B: T.Buffer((4,), "int32")):
             B[i] = total[0]
 """
     a, b = np.arange(256, dtype="int32").reshape(4, 64), np.zeros(4, "int32")
-    call(text, a, b, shuffle=True)
+    call(text, a, b, thread_order="random")
     np.testing.assert_array_equal(b, a.sum(1))

@@ -81,11 +81,11 @@ def _check(example: _Example, execute: Execute) -> None:
     assert structural_equal(simple, again), f"becomes {simple}, and that becomes {again}"
     before, after = compile_expr(example.expr), compile_expr(simple)
     for values in _points(example.ranges):
-        frame: Any = values
+        frame: Any = dict(values)
         with np.errstate(all="ignore"):
-            expected = before(dict(frame))
+            expected = before(frame)
             try:
-                found = after(dict(frame))
+                found = after(frame)
             except TvmsError as problem:
                 raise AssertionError(f"becomes {simple}, which fails: {problem}") from problem
         place = ", ".join(f"{var.name} = {value}" for var, value in values.items())

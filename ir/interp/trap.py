@@ -1,0 +1,96 @@
+"""A trap: stops a run where a block touches what it does not declare.
+
+What a block declares (`T.reads`, `T.writes`) is what schedules trust. Out of bounds, division by zero and the like stop
+every run; reads of what was never written stop one that tracks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from .. import tir
+from ..base import IRModule, Node
+from ..visit import children
+from .expressions import compile_all
+from .frame import Frame, fault
+from .observer import Access, Observer
+
+_Region: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""The first index of each dimension, and how many there are."""
+
+
+class Trap(Observer):
+    """Raises E0720 at the first access to a buffer from outside that lies in no region that its block declares.
+
+    A block may read what it declares to read or to write: reductions update what they write. One that declares
+    nothing, such as the root, says nothing.
+    """
+
+    def __init__(self, program: IRModule | tir.PrimFunc) -> None:
+        functions = program.functions.values() if isinstance(program, IRModule) else (program,)
+        bodies = [function.body for function in functions if isinstance(function, tir.PrimFunc)]
+        self._around = {access: blocks for body in bodies for access, blocks in _accesses_in_blocks(body)}
+        self._declared: dict[tir.Block, _Declared] = {}
+
+    def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
+        if isinstance(stmt, tir.Block) and (stmt.reads or stmt.writes):
+            if stmt not in self._declared:
+                self._declared[stmt] = _Declared(stmt)
+            self._declared[stmt].enter(frame)
+
+    def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
+        for block in self._around.get(access, ()):
+            declared = self._declared.get(block)
+            if declared is None or access.buffer.data in declared.own:
+                return
+            is_write = isinstance(access, tir.BufferStore)
+            if not any(_holds(region, indices) for region in declared.regions(access.buffer, is_write)):
+                verb, form = ("writes", "T.writes") if is_write else ("reads", "T.reads")
+                element = f"{access.buffer.name}[{', '.join(map(str, indices))}]"
+                said = f"block '{block.name_hint}' {verb} {element}, which it does not declare"
+                raise fault("E0720", said, access, f"correct the regions in its {form}(…)")
+
+
+class _Declared:
+    """The regions of a block, as they are each time it is entered."""
+
+    def __init__(self, block: tir.Block) -> None:
+        mine = (*block.alloc_buffers, *[match.buffer for match in block.match_buffers])
+        self.own = {buffer.data for buffer in mine}
+        """What the block brings into being: what it does with that is its own affair."""
+        self._compiled = [
+            (part.buffer, _compile(part), i >= len(block.reads)) for i, part in enumerate((*block.reads, *block.writes))
+        ]
+        self._now: list[tuple[tir.Buffer, _Region, bool]] = []
+
+    def enter(self, frame: Frame) -> None:
+        self._now = [(buffer, region(frame), is_written) for buffer, region, is_written in self._compiled]
+
+    def regions(self, buffer: tir.Buffer, is_write: bool) -> Iterator[_Region]:
+        """Yield where the block may write `buffer`, or else read it."""
+        return (region for other, region, is_written in self._now if other is buffer and (is_written or not is_write))
+
+
+def _compile(part: tir.BufferRegion) -> Callable[[Frame], _Region]:
+    starts = compile_all(tuple([axis.min for axis in part.region]))
+    extents = compile_all(tuple([axis.extent for axis in part.region]))
+    return lambda frame: (starts(frame), extents(frame))
+
+
+def _holds(region: _Region, indices: tuple[int, ...]) -> bool:
+    return all(first <= index < first + extent for index, first, extent in zip(indices, *region, strict=True))
+
+
+def _accesses_in_blocks(body: tir.Stmt) -> Iterator[tuple[Access, tuple[tir.Block, ...]]]:
+    """Yield each access with the blocks around it, the innermost first; regions and iterators are outside their block."""
+    stack: list[tuple[Node, tuple[tir.Block, ...]]] = [(body, ())]
+    while stack:
+        node, blocks = stack.pop()
+        if isinstance(node, Access):
+            yield node, blocks
+        if isinstance(node, tir.Block):
+            inside = [part for part in (node.init, node.body) if part is not None]
+            stack.extend((part, (node, *blocks)) for part in inside)
+        elif not isinstance(node, tir.Buffer):
+            stack.extend((child, blocks) for child in children(node))

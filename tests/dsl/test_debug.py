@@ -1,0 +1,87 @@
+"""`tvms debug`: breakpoints, watches, values, all by commands from standard input."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tvms.dsl.cli import main
+
+Debug = Callable[..., list[str]]
+
+SUM = """\
+T.prim_func main(A: T.Buffer((3,), "int32"), B: T.Buffer((2,), "int32")):
+    for i, k in T.grid(2, 3):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vk]
+"""
+
+
+@pytest.fixture
+def debug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Debug:
+    path = tmp_path / "sum.tvms"
+    path.write_text(SUM)
+
+    def run(*commands: str, arguments: tuple[str, ...] = ()) -> list[str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands) + "\n"))
+        assert main(["debug", str(path), "--arg", "A=7", "--arg", "B=-1", *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_a_run_is_stepped_through(debug: Debug) -> None:
+    assert debug("s", "", "where", "q") == [
+        "   2 |     for i, k in T.grid(2, 3):",
+        "   2 |     for i, k in T.grid(2, 3):    # i = 0",
+        '   3 |         with T.block("sum"):    # i = 0, k = 0, vi = 0, vk = 0',
+        '   3 |         with T.block("sum"):    # i = 0, k = 0, vi = 0, vk = 0',
+    ]
+
+
+def test_a_breakpoint_stops_each_time(debug: Debug) -> None:
+    said = debug("break 7", "c", "p vk", "p B[vi]", "c", "p B[0]", "p B", "clear", "c")
+    assert said[1:] == [
+        "   7 |             B[vi] = B[vi] + A[vk]    # i = 0, k = 0, vi = 0, vk = 0",
+        "0",
+        "0",
+        "   7 |             B[vi] = B[vi] + A[vk]    # i = 0, k = 1, vi = 0, vk = 1",
+        "7",
+        "[ 7 -1]",
+        "the run is over",
+    ]
+
+
+def test_a_watch_stops_after_each_write(debug: Debug) -> None:
+    said = debug("watch B", "c", "c", "clear", "c")
+    assert said[1:] == [
+        "B[0]: -1 -> 0",
+        "   7 |             B[vi] = B[vi] + A[vk]    # i = 0, k = 0, vi = 0, vk = 0",
+        "B[0]: 0 -> 7",
+        '   3 |         with T.block("sum"):    # i = 0, k = 1, vi = 0, vk = 1',
+        "the run is over",
+    ]
+
+
+def test_what_cannot_be_shown_is_said(debug: Debug) -> None:
+    said = debug("p nothing", "p B[9]", "p B[x]", "p B[", "break 5", "what")
+    assert said[1:7] == [
+        "there is no 'nothing' here; there are A, B",
+        "index 9 is out of bounds for axis 0 with size 2",
+        "an index is a number or a variable",
+        "print a variable, a buffer or an element, such as C[vi, 0]",
+        "no statement starts in line 5",
+        "step (s, or an empty line)   run to the next statement",
+    ]
+
+
+def test_the_program_cannot_come_from_standard_input_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", "-"]) == 2
+    assert capsys.readouterr().err == (
+        "error[E0815]: commands are read from standard input, so the program cannot be\n  = help: name a file\n"
+    )
