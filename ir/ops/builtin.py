@@ -107,6 +107,10 @@ register(
 )
 
 
+DEVICE_TYPES = {"llvm": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "webgpu": 15, "hexagon": 16}
+"""What `R.device` calls a kind of target (DLPack's `DLDeviceType`)."""
+
+
 def _infer_to_vdevice(a: Inference) -> StructInfo:
     info = a.tensor("data")
     device = a.attr("dst_vdevice")

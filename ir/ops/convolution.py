@@ -9,8 +9,9 @@ from .. import te
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, common_vdevice, dims_of, tensor_info
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
 from .registry import InferRule, Oracle, Param, RelaxOp, register
-from .windows import complete_windows, inverse, is_plain, layout_of, padded, reordered, sides, window_length
+from .windows import complete_windows, padded, sides, window_length
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _AXES = {1: ("nn", "ff", "yy", "rc", "ry"), 2: ("nn", "ff", "yy", "xx", "rc", "ry", "rx"), 3: ("nn", "ff", "yy", "xx", "zz", "rc", "ry", "rx", "rz")}  # fmt: skip
@@ -65,20 +66,17 @@ def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
     return result
 
 
-def _meaning(spatial: int) -> Callable[[Any], te.Tensor | None]:
+def _meaning(spatial: int) -> Callable[[Any], te.Tensor]:
     letters = _SPATIAL[spatial]
 
-    def meaning(a: Any) -> te.Tensor | None:
-        if not is_plain(a.data_layout, a.kernel_layout, a.out_layout):
-            return None
-        x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
-        w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "OI" + letters])
+    def meaning(a: Any) -> te.Tensor:
+        x = unpacked(a.data, a.data_layout, "NC" + letters)
+        w = unpacked(a.weight, a.kernel_layout, "OI" + letters)
         before = [0, 0, *(low for low, _ in sides(a.padding))]
         after = [0, 0, *(high for _, high in sides(a.padding))]
         source = padded(x, before, after, te.const(0, x.dtype))
         dtype = a.result.dtype
-        order = [a.out_layout.index(letter) for letter in "NC" + letters]
-        shape = [a.result.dims[place] for place in order]
+        shape = whole_dims(a.result.dims, a.out_layout, "NC" + letters)
         axes = _AXES[spatial]
         inner = [
             te.reduce_axis((te.const(0, "int64"), dim), name)
@@ -99,7 +97,7 @@ def _meaning(spatial: int) -> Callable[[Any], te.Tensor | None]:
             f"conv{spatial}d_{'nc' + letters.lower()}" if a.groups == 1 else f"group_conv{spatial}d_nc{letters.lower()}"
         )
         result = te.compute(shape, value, name, varargs_names=axes[: 2 + spatial])
-        return reordered(result, inverse(order))
+        return packed(result, a.out_layout, "NC" + letters)
 
     return meaning
 
@@ -108,11 +106,11 @@ def _numpy(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = np.transpose(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
-        w = np.transpose(a.weight, [a.kernel_layout.index(letter) for letter in "OI" + letters])
+        x = numpy_unpacked(np, a.data, a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, a.weight, a.kernel_layout, "OI" + letters)
         x = np.pad(x, [(0, 0), (0, 0), *sides(a.padding)])
         result = _convolve(np, x, w, a.strides, a.dilation, a.groups).astype(a.result_dtype)
-        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in "NC" + letters]))
+        return numpy_packed(np, result, a.out_layout, "NC" + letters)
 
     return oracle
 
@@ -140,9 +138,8 @@ def _numpy_transposed(spatial: int) -> Oracle:
     letters = _SPATIAL[spatial]
 
     def oracle(np: Any, a: Any) -> Any:
-        x = np.transpose(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
-        w = np.transpose(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
-        order = [a.out_layout.index(letter) for letter in "NC" + letters]
+        x = numpy_unpacked(np, a.data, a.data_layout, "NC" + letters)
+        w = numpy_unpacked(np, a.weight, a.kernel_layout, "IO" + letters)
         lengths = [
             (x.shape[2 + n] - 1) * a.strides[n] + a.dilation[n] * (w.shape[2 + n] - 1) + 1 + a.output_padding[n]
             for n in range(spatial)
@@ -160,22 +157,19 @@ def _numpy_transposed(spatial: int) -> Oracle:
                 channels = slice(group * filters, (group + 1) * filters)
                 result[(slice(None), channels, *window)] += np.moveaxis(np.tensordot(kernel, part, (0, 1)), 0, 1)
         cut = tuple(slice(low, result.shape[2 + n] - high) for n, (low, high) in enumerate(sides(a.padding)))
-        return np.transpose(result[(slice(None), slice(None), *cut)], inverse(order))
+        return numpy_packed(np, result[(slice(None), slice(None), *cut)], a.out_layout, "NC" + letters)
 
     return oracle
 
 
-def _transposed(spatial: int) -> Callable[[Any], te.Tensor | None]:
+def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
     """A sum over the window, of the inputs that it spreads to each output."""
     letters = _SPATIAL[spatial]
 
-    def meaning(a: Any) -> te.Tensor | None:
-        if not is_plain(a.data_layout, a.kernel_layout, a.out_layout):
-            return None
-        x = reordered(a.data, [a.data_layout.index(letter) for letter in "NC" + letters])
-        w = reordered(a.weight, [a.kernel_layout.index(letter) for letter in "IO" + letters])
-        order = [a.out_layout.index(letter) for letter in "NC" + letters]
-        shape = [a.result.dims[place] for place in order]
+    def meaning(a: Any) -> te.Tensor:
+        x = unpacked(a.data, a.data_layout, "NC" + letters)
+        w = unpacked(a.weight, a.kernel_layout, "IO" + letters)
+        shape = whole_dims(a.result.dims, a.out_layout, "NC" + letters)
         dtype = a.result.dtype
         width = d.floordiv(w.dims[0], a.groups)
         inner = [te.reduce_axis((te.const(0, "int64"), dim), f"k{n}") for n, dim in enumerate((width, *w.dims[2:]))]
@@ -199,7 +193,7 @@ def _transposed(spatial: int) -> Callable[[Any], te.Tensor | None]:
             product = te.cast(x(i[0], channel, *index), dtype) * te.cast(w(channel, filter_, *inner[1:]), dtype)
             return te.sum(te.if_then_else(te.all(*inside), product, te.const(0, dtype)), axis=inner)
 
-        return reordered(te.compute(shape, value, "compute"), inverse(order))
+        return packed(te.compute(shape, value, "compute"), a.out_layout, "NC" + letters)
 
     return meaning
 

@@ -30,5 +30,6 @@ register(
         _infer,
         "Return the parameter `data` converted to `dtype`.",
         lambda np, a: a.data.astype(a.result_dtype),
+        lambda a: topi.cast(a.data, a.result.dtype),
     )
 )

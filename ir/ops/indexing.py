@@ -194,6 +194,7 @@ register(
         _infer_dynamic_slice,
         "Return the part of `x` between bounds that are only known at run time.",
         lambda np, a: a.x[tuple(slice(*bounds) for bounds in zip(a.begin, a.end, a.strides, strict=True))],
+        at_run_time=True,
     )
 )
 

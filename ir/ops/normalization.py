@@ -376,6 +376,11 @@ def _infer_dropout(a: Inference) -> StructInfo:
     return TupleStructInfo((info, info))
 
 
+def _dropout(a: Any) -> tuple[te.Tensor, ...]:
+    kept = te.compute(a.data.dims, lambda *i: a.data(*i), "T_dropout")
+    return kept, te.compute(a.data.dims, lambda *i: te.const(1, a.data.dtype), "T_dropout_mask")
+
+
 register(
     RelaxOp(
         "relax.nn.dropout",
@@ -383,5 +388,6 @@ register(
         _infer_dropout,
         "Return `data` with elements dropped in training, and the mask of those kept; in inference nothing is dropped.",
         lambda np, a: (a.data, np.ones_like(a.data)),
+        _dropout,
     )
 )

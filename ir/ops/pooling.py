@@ -1,8 +1,8 @@
-"""Pooling, padding and pixel shuffling (TVM: `relax/op/nn`)."""
+"""Pooling and pixel shuffling (TVM: `relax/op/nn`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,8 +12,9 @@ from .. import te, tir
 from ..base import StructInfo
 from . import dims as d
 from .inference import Inference, dims_of, tensor_info
+from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
 from .registry import InferRule, Oracle, Param, RelaxOp, register
-from .windows import complete_windows, inverse, is_plain, layout_of, padded, reordered, sides, window_length
+from .windows import complete_windows, padded, sides, window_length
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -54,12 +55,11 @@ def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
 
 def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
     def meaning(a: Any) -> te.Tensor | None:
-        if not is_plain(a.layout, a.out_layout) or not _is_static(a):
+        if not _is_static(a):
             return None
         letters = "NC" + _SPATIAL[spatial]
-        x = reordered(a.data, [a.layout.index(letter) for letter in letters])
-        order = [a.out_layout.index(letter) for letter in letters]
-        shape = [a.result.dims[place] for place in order]
+        x = unpacked(a.data, a.layout, letters)
+        shape = whole_dims(a.result.dims, a.out_layout, letters)
         fill = te.const(0, x.dtype) if average else te.min_value(x.dtype)
         source = padded(x, *_reach(a, x, shape), fill, axes="ax")
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
@@ -71,11 +71,11 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
         if not average:
             rule = {"schedule_rule": "meta_schedule.pool_max"}
             result = te.compute(shape, lambda *ax: te.max(window(ax), axis=inner), "pool_max", rule)
-            return reordered(result, inverse(order))
+            return packed(result, a.out_layout, letters)
         total = te.compute(shape, lambda *ax: te.sum(window(ax), axis=inner), "pool_sum")
         rule = {"schedule_rule": "meta_schedule.pool_avg"}
-        result = te.compute(shape, lambda *ax: total(*ax) / te.cast(_counted(a, x, ax[2:]), x.dtype), "pool_avg", rule)
-        return reordered(result, inverse(order))
+        result = te.compute(shape, lambda *ax: total(*ax) / te.cast(counted(a, x, ax[2:]), x.dtype), "pool_avg", rule)
+        return packed(result, a.out_layout, letters)
 
     return meaning
 
@@ -92,7 +92,7 @@ def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
     return [0, 0, *(low for low, _ in padding)], [0, 0, *(high for _, high in padding)]
 
 
-def _counted(a: Any, x: te.Tensor, index: tuple[te.Expr, ...]) -> te.Expr:
+def counted(a: Any, x: te.Tensor, index: Sequence[te.Expr]) -> te.Expr:
     """How many elements of a window are averaged: all, or those inside the data."""
     count = te.const(1, "int64")
     for n, i in enumerate(index):
@@ -109,7 +109,7 @@ def _counted(a: Any, x: te.Tensor, index: tuple[te.Expr, ...]) -> te.Expr:
 def _numpy_pool(spatial: int, average: bool) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         letters = "NC" + _SPATIAL[spatial]
-        x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
+        x = numpy_unpacked(np, a.data, a.layout, letters)
         parts = zip(
             map(d.dim, x.shape[2:]), map(d.dim, a.pool_size), a.strides, a.dilation, sides(a.padding), strict=True
         )
@@ -117,25 +117,31 @@ def _numpy_pool(spatial: int, average: bool) -> Oracle:
         result = np.empty([*x.shape[:2], *lengths], a.data.dtype)
         for index in np.ndindex(*lengths):
             result[(slice(None), slice(None), *index)] = _window(np, a, x, index, average)
-        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in letters]))
+        return numpy_packed(np, result, a.out_layout, letters)
 
     return oracle
 
 
-def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
-    """The pooled value of one window; the padding counts as zeros, or not at all."""
-    ranges: list[Any] = []
+def window_places(a: Any, lengths: Any, index: Any) -> tuple[list[list[int]], int]:
+    """Where in the data the elements of window `index` are along each axis, and how many elements its mean counts."""
+    ranges: list[list[int]] = []
     size = 1
     for n, i in enumerate(index):
         low, high = sides(a.padding)[n]
-        start, length = i * a.strides[n] - low, x.shape[2 + n]
-        places_ = [start + o * a.dilation[n] for o in range(a.pool_size[n])]
-        ranges.append([place for place in places_ if 0 <= place < length])
+        start, length = i * a.strides[n] - low, lengths[n]
+        places = [start + o * a.dilation[n] for o in range(a.pool_size[n])]
+        ranges.append([place for place in places if 0 <= place < length])
         end = min(start + a.pool_size[n], length + high)
         size *= end - start if a.count_include_pad else min(end, length) - max(start, 0)
+    return ranges, max(size, 1)
+
+
+def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
+    """The pooled value of one window; the padding counts as zeros, or not at all."""
+    ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
-    return part.sum(axes) / max(size, 1) if average else part.max(axes)
+    return part.sum(axes) / size if average else part.max(axes)
 
 
 def _declare_pool(spatial: int, average: bool) -> None:
@@ -209,12 +215,11 @@ class _Axis(Struct, frozen=True):
 
 def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
     def meaning(a: Any) -> te.Tensor | None:
-        if not is_plain(a.layout, a.out_layout) or not _is_static(a):
+        if not _is_static(a):
             return None
         letters = "NC" + _SPATIAL[spatial]
-        x = reordered(a.data, [a.layout.index(letter) for letter in letters])
-        order = [a.out_layout.index(letter) for letter in letters]
-        shape = [a.result.dims[place] for place in order]
+        x = unpacked(a.data, a.layout, letters)
+        shape = whole_dims(a.result.dims, a.out_layout, letters)
         axes = [_Axis(length, size) for length, size in zip(x.dims[2:], shape[2:], strict=True)]
         inner = [te.reduce_axis((te.const(0, "int64"), axis.width), f"rv{n}") for n, axis in enumerate(axes)]
 
@@ -233,7 +238,7 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
 
         sums = te.compute(shape, total, "adaptive_pool_sum")
         rule = {"schedule_rule": "meta_schedule.adaptive_pool_avg"}
-        return reordered(te.compute(shape, mean, "adaptive_pool_avg", rule), inverse(order))
+        return packed(te.compute(shape, mean, "adaptive_pool_avg", rule), a.out_layout, letters)
 
     return meaning
 
@@ -241,7 +246,7 @@ def _adaptive(spatial: int) -> Callable[[Any], te.Tensor | None]:
 def _numpy_adaptive(spatial: int) -> Oracle:
     def oracle(np: Any, a: Any) -> Any:
         letters = "NC" + _SPATIAL[spatial]
-        x = np.transpose(a.data, [a.layout.index(letter) for letter in letters])
+        x = numpy_unpacked(np, a.data, a.layout, letters)
         result = np.empty([*x.shape[:2], *(a.output_size or x.shape[2:])], a.data.dtype)
         for index in np.ndindex(*result.shape[2:]):
             window = tuple(
@@ -250,7 +255,7 @@ def _numpy_adaptive(spatial: int) -> Oracle:
             )
             everything = (slice(None), slice(None))
             result[(*everything, *index)] = x[(*everything, *window)].mean(tuple(range(2, x.ndim)))
-        return np.transpose(result, inverse([a.out_layout.index(letter) for letter in letters]))
+        return numpy_packed(np, result, a.out_layout, letters)
 
     return oracle
 
@@ -278,49 +283,6 @@ for _spatial in (1, 2, 3):
     _declare_pool(_spatial, False)
     _declare_pool(_spatial, True)
     _declare_adaptive(_spatial)
-
-
-def _infer_pad(a: Inference) -> StructInfo:
-    info, width = a.tensor("data"), a.attr("pad_width")
-    if info.ndim != -1 and len(width) != 2 * info.ndim:
-        raise a.fail(
-            "E0105", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after"
-        )
-    dims = dims_of(info)
-    if dims is None:
-        return tensor_info(None, info.dtype, len(width) // 2, info.vdevice)
-    return tensor_info(
-        [d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice
-    )
-
-
-def _pad(a: Any) -> te.Tensor:
-    return padded(a.data, a.pad_width[::2], a.pad_width[1::2], te.const(a.pad_value, a.data.dtype), "PadInput")
-
-
-def _numpy_pad(np: Any, a: Any) -> Any:
-    widths = list(zip(a.pad_width[::2], a.pad_width[1::2], strict=True))
-    if a.pad_mode == "constant":
-        return np.pad(a.data, widths, constant_values=a.pad_value)
-    return np.pad(a.data, widths, {"edge": "edge", "reflect": "reflect", "circular": "wrap"}[a.pad_mode])
-
-
-register(
-    RelaxOp(
-        "relax.nn.pad",
-        (
-            Param("data"),
-            Param("pad_width", "ints"),
-            Param("pad_mode", "opt_str", "constant"),
-            Param("pad_value", "float", 0.0),
-        ),
-        _infer_pad,
-        "Return `data` with `pad_value` around it, as many as `pad_width` says before and after each dimension.",
-        _numpy_pad,
-        _pad,
-        attrs_order=("pad_width", "pad_value", "pad_mode"),
-    )
-)
 
 
 def _infer_shuffle(a: Inference) -> StructInfo:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from ..base import StructInfo
+from ..functions import register_func
 from ..relax import Expr
 
 if TYPE_CHECKING:
@@ -112,6 +114,9 @@ class RelaxOp(Struct, frozen=True):
     """The order of the arguments in a call, where it is not that of the parameters."""
     scalars: tuple[str, ...] = ()
     """The arguments that become a part of the PrimFunc where they are constant scalars, as long as one argument stays."""
+    at_run_time: bool = False
+    """Whether the oracle is what runs, since the shape of the result depends on values: legalisation makes it a call
+    of the function registered as `relax.run.<name>`."""
     prim_func: str = ""
     """The name that legalisation gives the PrimFunc; else the last part of `name`."""
 
@@ -123,6 +128,11 @@ class RelaxOp(Struct, frozen=True):
     @property
     def prim_func_name(self) -> str:
         return self.prim_func or self.name.rsplit(".", 1)[-1]
+
+    @property
+    def run_time_name(self) -> str:
+        """The name of the function that computes it at run time."""
+        return f"relax.run.{self.prim_func_name}"
 
     @property
     def arguments(self) -> tuple[Param, ...]:
@@ -147,8 +157,8 @@ class RelaxOp(Struct, frozen=True):
 
 
 _FAMILIES = (
-    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "linear_algebra", "activation",
-    "normalization", "convolution", "pooling", "attention", "loss", "statistical", "search", "sorting", "qdq",
+    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "linear_algebra", "activation",
+    "normalization", "convolution", "pooling", "padding", "attention", "loss", "statistical", "search", "sorting", "qdq",
     "image", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip
 _ops: dict[str, RelaxOp] = {}
@@ -156,10 +166,31 @@ _families: dict[str, tuple[str, ...]] = {}
 
 
 def register(op: RelaxOp) -> RelaxOp:
-    """Add `op`; the family files call this once for each operator."""
-    assert op.name not in _ops, op.name
+    """Add `op`: the family files do this once for each operator, and so may a user's program.
+
+    ValueError where there is an operator of that name.
+    """
+    if op.name in _ops:
+        raise ValueError(f"there is an operator '{op.name}' already")
     _ops[op.name] = op
+    if op.at_run_time:
+        register_func(op.run_time_name, _computed(op))
     return op
+
+
+def _computed(op: RelaxOp) -> Callable[..., Any]:
+    """What `op` computes, as a function of its arguments in the order of a call."""
+
+    def compute(*args: Any) -> Any:
+        import numpy as np
+
+        assert op.numpy is not None
+        values = dict.fromkeys([param.name for param in op.arguments]) | dict(
+            zip([param.name for param in op.arguments], args, strict=False)
+        )
+        return op.numpy(np, SimpleNamespace(**values))
+
+    return compute
 
 
 def relax_ops() -> Mapping[str, RelaxOp]:

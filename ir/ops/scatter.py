@@ -1,7 +1,8 @@
-"""Writing into copies of tensors by index, and sums that undo broadcasting (TVM: `relax/op/manipulate.py`)."""
+"""Writing into copies of tensors by index (TVM: `relax/op/manipulate.py`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import te, tir
@@ -12,18 +13,18 @@ from . import dims as d
 from .indexing import index_tensor_info, slice_length
 from .inference import Inference, dims_of, same_as_first, tensor_info
 from .registry import Param, RelaxOp, register
+from .writing import Element, Writes, from_front
 
-_REDUCTIONS = {
-    "update": "multiply", "add": "add", "mul": "multiply", "mean": "add", "max": "maximum", "min": "minimum",
-}  # fmt: skip
+_REDUCTIONS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}
 """The NumPy function that combines several values for one element."""
+_CHOICES = ("update", *_REDUCTIONS, "mean")
 
 
 def _checked(a: Inference, values: str) -> TensorStructInfo:
     info = a.tensor("data")
     a.same_dtype("data", values)
-    if "reduction" in a.call.attrs and a.attr("reduction") not in _REDUCTIONS:
-        choices = ", ".join(f'"{name}"' for name in _REDUCTIONS)
+    if "reduction" in a.call.attrs and a.attr("reduction") not in _CHOICES:
+        choices = ", ".join(f'"{name}"' for name in _CHOICES)
         raise a.fail("E0321", f'has no reduction "{a.attr("reduction")}"', f"choose one of {choices}")
     return info
 
@@ -48,9 +49,58 @@ def _infer_elements(a: Inference) -> StructInfo:
 def _combine(np: Any, result: Any, index: Any, updates: Any, reduction: str) -> Any:
     if reduction == "update":
         result[index] = updates
+    elif reduction == "mean":
+        count = np.ones(result.shape)
+        np.add.at(result, index, updates)
+        np.add.at(count, index, 1)
+        result = (result / count).astype(result.dtype)
     else:
         getattr(np, _REDUCTIONS[reduction]).at(result, index, updates)
     return result
+
+
+def _elements(a: Any) -> te.Tensor:
+    axis: int = a.axis % a.data.ndim
+    others = [n for n in range(a.data.ndim) if n != axis]
+    cut = [n for n in others if not d.is_equal(a.indices.dims[n], a.data.dims[n])]
+
+    def place(i: Element, k: Sequence[te.ReduceAxis]) -> Element:
+        return (*i[:axis], k[0], *i[axis + 1 :])
+
+    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+        hits = te.equal(from_front(a.indices(*place(i, k)), a.data.shape[axis]), i[axis])
+        inside = [i[n] < a.indices.shape[n] for n in cut]
+        return te.if_then_else(te.all(*inside), hits, te.const(0, "bool")) if inside else hits
+
+    writes = Writes(a.data, [a.indices.dims[axis]], meets, lambda i, k: a.updates(*place(i, k)))
+    return writes.combined(a.reduction, "T_scatter_elements")
+
+
+def _nd(a: Any) -> te.Tensor | None:
+    depth = d.value_of(a.indices.dims[-1])
+    if depth is None:
+        return None
+
+    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+        return te.all(*(te.equal(from_front(a.indices(*k, n), a.data.shape[n]), i[n]) for n in range(depth)))
+
+    writes = Writes(a.data, a.indices.dims[:-1], meets, lambda i, k: a.updates(*k, *i[depth:]))
+    return writes.combined(a.reduction, "T_scatter_nd")
+
+
+def _put(a: Any) -> te.Tensor:
+    indices: tuple[te.Tensor, ...] = a.indices
+    shape, width = topi.shape_of(*indices), len(indices)
+
+    def meets(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+        places = (topi.element(index, k, shape) for index in indices)
+        parts = zip(places, a.data.shape, i, strict=False)
+        return te.all(*(te.equal(from_front(place, length), own) for place, length, own in parts))
+
+    def value(i: Element, k: Sequence[te.ReduceAxis]) -> te.Expr:
+        return topi.element(a.values, (*k, *i[width:]), (*shape, *a.data.dims[width:]))
+
+    return Writes(a.data, shape, meets, value).combined("add" if a.accumulate else "update", "T_index_put")
 
 
 def _numpy_elements(np: Any, a: Any) -> Any:
@@ -72,6 +122,7 @@ register(
         _infer_elements,
         "Return `data` with `updates` written where `indices` say along `axis`.",
         _numpy_elements,
+        _elements,
     )
 )
 
@@ -102,6 +153,7 @@ register(
         _infer_nd,
         "Return `data` with `updates` written at the indices in the last dimension of `indices`.",
         lambda np, a: _combine(np, a.data.copy(), tuple(np.moveaxis(a.indices, -1, 0)), a.updates, a.reduction),
+        _nd,
     )
 )
 
@@ -123,6 +175,7 @@ register(
             a.values,
             "add" if a.accumulate else "update",
         ),
+        _put,
     )
 )
 
@@ -231,79 +284,6 @@ register(
         "Return `on_value` where the position along the new `axis` is the index, `off_value` elsewhere.",
         _numpy_one_hot,
         _one_hot,
-    )
-)
-
-
-def _infer_collapse_like(a: Inference) -> StructInfo:
-    info, target = a.tensor("data"), a.tensor("collapse_target")
-    _check_collapse(a, dims_of(info), dims_of(target))
-    return TensorStructInfo(target.shape, info.dtype, target.ndim, target.vdevice)
-
-
-def _infer_collapse_to(a: Inference) -> StructInfo:
-    info, shape = a.tensor("data"), a.shape("shape")
-    _check_collapse(a, dims_of(info), shape.values)
-    return tensor_info(shape.values, info.dtype, shape.ndim, info.vdevice)
-
-
-def _check_collapse(a: Inference, old: d.Dims | None, new: d.Dims | None) -> None:
-    if old is None or new is None:
-        return
-    if len(new) > len(old):
-        raise a.fail("E0323", f"cannot collapse {len(old)} dimensions to {len(new)}")
-    for x, y in zip(old[len(old) - len(new) :], new, strict=True):
-        if not d.is_one(y):
-            a.check_equal(x, y, f"cannot collapse shape {d.show(old)} to {d.show(new)}")
-
-
-def _collapse(a: Any) -> te.Tensor:
-    data: te.Tensor = a.data
-    shape: tuple[tir.PrimExpr, ...] = a.result.dims
-    offset = data.ndim - len(shape)
-    axes = [
-        axis
-        for axis, dim in enumerate(data.dims)
-        if axis < offset or (d.is_one(shape[axis - offset]) and not d.is_one(dim))
-    ]
-    inner = topi.reduce_axes(data, axes)
-    if not axes:
-        return te.compute(shape, lambda *ax: data(*ax), "T_collapse_sum")
-
-    def value(*ax: te.Expr) -> Any:
-        reduced = iter(inner)
-        index = [next(reduced) if axis in axes else ax[axis - offset] for axis in range(data.ndim)]
-        return te.sum(data(*index), axis=inner)
-
-    return te.compute(shape, value, f"{data.name}_red")
-
-
-def _numpy_collapse(np: Any, data: Any, shape: Any) -> Any:
-    offset = data.ndim - len(shape)
-    axes = [axis for axis in range(data.ndim) if axis < offset or (shape[axis - offset] == 1 != data.shape[axis])]
-    return data.sum(tuple(axes), keepdims=True).reshape(shape).astype(data.dtype)
-
-
-register(
-    RelaxOp(
-        "relax.collapse_sum_like",
-        (Param("data"), Param("collapse_target")),
-        _infer_collapse_like,
-        "Return `data` summed to the shape of `collapse_target`.",
-        lambda np, a: _numpy_collapse(np, a.data, a.collapse_target.shape),
-        _collapse,
-        prim_func="collapse_sum",
-    )
-)
-register(
-    RelaxOp(
-        "relax.collapse_sum_to",
-        (Param("data"), Param("shape", "shape")),
-        _infer_collapse_to,
-        "Return `data` summed to `shape`.",
-        lambda np, a: _numpy_collapse(np, a.data, a.shape),
-        _collapse,
-        prim_func="collapse_sum",
     )
 )
 

@@ -69,8 +69,8 @@ def _infer_arg(a: Inference) -> StructInfo:
     return reduced(a, "int64")
 
 
-def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], te.Expr]) -> Callable[[Any], te.Tensor]:
-    """The index of the best element: of several, the first."""
+def _first_best(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], te.Expr]) -> te.Reducer:
+    """The reducer of pairs of an index and a value to that of the best value: of several, the first."""
 
     def combine(x: Any, y: Any) -> Any:
         keep = better(x[1], y[1])
@@ -80,8 +80,14 @@ def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], t
     def identity(index: str, value: str) -> tuple[te.Expr, te.Expr]:
         return te.const(-1, index), worst(value)
 
-    reducer = te.comm_reducer(combine, identity)
+    return te.comm_reducer(combine, identity)
 
+
+first_greatest = _first_best(lambda x, y: x > y, te.min_value)
+_first_least = _first_best(lambda x, y: x < y, te.max_value)
+
+
+def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:
     def meaning(a: Any) -> te.Tensor:
         x: te.Tensor = a.x
         axes = topi.normal_axes(a.axis, x.ndim)
@@ -100,18 +106,7 @@ def _arg(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], t
     return meaning
 
 
-def _keep_greater(x: te.Expr, y: te.Expr) -> te.Expr:
-    return x > y
-
-
-def _keep_lesser(x: te.Expr, y: te.Expr) -> te.Expr:
-    return x < y
-
-
-for _name, _better, _worst, _doc in (
-    ("argmax", _keep_greater, te.min_value, "greatest"),
-    ("argmin", _keep_lesser, te.max_value, "least"),
-):
+for _name, _reducer, _doc in (("argmax", first_greatest, "greatest"), ("argmin", _first_least, "least")):
     register(
         RelaxOp(
             f"relax.{_name}",
@@ -119,7 +114,7 @@ for _name, _better, _worst, _doc in (
             _infer_arg,
             f"Return the index of the {_doc} element along `axis`; without it, of all in one dimension.",
             lambda np, a, name=_name: np.asarray(getattr(np, name)(a.x, a.axis, keepdims=a.keepdims)).astype("int64"),
-            _arg(_better, _worst),
+            _arg(_reducer),
         )
     )
 
@@ -193,6 +188,7 @@ register(
         _infer_unique,
         "Return the different elements of `x`, and where and how often they occur.",
         _numpy_unique,
+        at_run_time=True,
     )
 )
 
@@ -209,5 +205,6 @@ register(
         _infer_nonzero,
         "Return the indices of the elements that are not zero, a row for each dimension.",
         lambda np, a: np.array(np.nonzero(a.x), "int64"),
+        at_run_time=True,
     )
 )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import te, tir
 from ..base import StructInfo
+from ..dtype import is_float
 from ..relax import TupleStructInfo
+from ..te import topi
 from . import dims as d
 from .inference import Inference, dims_of, like, tensor_info
 from .registry import Param, RelaxOp, register
@@ -35,6 +38,57 @@ def _order(np: Any, data: Any, axis: int, descending: bool) -> Any:
     return size - 1 - np.flip(np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
 
 
+def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExpr) -> te.Tensor:
+    """The first `length` indices of the stable order along `axis`, int64.
+
+    An element's place is the number of those before it, so nothing must be done in an order: quadratic, but parallel
+    in all elements. As in NumPy, a NaN is greater than every number.
+    """
+    extent = x.dims[axis]
+    k = te.reduce_axis((te.const(0, "int64"), extent), "k")
+    j = te.reduce_axis((te.const(0, "int64"), extent), "j")
+
+    def less(p: te.Expr, q: te.Expr) -> te.Expr:
+        return te.any(p < q, te.all(te.isnan(q), te.logical_not(te.isnan(p)))) if is_float(x.dtype) else p < q
+
+    def place(*i: te.Expr) -> Any:
+        own, other = x(*i), x(*i[:axis], k, *i[axis + 1 :])
+        first, second = (own, other) if descending else (other, own)
+        tied = te.all(te.logical_not(less(second, first)), k < i[axis])
+        return te.sum(te.cast(te.any(less(first, second), tied), "int64"), axis=k)
+
+    places = te.compute(x.dims, place, "T_sort_place")
+
+    def index(*i: te.Expr) -> Any:
+        is_there = te.equal(places(*i[:axis], j, *i[axis + 1 :]), i[axis])
+        return te.sum(te.select(is_there, j, te.const(0, "int64")), axis=j)
+
+    return te.compute((*x.dims[:axis], length, *x.dims[axis + 1 :]), index, "T_sort_index")
+
+
+def _taken(x: te.Tensor, axis: int, order: te.Tensor, name: str) -> te.Tensor:
+    return te.compute(order.dims, lambda *i: x(*i[:axis], order(*i), *i[axis + 1 :]), name)
+
+
+def _sort(a: Any) -> te.Tensor:
+    axis = a.axis % a.x.ndim
+    return _taken(a.x, axis, _order_tensor(a.x, axis, a.descending, a.x.dims[axis]), "T_sort")
+
+
+def _argsort(a: Any) -> te.Tensor:
+    axis = a.axis % a.data.ndim
+    return topi.cast(_order_tensor(a.data, axis, a.descending, a.data.dims[axis]), a.result.dtype)
+
+
+def _topk(a: Any) -> tuple[te.Tensor, ...]:
+    axis = a.axis % a.data.ndim
+    length = d.dim(a.k) if a.k >= 1 else a.data.dims[axis]
+    order = _order_tensor(a.data, axis, a.largest, length)
+    values = _taken(a.data, axis, order, "T_topk")
+    indices = topi.cast(order, "int32" if a.dtype == "void" else a.dtype)
+    return {"both": (values, indices), "values": (values,), "indices": (indices,)}[a.ret_type]
+
+
 register(
     RelaxOp(
         "relax.sort",
@@ -42,6 +96,7 @@ register(
         _infer_sort,
         "Return `x` sorted along `axis`.",
         lambda np, a: np.take_along_axis(a.x, _order(np, a.x, a.axis, a.descending), a.axis),
+        _sort,
     )
 )
 register(
@@ -51,6 +106,7 @@ register(
         _infer_argsort,
         "Return the indices that sort `data` along `axis`.",
         lambda np, a: _order(np, a.data, a.axis, a.descending).astype(a.result_dtype),
+        _argsort,
     )
 )
 
@@ -98,6 +154,7 @@ register(
         _infer_topk,
         "Return the `k` greatest elements along `axis` and where they are.",
         _numpy_topk,
+        _topk,
     )
 )
 
@@ -117,6 +174,24 @@ def _numpy_multinomial(np: Any, a: Any) -> Any:
     return np.minimum((totals <= a.uniform_sample).sum(1, keepdims=True), a.prob.shape[1] - 1).astype(a.result_dtype)
 
 
+def _multinomial(a: Any) -> te.Tensor:
+    """The number of classes whose total, with all before them, does not exceed the sample."""
+    last = te.Expr(a.prob.dims[1]) - 1
+    k = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "k")
+    j = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "j")
+
+    def upto(i: te.Expr, c: te.Expr) -> Any:
+        return te.sum(te.if_then_else(k <= c, a.prob(i, k), te.const(0, a.prob.dtype)), axis=k)
+
+    totals = te.compute(a.prob.dims, upto, "T_multinomial_total")
+
+    def below(i: te.Expr, c: te.Expr) -> Any:
+        return te.sum(te.cast(totals(a.sample_indices(i, c), j) <= a.uniform_sample(i, c), "int64"), axis=j)
+
+    count = te.compute(a.result.dims, below, "T_multinomial_count")
+    return te.compute(count.dims, lambda *i: te.cast(te.minimum(count(*i), last), a.result.dtype), "T_multinomial")
+
+
 register(
     RelaxOp(
         "relax.multinomial_from_uniform",
@@ -124,5 +199,6 @@ register(
         _infer_multinomial,
         "Return for each uniform sample the index that it picks from its row of `prob`.",
         _numpy_multinomial,
+        _multinomial,
     )
 )

@@ -83,6 +83,8 @@ class _Legalizer:
 
     def _call(self, call: Call) -> Expr:
         op = find(call.op.name) if isinstance(call.op, Op) else None
+        if op is not None and op.at_run_time:
+            return _at_run_time(op, call)
         if op is None or op.compute is None:
             return call
         lowered = _lower(op, call, self._bound)
@@ -93,6 +95,13 @@ class _Legalizer:
         args = (GlobalVar(name), relax.Tuple(lowered.args), *extra)
         result = infer_struct_info(call)
         return Call(Op("relax.call_tir"), args, {}, (result,), span=call.span, struct_info=result)
+
+
+def _at_run_time(op: RelaxOp, call: Call) -> Call:
+    """The call of the function that computes `op` when its arguments are known."""
+    info = infer_struct_info(call)
+    args = (relax.ExternFunc(op.run_time_name), *call.args)
+    return Call(Op("relax.call_pure_packed"), args, {}, (info,), span=call.span, struct_info=info)
 
 
 def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:

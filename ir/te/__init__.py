@@ -56,6 +56,7 @@ from .tensor import (
     ComputeOp,
     PlaceholderOp,
     ReduceAxis,
+    Reducer,
     Tensor,
     comm_reducer,
     compute,
@@ -68,7 +69,7 @@ from .tensor import (
 )
 
 __all__ = [
-    "ComputeOp", "Expr", "PlaceholderOp", "ReduceAxis", "Tensor", "abs", "acos", "acosh", "all", "any", "asin",
+    "ComputeOp", "Expr", "PlaceholderOp", "ReduceAxis", "Reducer", "Tensor", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "floor", "floor_divide", "floor_mod", "if_then_else", "isfinite", "isinf", "isnan", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "placeholder", "power", "prod", "reduce_axis", "round",

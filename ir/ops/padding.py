@@ -1,0 +1,101 @@
+"""Padding (TVM: `relax.op.nn.pad`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import te
+from ..base import StructInfo
+from . import dims as d
+from .inference import Inference, dims_of, tensor_info
+from .registry import Param, RelaxOp, register
+from .windows import padded
+
+_NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""How NumPy calls the modes that take the padding from the data."""
+
+
+def _infer_pad(a: Inference) -> StructInfo:
+    info, width, mode = a.tensor("data"), a.attr("pad_width"), a.attr("pad_mode")
+    if mode not in ("constant", *_NUMPY_MODES):
+        choices = ", ".join(f'"{name}"' for name in ("constant", *_NUMPY_MODES))
+        raise a.fail("E0321", f'cannot pad in the mode "{mode}"', f"choose one of {choices}")
+    if info.ndim != -1 and len(width) != 2 * info.ndim:
+        raise a.fail(
+            "E0105", f"gets {len(width)} widths for {info.ndim} dimensions", "give two for each: before and after"
+        )
+    dims = dims_of(info)
+    if dims is None:
+        return tensor_info(None, info.dtype, len(width) // 2, info.vdevice)
+    for axis, dim in enumerate(dims):
+        length, most = d.value_of(dim), max(width[2 * axis], width[2 * axis + 1])
+        if mode == "reflect" and length is not None and most >= length:
+            raise a.fail("E0326", f"cannot reflect {most} elements of dimension {axis}, which is {length}")
+    return tensor_info(
+        [d.add(dim, width[2 * n] + width[2 * n + 1]) for n, dim in enumerate(dims)], info.dtype, -1, info.vdevice
+    )
+
+
+def _reflected(place: te.Expr, length: te.Expr) -> te.Expr:
+    return te.select(place < 0, place * -1, te.select(place < length, place, length * 2 - 2 - place))
+
+
+def _replicated(place: te.Expr, length: te.Expr) -> te.Expr:
+    return te.minimum(te.maximum(place, 0), length - 1)
+
+
+def _circular(place: te.Expr, length: te.Expr) -> te.Expr:
+    return place % length
+
+
+_SOURCES: dict[str, tuple[str, Callable[[te.Expr, te.Expr], te.Expr]]] = {
+    "reflect": ("ReflectPadInput", _reflected),
+    "replicate": ("ReplicatePadInput", _replicated),
+    "circular": ("CircularPadInput", _circular),
+}
+"""The block of each mode, and where an element comes from whose place is outside of a dimension."""
+
+
+def _pad(a: Any) -> te.Tensor:
+    before, after = a.pad_width[::2], a.pad_width[1::2]
+    if a.pad_mode == "constant":
+        return padded(a.data, before, after, te.const(a.pad_value, a.data.dtype), "PadInput")
+    name, source = _SOURCES[a.pad_mode]
+
+    def element(*i: te.Expr) -> te.Expr:
+        parts = zip(i, a.data.shape, before, after, strict=True)
+        return a.data(*(source(item - low, length) if low or high else item for item, length, low, high in parts))
+
+    return te.compute(a.result.dims, element, name)
+
+
+def _numpy_pad(np: Any, a: Any) -> Any:
+    widths = list(zip(a.pad_width[::2], a.pad_width[1::2], strict=True))
+    if a.pad_mode == "constant":
+        return np.pad(a.data, widths, constant_values=a.pad_value)
+    return np.pad(a.data, widths, _NUMPY_MODES[a.pad_mode])
+
+
+def _complete(values: dict[str, Any]) -> None:
+    values["pad_mode"] = values["pad_mode"] or "constant"
+
+
+register(
+    RelaxOp(
+        "relax.nn.pad",
+        (
+            Param("data"),
+            Param("pad_width", "ints"),
+            Param("pad_mode", "opt_str", "constant"),
+            Param("pad_value", "float", 0.0),
+        ),
+        _infer_pad,
+        "Return `data` with as many elements around it as `pad_width` says before and after each dimension: `pad_value`, or "
+        "such of the data as `pad_mode` says.",
+        _numpy_pad,
+        _pad,
+        complete=_complete,
+        attrs_order=("pad_width", "pad_value", "pad_mode"),
+    )
+)

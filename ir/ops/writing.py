@@ -1,0 +1,121 @@
+"""Tensor expressions that write values at indices: each element looks for what is written to it.
+
+Nothing is written in an order, so such a computation can be scheduled freely; where several values meet in one
+element under "update", the last one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .. import te
+
+Element: TypeAlias = tuple[te.Expr, ...]
+
+
+def _last(x: Any, y: Any) -> Any:
+    later = x[0] < y[0]
+    return te.select(later, y[0], x[0]), te.select(later, y[1], x[1])
+
+
+def _nothing(position: str, value: str) -> Any:
+    return te.const(-1, position), te.const(0, value)
+
+
+_keep_last = te.comm_reducer(_last, _nothing)
+
+
+class _Fold(Struct, frozen=True):
+    """How several values become one, from what on, and how that changes the old element."""
+
+    reducer: Callable[..., Any]
+    identity: Callable[[str], te.Expr]
+    change: Callable[[te.Expr, te.Expr], te.Expr]
+
+
+def _zero(dtype: str) -> te.Expr:
+    return te.const(0, dtype)
+
+
+def _one(dtype: str) -> te.Expr:
+    return te.const(1, dtype)
+
+
+_SUM = _Fold(te.sum, _zero, lambda old, total: old + total)
+_FOLDS = {
+    "add": _SUM,
+    "mul": _Fold(te.prod, _one, lambda old, product: old * product),
+    "max": _Fold(te.max, te.min_value, te.maximum),
+    "min": _Fold(te.min, te.max_value, te.minimum),
+}
+
+
+class Writes(Struct, frozen=True):
+    """Values written into a copy of `data`, numbered by reduction axes of extents `extents`.
+
+    `value(element, axes)` is what write number `axes` writes, and `meets(element, axes)` whether it goes to `element`;
+    the value is only evaluated where it does.
+    """
+
+    data: te.Tensor
+    extents: Sequence[Any]
+    meets: Callable[[Element, Sequence[te.ReduceAxis]], te.Expr]
+    value: Callable[[Element, Sequence[te.ReduceAxis]], te.Expr]
+
+    def combined(self, reduction: str, name: str) -> te.Tensor:
+        """Return the copy; `reduction` is one of "update", "add", "mul", "mean", "max" and "min"."""
+        if reduction == "update":
+            return self._updated(name)
+        fold = _FOLDS.get(reduction, _SUM)
+        written = self._folded(fold)
+        result = te.compute(self.data.dims, lambda *i: fold.change(self.data(*i), written(*i)), name)
+        if reduction != "mean":
+            return result
+        count = self._count()
+        return te.compute(result.dims, lambda *i: result(*i) / te.cast(count(*i) + 1, result.dtype), f"{name}_mean")
+
+    def _axes(self) -> list[te.ReduceAxis]:
+        return [te.reduce_axis((te.const(0, "int64"), extent), f"k{n}") for n, extent in enumerate(self.extents)]
+
+    def _folded(self, fold: _Fold) -> te.Tensor:
+        axes = self._axes()
+
+        def value(*i: te.Expr) -> Any:
+            identity = fold.identity(self.data.dtype)
+            return fold.reducer(te.if_then_else(self.meets(i, axes), self.value(i, axes), identity), axis=axes)
+
+        return te.compute(self.data.dims, value, "T_written")
+
+    def _count(self) -> te.Tensor:
+        axes = self._axes()
+
+        def value(*i: te.Expr) -> Any:
+            return te.sum(te.cast(self.meets(i, axes), "int64"), axis=axes)
+
+        return te.compute(self.data.dims, value, "T_written_count")
+
+    def _updated(self, name: str) -> te.Tensor:
+        axes = self._axes()
+
+        def pair(*i: te.Expr) -> Any:
+            position: te.Expr = te.const(0, "int64")
+            for axis, extent in zip(axes, self.extents, strict=True):
+                position = position * te.Expr(te.node_of(extent)) + axis
+            meets = self.meets(i, axes)
+            written = te.if_then_else(meets, self.value(i, axes), te.const(0, self.data.dtype))
+            return _keep_last((te.if_then_else(meets, position, te.const(-1, "int64")), written), axis=axes)
+
+        def element(*i: te.Expr) -> te.Expr:
+            return te.select(te.const(0, "int64") <= last(*i), value(*i), self.data(*i))
+
+        last, value = te.compute(self.data.dims, pair, "T_written_last")
+        return te.compute(self.data.dims, element, name)
+
+
+def from_front(index: te.Expr, length: te.Expr) -> te.Expr:
+    """Return an index that may count from the end as one from the front, an int64."""
+    place = te.cast(index, "int64")
+    return te.select(place < 0, place + length, place)
