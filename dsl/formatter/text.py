@@ -7,6 +7,7 @@ import re
 from ..parser.comments import columns
 from ..parser.lexer import Lexer, Line, Problem
 from .breaks import INDENT, broken_brackets
+from .kept import Kept, is_skipped
 from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
@@ -32,6 +33,7 @@ class _Writer:
         """Where the open blocks were indented to in the text."""
         self.lines: list[str] = []
         self.at_block_start = True
+        self.kept = Kept()
 
     def write(self) -> str:
         end = 0
@@ -39,11 +41,25 @@ class _Writer:
             kind, first = line.tokens[0]
             self.gap(self.text[end : first.start], line, kind == "$END")
             if kind != "$END":
-                tokens = line.tokens[:-1]
-                end = tokens[-1][1].end
-                self.lines.extend(_logical_line(LogicalLine(self.text, tokens), self.indent(), self.line_length))
+                end = self.statement(line)
         newline = "\r\n" if "\r\n" in self.text.partition("\n")[0] + "\n" else "\n"
         return "".join(line + newline for line in self.lines)
+
+    def statement(self, line: Line) -> int:
+        """Write a logical line, and return where what is still to be written begins."""
+        *tokens, (_, newline) = line.tokens
+        start, end = tokens[0][1].start, tokens[-1][1].end
+        comment = self.text[newline.start : self.text.find("\n", newline.start)].rstrip("\r")
+        if self.kept.level is not None:
+            before = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+            end = newline.start + len(comment)
+            self.lines.append(self.kept.moved(before) + self.text[start:end])
+            self.at_block_start = False
+        elif is_skipped(comment):
+            self.lines.append(" " * self.indent() + self.text[start:end])
+        else:
+            self.lines.extend(_logical_line(LogicalLine(self.text, tokens), self.indent(), self.line_length))
+        return end
 
     def indent(self, level: int | None = None) -> int:
         return INDENT * (len(self.columns) - 1 if level is None else level)
@@ -60,17 +76,21 @@ class _Writer:
         level, blank = len(self.columns) - 1, 0
         for text in own[:-1]:
             comment = text.strip()
-            if not comment:
-                blank += 1
-                continue
-            column, _ = columns(text[: text.index("#")])
-            while level > next_level and column < self.columns[level]:
+            column, _ = columns(text.partition("#")[0])
+            while comment and level > next_level and column < self.columns[level]:
                 level -= 1
-            self.blank_lines(blank, level)
-            self.lines.append(" " * self.indent(level) + comment)
-            blank = 0
+            if self.kept.goes_on(level, comment):
+                as_it_is = text.rstrip("\r")
+                self.lines.append(self.kept.moved(as_it_is) if comment else as_it_is)
+            elif comment:
+                self.blank_lines(blank, level)
+                self.lines.append(" " * self.indent(level) + comment)
+                self.kept.begin(comment, level, self.indent(level) - self.columns[level])
+                blank = 0
+            else:
+                blank += 1
         del self.columns[next_level + 1 :]
-        if not at_end:
+        if not self.kept.goes_on(next_level) and not at_end:
             self.blank_lines(blank, next_level)
 
     def blank_lines(self, count: int, level: int) -> None:

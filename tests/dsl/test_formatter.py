@@ -96,6 +96,28 @@ def test_lines_of_twenty_columns(text: str, formatted: str) -> None:
     assert format_text(text, line_length=20) == formatted
 
 
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("x=1 # fmt: skip\ny=2\n", "x=1  # fmt: skip\ny = 2\n"),
+        ("if a:\n  x = [1,\n   2]# fmt:skip\n  y=2", "if a:\n    x = [1,\n   2]  # fmt:skip\n    y = 2\n"),
+        ("if  a :# fmt: skip\n  b=1", "if  a :  # fmt: skip\n    b = 1\n"),
+        ("# fmt: off\nx=1 #1\n\n\n\n\ny # fmt: no\n", "# fmt: off\nx=1 #1\n\n\n\n\ny # fmt: no\n"),
+        ("a=1\n# fmt: off\nb=2\n# fmt: on\nc=3", "a = 1\n# fmt: off\nb=2\n# fmt: on\nc = 3\n"),
+        ("if a:\n  # fmt: off\n  b=1\nc=2", "if a:\n    # fmt: off\n    b=1\nc = 2\n"),
+        (
+            "if a:\n  # fmt: off\n  if b :\n   c=[1,\n2]\n\n   #d\n   # fmt: on\n  # fmt: on\n  e=1",
+            "if a:\n    # fmt: off\n    if b :\n     c=[1,\n2]\n\n     #d\n     # fmt: on\n    # fmt: on\n    e = 1\n",
+        ),
+        ("if a:\r\n\t# fmt: off\r\n\tb=1 \r\nc=2\r\n", "if a:\r\n    # fmt: off\r\n    b=1 \r\nc = 2\r\n"),
+        ("f(\n  # fmt: off\n  a )", "f(\n    # fmt: off\n    a,\n)\n"),
+    ],
+)
+def test_what_is_to_stay_as_it_is_stays(text: str, formatted: str) -> None:
+    assert format_text(text) == formatted
+    assert format_text(formatted) == formatted
+
+
 def test_comments_and_blank_lines_stay_where_they_are() -> None:
     text = (
         "#tvms 1\n\n# above\na b:# after\n  # first\n  c\n\n  # second\n  d   # third\n  # fourth\n\n"

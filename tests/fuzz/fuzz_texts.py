@@ -31,7 +31,7 @@ WHOLE_FILE = {"E0001", "E0002", "E0003", "E0004"}
 SECONDS = 2.0
 NEEDS_HELP = not os.environ.get("NOHELP")
 TOKEN = re.compile(
-    r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*|\d(?:[eE][+-]\d|[\w.])*|\w+|->|//|\*\*|[<>=!]=|\n[ ]*|[ \t]+|[^\w\s]'
+    r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*|\d(?:[eE][+-]\d|[\w.])*|\w+|->|<<|>>|//|\*\*|[<>=!]=|\n[ ]*|[ \t]+|[^\w\s]'
 )
 Damage = Callable[[random.Random, Sequence[str]], str]
 

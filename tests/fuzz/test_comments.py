@@ -31,6 +31,9 @@ SAYS = (
     " # twice",
     " {x} %s",
     " T.evaluate(0)",
+    " fmt: off",
+    " fmt: on",
+    "fmt:skip",
 )
 BY_THE_PRINTER = re.compile(
     r"#tvms \d+$|#\s*(?:from tvm\.script import .*|Metadata omitted\..*|with T\.s?block\(.root.\):)$"
@@ -48,7 +51,7 @@ def commented(random: random.Random, text: str) -> str:
 
     def comment() -> str:
         return (
-            f"#{random.choice(SAYS)}" if random.random() < 0.1 else f"#{random.choice(SAYS)} {random.randrange(10**6)}"
+            f"#{random.choice(SAYS)}" if random.random() < 0.2 else f"#{random.choice(SAYS)} {random.randrange(10**6)}"
         )
 
     def own_lines() -> str:
