@@ -149,24 +149,22 @@ def _without_remainders(s: Simplifier, value: Sum, divisor: int) -> Sum:
 
 
 def _with_small_factors(s: Simplifier, value: Sum, divisor: int) -> Sum:
-    """Factors near zero: of two as near, the positive one; none becomes larger."""
+    """Factors less than the divisor, and half of it for minus half: none becomes larger."""
     result = Sum({}, value.constant % divisor)
     for term, factor in value.factors():
         small = factor % divisor if factor > 0 else -(-factor % divisor)
-        other = small - divisor if small > 0 else small + divisor
-        if abs(other) < abs(small) or (abs(other) == abs(small) and other > 0):
-            small = other
-        result.add_term(term, small)
+        result.add_term(term, divisor // 2 if -2 * small == divisor else small)
     return result
 
 
 def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """`(x * n + y) // n` is `x` where `0 <= y < n`."""
+    """`(x * n + y) // n` is `x` where `0 <= y < n`, and `x - 1` where `-n <= y < 0`."""
     whole, rest = _split_by(s, a, b)
     if rest.is_constant and rest.constant == 0:
         return whole
-    if _is_remainder(s, rest, b):
-        return whole
+    for steps in (0, 1):
+        if _is_remainder(s, rest.plus(s.exact(b), steps), b):
+            return whole.shifted(-steps)
     dividend = s.to_expr(rest, b.dtype)
     if dividend is None:
         return Sum({s.intern(tir.FloorDiv(b.dtype, a, b)): 1})
@@ -176,8 +174,11 @@ def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
     """`(x * n + y) % n` is `y` where `0 <= y < n`."""
     _, rest = _split_by(s, a, b)
-    if (rest.is_constant and rest.constant == 0) or _is_remainder(s, rest, b):
+    if rest.is_constant and rest.constant == 0:
         return rest
+    for steps in (0, 1):
+        if _is_remainder(s, part := rest.plus(s.exact(b), steps), b):
+            return part
     dividend = s.to_expr(rest, b.dtype)
     return Sum({s.intern(tir.FloorMod(b.dtype, a if dividend is None else dividend, b)): 1})
 
@@ -187,6 +188,9 @@ def _is_remainder(s: Simplifier, value: Sum, divisor: tir.PrimExpr) -> bool:
     if value.single is not None and isinstance(value.single, tir.FloorMod) and value.single.b is divisor:
         return True
     limit = value.plus(s.exact(divisor), -1)
+    if s.bounds(divisor).min == 0:  # a divisor is not zero
+        s = s.inside()
+        s.add_fact(s.exact(divisor).scaled(-1).shifted(1))
     return s.at_most(value.scaled(-1)) and s.at_most(limit, -1)
 
 

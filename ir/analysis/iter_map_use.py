@@ -1,0 +1,223 @@
+"""What iterator maps are for: plain expressions again, inverses, and the division of a space into two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from .. import tir
+from ..deep import deep
+from ..simplify import Simplifier, simplify
+from ..simplify.nodes import joined
+from ..visit import walk
+from .iter_map import Detector, IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
+
+
+def normalize_iter_map_to_expr(value: IterSumExpr | IterSplitExpr | IterMark) -> tir.PrimExpr:
+    """Return the plain expression of a map, in normal form (TVM: `NormalizeIterMapToExpr`)."""
+    return simplify(_expr(value))
+
+
+def _expr(value: IterSumExpr | IterSplitExpr | IterMark | tir.PrimExpr) -> tir.PrimExpr:
+    match value:
+        case IterSumExpr(args=args, base=base):
+            result = base
+            for part in reversed(args):
+                result = tir.Add(base.dtype, _expr(part), result)
+            return result
+        case IterSplitExpr(source=mark, lower_factor=lower, extent=extent, scale=scale):
+            dtype = scale.dtype
+            part = _expr(mark)
+            if not _is_whole(value):
+                upper = simplify(tir.Mul(dtype, lower, extent))
+                part = (
+                    tir.FloorDiv(dtype, tir.FloorMod(dtype, part, upper), lower)
+                    if _is_cut(value)
+                    else tir.FloorDiv(dtype, part, lower)
+                )
+            return tir.Mul(dtype, part, scale)
+        case IterMark(source=source):
+            return _expr(source)
+        case tir.PrimExpr():
+            return value
+
+
+def _is_whole(split: IterSplitExpr) -> bool:
+    return isinstance(split.lower_factor, tir.IntImm) and split.lower_factor.value == 1 and not _is_cut(split)
+
+
+def _is_cut(split: IterSplitExpr) -> bool:
+    """Whether something stands above the split in its mark."""
+    dtype = split.extent.dtype
+    top = tir.Mul(dtype, split.lower_factor, split.extent)
+    below = simplify(tir.LT("bool", top, split.source.extent))
+    return not (isinstance(below, tir.IntImm) and not below.value)
+
+
+def iter_map_simplify(
+    indices: Sequence[tir.PrimExpr], input_iters: Mapping[tir.Var, tir.Range], predicate: tir.PrimExpr | None = None
+) -> list[tir.PrimExpr]:
+    """Return indices in normal form, for iterators in their ranges where `predicate` holds (TVM: `IterMapSimplify`)."""
+    simplifier = Simplifier(input_iters, () if predicate is None else (predicate,))
+    return [simplifier.visit(index) for index in indices]
+
+
+@deep
+def inverse_affine_iter_map(
+    iter_map: Sequence[IterSumExpr], outputs: Sequence[tir.PrimExpr]
+) -> dict[tir.Var, tir.PrimExpr]:
+    """Return the input iterators in terms of `outputs`, the values of a bijective map (TVM: `InverseAffineIterMap`)."""
+    values: dict[IterMark, tir.PrimExpr] = {}
+    for each, output in zip(iter_map, outputs, strict=True):
+        for split in each.args:
+            _flow_back(split, simplify(tir.Sub(output.dtype, output, each.base)), values, is_alone=True)
+    found: dict[tir.Var, tir.PrimExpr] = {}
+    for mark in _outer_first(values, iter_map):
+        value = simplify(values[mark])
+        if mark.variable is not None:
+            source = mark.source
+            start = source.b if isinstance(source, tir.Sub) else tir.IntImm(value.dtype, 0)
+            found[mark.variable] = simplify(tir.Add(value.dtype, value, start))
+        elif isinstance(mark.source, IterSumExpr):
+            rest = simplify(tir.Sub(value.dtype, value, mark.source.base))
+            for split in mark.source.args:
+                _flow_back(split, rest, values, is_alone=split is mark.source.args[0])
+    return found
+
+
+def _flow_back(split: IterSplitExpr, value: tir.PrimExpr, values: dict[IterMark, tir.PrimExpr], is_alone: bool) -> None:
+    """Add to the value of a mark what the value of a sum says of one of its splits."""
+    dtype = value.dtype
+    part: tir.PrimExpr = tir.FloorDiv(dtype, value, split.scale)
+    if not is_alone:
+        part = tir.FloorMod(dtype, part, split.extent)
+    part = tir.Mul(dtype, part, split.lower_factor)
+    known = values.get(split.source)
+    values[split.source] = part if known is None else tir.Add(dtype, known, part)
+
+
+def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSumExpr]) -> Iterable[IterMark]:
+    """Yield marks after all that are made of them."""
+    order: dict[IterMark, None] = {}
+
+    def visit(mark: IterMark) -> None:
+        if mark not in order:
+            if isinstance(mark.source, IterSumExpr):
+                for split in mark.source.args:
+                    visit(split.source)
+            order[mark] = None
+
+    for each in iter_map:
+        for split in each.args:
+            visit(split.source)
+    return reversed(list(order))
+
+
+class Division(Struct, frozen=True):
+    """A binding as `outer * inner_extent + inner`."""
+
+    outer: tir.PrimExpr
+    outer_extent: tir.PrimExpr
+    inner: tir.PrimExpr
+    inner_extent: tir.PrimExpr
+
+
+class Subspaces(Struct, frozen=True):
+    """Bindings divided between outer and inner iterators, and the predicate for each."""
+
+    divisions: tuple[Division, ...]
+    outer_predicate: tir.PrimExpr
+    inner_predicate: tir.PrimExpr
+
+
+@deep
+def subspace_divide(
+    bindings: Sequence[tir.PrimExpr],
+    input_iters: Mapping[tir.Var, tir.Range],
+    sub_iters: Sequence[tir.Var],
+    predicate: tir.PrimExpr | None = None,
+    check_level: IterMapLevel | str = IterMapLevel.SURJECTIVE,
+) -> Subspaces | None:
+    """Divide bindings into what the iterators outside of `sub_iters` and those in it contribute (TVM: `SubspaceDivide`).
+
+    None where a binding mixes them: where one of its parts depends on both, or an inner part steps over an outer one.
+    """
+    try:
+        detector = Detector(input_iters, predicate)
+        parsed = [detector.parse(binding) for binding in bindings]
+        level = IterMapLevel(check_level)
+        fused = [detector.fused(each) for each in parsed]
+        if level is not IterMapLevel.NO_CHECK:
+            detector.check(fused, level)
+        inner_iters = frozenset(sub_iters)
+        outer, inner = _divide_predicate(predicate, input_iters, inner_iters)
+        divisions = tuple([_divide(detector, each, input_iters.keys() - inner_iters, inner_iters) for each in fused])
+        return Subspaces(divisions, outer, inner)
+    except NotIterMap:
+        return None
+
+
+def _divide(
+    detector: Detector, whole: IterSumExpr, outer_iters: Iterable[tir.Var], inner_iters: frozenset[tir.Var]
+) -> Division:
+    """The parts of a fused binding, least step first, are inner ones and then outer ones."""
+    one = detector.number(1, whole.base)
+    if not whole.args:
+        return Division(detector.number(0, one), one, normalize_iter_map_to_expr(whole), one)
+    (top,) = whole.args
+    outside = frozenset(outer_iters)
+    if not _uses(top, outside):
+        return Division(detector.number(0, one), one, normalize_iter_map_to_expr(whole), top.extent)
+    if not _uses(top, inner_iters):
+        zero = IterSumExpr(whole.args, detector.number(0, one))
+        return Division(normalize_iter_map_to_expr(zero), top.extent, simplify(whole.base), one)
+    source = top.source.source
+    if not isinstance(source, IterSumExpr) or not _is_whole(top) or not detector.is_one(top.scale):
+        raise NotIterMap("a part depends on iterators of both spaces")
+    inner = [split for split in source.args if not _uses(split, outside)]
+    outer = [split for split in source.args if split not in inner]
+    if any(_uses(split, inner_iters) for split in outer) or list(source.args) != [*outer, *inner]:
+        raise NotIterMap("a part depends on iterators of both spaces, or an inner part steps over an outer one")
+    extent = one
+    for split in inner:
+        extent = detector.times(extent, split.extent)
+    scaled = [IterSplitExpr(s.source, s.lower_factor, s.extent, detector.quotient(s.scale, extent)) for s in outer]
+    outer_extent = one
+    for split in outer:
+        outer_extent = detector.times(outer_extent, split.extent)
+    base = detector.plus(whole.base, source.base)
+    return Division(
+        normalize_iter_map_to_expr(IterSumExpr(tuple(scaled), detector.number(0, one))),
+        outer_extent,
+        normalize_iter_map_to_expr(IterSumExpr(tuple(inner), base)),
+        extent,
+    )
+
+
+def _uses(split: IterSplitExpr, variables: frozenset[tir.Var]) -> bool:
+    waiting = [split.source]
+    while waiting:
+        mark = waiting.pop()
+        if mark.variable in variables:
+            return True
+        if isinstance(mark.source, IterSumExpr):
+            waiting.extend(each.source for each in mark.source.args)
+    return False
+
+
+def _divide_predicate(
+    predicate: tir.PrimExpr | None, input_iters: Mapping[tir.Var, tir.Range], inner_iters: frozenset[tir.Var]
+) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    true = tir.IntImm("bool", 1)
+    outer: tir.PrimExpr = true
+    inner: tir.PrimExpr = true
+    for part in () if predicate is None else joined(tir.And, predicate):
+        used = {node for node in walk(part) if isinstance(node, tir.Var)} & input_iters.keys()
+        if used <= inner_iters and used:
+            inner = part if inner is true else tir.And("bool", inner, part)
+        elif not used & inner_iters:
+            outer = part if outer is true else tir.And("bool", outer, part)
+        else:
+            raise NotIterMap("the predicate bounds iterators of both spaces")
+    return outer, inner

@@ -1,0 +1,137 @@
+"""Iterator maps: levels mean what they say at every point, inverses invert, and divisions put together what they divide."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from tvms.ir import make, tir
+from tvms.ir.analysis.evaluate import evaluate
+from tvms.ir.analysis.iter_map import IterMapLevel, detect_iter_map
+from tvms.ir.analysis.iter_map_use import inverse_affine_iter_map, normalize_iter_map_to_expr, subspace_divide
+from tvms.ir.te import expr as te
+
+X, Y, Z, N, M = te.var("x"), te.var("y"), te.var("z"), te.size_var("n"), te.size_var("m")
+
+
+def domain(*extents: te.Value) -> dict[tir.Var, tir.Range]:
+    """The iterators x, y, z from 0 to these extents."""
+    pairs = zip((X, Y, Z), extents, strict=False)
+    return {v.node: tir.Range(make.const(0), te.node_of(e)) for v, e in pairs}  # type: ignore[misc]
+
+
+def nodes(*indices: te.Value) -> list[tir.PrimExpr]:
+    return [te.node_of(index) for index in indices]
+
+
+def random_map(random: np.random.Generator) -> tuple[list[tir.PrimExpr], dict[tir.Var, tir.Range], list[int]]:
+    """Iterators that are split and fused at random, and an index of them left out now and then."""
+    extents = [int(random.choice([1, 2, 4, 6, 8, 12])) for _ in range(3)]
+    parts: list[tuple[te.Expr, int]] = list(zip((X, Y, Z), extents, strict=True))
+    for _ in range(int(random.integers(1, 5))):
+        index = int(random.integers(len(parts)))
+        value, extent = parts.pop(index)
+        if random.random() < 0.6 and extent > 1:
+            factor = int(random.integers(1, extent + 1))
+            parts += [(value // factor, -(-extent // factor)), (value % factor, factor)]
+        elif parts:
+            other, length = parts.pop(int(random.integers(len(parts))))
+            parts.append((value * length + other, extent * length))
+        else:
+            parts.append((value, extent))
+    random.shuffle(parts)  # type: ignore[arg-type]
+    kept = parts if random.random() < 0.7 else parts[1:] or parts
+    return [value.node for value, _ in kept], domain(*extents), extents
+
+
+def values_at_every_point(
+    indices: list[tir.PrimExpr], domains: dict[tir.Var, tir.Range]
+) -> Counter[tuple[int | None, ...]]:
+    ranges = [range(d.extent.value) for d in domains.values()]  # type: ignore[attr-defined]
+    points = [dict(zip(domains, point, strict=True)) for point in itertools.product(*ranges)]
+    return Counter(tuple([evaluate(index, point) for index in indices]) for point in points)
+
+
+def test_levels_mean_what_they_say(random: np.random.Generator) -> None:
+    seen = Counter[str]()
+    for _ in range(150):
+        indices, domains, _ = random_map(random)
+        found = values_at_every_point(indices, domains)
+        whole = 1
+        for axis in range(len(indices)):
+            whole *= len({value[axis] for value in found})
+        is_surjective, is_injective = len(found) == whole, set(found.values()) == {1}
+        surjective, bijective = [
+            detect_iter_map(indices, domains, None, level) for level in ("surjective", "bijective")
+        ]
+        assert is_surjective or not surjective.is_detected
+        assert (is_surjective and is_injective) or not bijective.is_detected
+        seen[f"{is_surjective}{surjective.is_detected}"] += 1
+        for sums, index in zip(surjective.indices, indices, strict=bool(surjective.indices)):
+            again = normalize_iter_map_to_expr(sums)
+            assert values_at_every_point([again], domains) == values_at_every_point([index], domains)
+    assert seen["TrueTrue"] > 4 * seen["TrueFalse"]
+
+
+def test_inverses_invert(random: np.random.Generator) -> None:
+    count = 0
+    for _ in range(100):
+        indices, domains, extents = random_map(random)
+        result = detect_iter_map(indices, domains, None, IterMapLevel.BIJECTIVE)
+        if not result.is_detected:
+            continue
+        count += 1
+        outputs = [tir.Var("int32", f"o{axis}") for axis in range(len(indices))]
+        inverse = inverse_affine_iter_map(result.indices, outputs)
+        for point in itertools.product(*map(range, extents)):
+            at = dict(zip(domains, point, strict=True))
+            there = {output: evaluate(index, at) or 0 for output, index in zip(outputs, indices, strict=True)}
+            assert all(evaluate(value, there) == at[variable] for variable, value in inverse.items())
+    assert count > 30
+
+
+@pytest.mark.parametrize(
+    ("indices", "extents", "predicate", "level", "reason"),
+    [
+        ([X, X], (3,), None, "surjective", "parts of an iterator overlap"),
+        ([X], (3, 4), None, "bijective", "iterator 'y' is not used"),
+        ([X * 5 + Y], (3, 4), None, "surjective", "the iterators in a sum overlap, or leave gaps"),
+        ([X // 4, X % 4], (10,), None, "surjective", "an iterator is split by what does not divide its extent"),
+        ([X // 4], (16,), None, "bijective", "the lowest part of an iterator is not used"),
+        ([X * X], (8,), None, "surjective", "iterators are multiplied with each other"),
+        ([X, Y], (8, 8), X * 8 + Y < 20, "surjective", "a predicate bounds iterators that are used on their own"),
+        (
+            [te.maximum(X, Y)],
+            (8, 8),
+            None,
+            "surjective",
+            "an index is neither a sum, a quotient nor a remainder of iterators",
+        ),
+    ],
+)
+def test_reasons(
+    indices: list[te.Value], extents: tuple[int, ...], predicate: te.Expr | None, level: str, reason: str
+) -> None:
+    given = None if predicate is None else predicate.node
+    assert detect_iter_map(nodes(*indices), domain(*extents), given, level).errors == (reason,)
+
+
+def test_predicates_shorten_and_symbols_may_be_extents() -> None:
+    fused = X * 10 + Y
+    (index,) = detect_iter_map(nodes(fused), domain(13, 10), te.all(fused > 5, fused < 128).node).indices
+    assert [str(index.args[0].extent), str(index.base)] == ["122", "6"]
+    assert detect_iter_map(nodes(X * N + Y), domain(M, N), None, "bijective").is_detected
+    assert detect_iter_map(nodes(X // N, X % N), domain(N * M), None, "bijective").is_detected
+    assert not detect_iter_map(nodes(X // N, X % N), domain(M)).is_detected
+
+
+def test_spaces_are_divided() -> None:
+    found = subspace_divide(nodes(Z * 12 + Y * 3 + X + N), domain(3, 4, 5), [X.node], (Z * 4 + Y < 18).node)  # type: ignore[list-item]
+    assert found is not None
+    (division,) = found.divisions
+    parts = (division.outer, division.outer_extent, division.inner, division.inner_extent)
+    assert list(map(str, parts)) == ["z * 4 + y", "18", "x + n", "3"]
+    assert [str(found.outer_predicate), str(found.inner_predicate)] == ["z * 4 + y < 18", "T.bool(True)"]
+    assert subspace_divide(nodes(X * 2 + Y // 4, Y % 4 * 2 + Z), domain(4, 8, 2), [X.node, Z.node]) is None  # type: ignore[list-item]
