@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .ir.functions import get_global_func, register_func
     from .ir.interp import run as interpret
     from .ir.relax import Function
+    from .ir.schedule import Schedule, ScheduleError
     from .ir.tir import PrimFunc
     from .ir.verify import verify
 
@@ -41,6 +42,8 @@ __all__ = [
     "GlobalVar",
     "IRModule",
     "PrimFunc",
+    "Schedule",
+    "ScheduleError",
     "TvmsError",
     "compile",
     "emit",
@@ -62,6 +65,8 @@ _PLACES = {
     "GlobalVar": "ir.base.GlobalVar",
     "IRModule": "ir.base.IRModule",
     "PrimFunc": "ir.tir.PrimFunc",
+    "Schedule": "ir.schedule.Schedule",
+    "ScheduleError": "ir.schedule.ScheduleError",
     "TvmsError": "ir.diagnostics.TvmsError",
     "compile": "codegen.compile",
     "emit": "codegen.emit",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .pages import diagnostics, language, operators
+from .schedules import schedules
 from .textmate import textmate
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +15,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/language.md": language,
     "docs/operators.md": operators,
     "docs/diagnostics.md": diagnostics,
+    "docs/schedules.md": schedules,
     "grammar/tvms.tmLanguage.json": textmate,
 }
 """Every generated file, by its path in the repository, and what it holds."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ... import tir
-from ...linear import simplify
+from ...simplify import simplify
 from ..program import Program
 from ..tree import statements_in, with_child
 
@@ -62,7 +62,7 @@ def simplified_bindings(
     """
 
     def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:
-        values = tuple([simplify(value) for value in realize.iter_values])
+        values = tuple([simplify(value, domains) for value in realize.iter_values])
         if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
             return realize
         return replace(realize, iter_values=values)

@@ -16,6 +16,7 @@ from ..program import Program
 
 NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or fuse others")
 INDEPENDENT = Condition("E0511", "the domain of no loop depends on another of them", "fuse loops with fixed extents")
+_LONGEST_NAME = 120
 
 
 @primitive(requires=(PLAIN_LOOP, STARTS_AT_ZERO, NESTED, INDEPENDENT), results=("fused loop",))
@@ -29,9 +30,8 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     if not loops:
         raise ARGUMENT.refuse("it takes at least one loop", help="write S.fuse(i, j)")
     _check_fusable(program, loops)
-    name = "_".join([*[loop.loop_var.name for loop in loops], "fused"])
     dtype = widest_dtype(*[loop.loop_var for loop in loops])
-    fused = tir.Var(dtype, name)
+    fused = tir.Var(dtype, _name(loops))
     values: dict[tir.Var, tir.PrimExpr] = {}
     lower: tir.PrimExpr = make.const(1, dtype)
     for loop in reversed(loops):
@@ -49,6 +49,13 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     program.replace(loops[0], result, dict.fromkeys(loops))
     assert isinstance(result, tir.For)
     return result
+
+
+def _name(loops: tuple[tir.For, ...]) -> str:
+    """Return TVM's name for the fused loop, or the beginning of it where splits and fusions have made it long."""
+    names = [loop.loop_var.name for loop in loops]
+    name = "_".join([*names, "fused"])
+    return name if len(name) <= _LONGEST_NAME else f"{names[0].split('_')[0]}_fused"
 
 
 def _check_fusable(program: Program, loops: tuple[tir.For, ...]) -> None:
