@@ -49,7 +49,8 @@ class GroupFuser:
 
     def function(self, function: relax.Function) -> relax.Function:
         """Return `function` with the groups of its dataflow blocks replaced."""
-        self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var)}
+        gone = {var for var, group in self._groups.items() if not group.is_alone and isinstance(var, relax.DataflowVar)}
+        self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var) and node not in gone}
         blocks = tuple([self._block(block, function.body) for block in function.body.blocks])
         return replace(function, body=replace(function.body, blocks=blocks))
 

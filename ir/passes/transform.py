@@ -240,6 +240,9 @@ _FILES = (
     "fold_constant",
     "bind_params",
     "attach_global_symbol",
+    "op_pattern",
+    "fuse_ops",
+    "fuse_tir",
     "fuse_by_pattern",
     "run_codegen",
 )

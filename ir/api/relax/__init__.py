@@ -3,6 +3,7 @@
 from ...base import GlobalVar
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
+from ...passes.pipelines import get_pipeline, register_pipeline
 from ...relax import (
     BindingBlock,
     Constant,
@@ -41,7 +42,8 @@ __all__ = [
     "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
     "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
     "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "op", "struct_info",
+    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "get_pipeline", "op", "register_pipeline",
+    "struct_info",
 ]  # fmt: skip
 
 

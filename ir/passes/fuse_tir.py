@@ -1,0 +1,299 @@
+"""Make one loop-level function of each group of calls that was made to be one kernel (TVM: `FuseTIR`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
+from ..deep import deep
+from ..equal import structural_equal
+from ..ops.inference import dims_of
+from ..visit import rewrite, substitute, variables_of_buffer, walk
+from .dead_code import is_public, remove_unused_functions
+from .grouping import PRIMITIVE, unused_name
+from .rewriter import BindingRewriter
+from .transform import declare_pass
+
+_CALL_TIR = Op("relax.call_tir")
+
+
+@declare_pass("FuseTIR")
+@deep
+def fuse_tir(mod: IRModule) -> IRModule:
+    """Turn functions with the attribute Primitive that consist of `R.call_tir` into loop-level functions of the same name.
+
+    What one call hands to the next becomes a buffer of the new function. A function stays where it does something else, or
+    where a called function wants its buffers laid out in a way of its own.
+    """
+    fused: dict[str, tir.PrimFunc] = {}
+    for name, function in mod.functions.items():
+        if isinstance(function, relax.Function) and function.attrs.get(PRIMITIVE):
+            made = _Fuser(mod).fuse(function)
+            if made is not None:
+                fused[name] = made
+    if not fused:
+        return mod
+    caller = _Caller(fused)
+    functions: dict[str, BaseFunc] = {
+        name: fused.get(name, caller.function(function) if isinstance(function, relax.Function) else function)
+        for name, function in mod.functions.items()
+    }
+    return remove_unused_functions(
+        replace(mod, functions=functions), [name for name, function in functions.items() if is_public(function)]
+    )
+
+
+class _Declined(Exception):
+    """A function is no plain sequence of calls of loop-level functions."""
+
+
+class _Body(Struct):
+    """What the new function is made of, so far."""
+
+    allocated: list[tir.Buffer] = field(default_factory=list[tir.Buffer])
+    statements: list[tir.Stmt] = field(default_factory=list[tir.Stmt])
+    buffer_names: set[str] = field(default_factory=set[str])
+    block_names: set[str] = field(default_factory=set[str])
+
+
+class _Fuser:
+    """Fuses one function."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self._mod = mod
+        self._buffers: dict[relax.Expr, tuple[tir.Buffer, ...]] = {}
+        self._body = _Body()
+
+    def fuse(self, function: relax.Function) -> tir.PrimFunc | None:
+        """Return the function of all calls in `function`; None where that is not possible."""
+        try:
+            inputs = [buffer for param in function.params for buffer in self._declare(param)]
+            for block in function.body.blocks:
+                for binding in block.bindings:
+                    self._buffers[binding.var] = self._evaluate(binding)
+            return self._finish(function, inputs, self._value(function.body.body))
+        except _Declined:
+            return None
+
+    def _declare(self, param: relax.Var) -> tuple[tir.Buffer, ...]:
+        """The buffers of a parameter; a shape has none: its dimensions become numbers."""
+        info = param.struct_info
+        infos = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
+        names = [param.name_hint] if len(infos) == 1 else [f"{param.name_hint}_{n}" for n in range(len(infos))]
+        buffers: tuple[tir.Buffer, ...] = ()
+        if not isinstance(info, relax.ShapeStructInfo):
+            buffers = tuple([self._make_buffer(name, each) for name, each in zip(names, infos, strict=True)])
+        self._buffers[param] = buffers
+        return buffers
+
+    def _make_buffer(self, name: str, info: StructInfo | None, scope: str = "global") -> tir.Buffer:
+        dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+        if dims is None or not isinstance(info, relax.TensorStructInfo) or info.dtype == "void":
+            raise _Declined
+        name = unused_name(name, self._body.buffer_names)
+        self._body.buffer_names.add(name)
+        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(info.dtype), scope))
+        return tir.Buffer(data, info.dtype, dims, name, scope=scope)
+
+    # --- Values
+
+    def _value(self, expr: relax.Expr) -> tuple[tir.Buffer, ...]:
+        """The buffers that hold a value."""
+        match expr:
+            case relax.Var() if expr in self._buffers:
+                return self._buffers[expr]
+            case relax.Tuple():
+                return tuple([buffer for part in expr.fields for buffer in self._value(part)])
+            case relax.TupleGetItem(tuple_value=relax.Expr(struct_info=relax.TupleStructInfo(fields=fields))):
+                if any(isinstance(each, relax.TupleStructInfo) for each in fields):
+                    raise _Declined
+                return (self._value(expr.tuple_value)[expr.index],)
+            case _:
+                raise _Declined
+
+    def _evaluate(self, binding: relax.Binding) -> tuple[tir.Buffer, ...]:
+        value = binding.value
+        if not isinstance(value, relax.Call):
+            return self._value(value)
+        target = value.args[0] if value.op == _CALL_TIR else None
+        function = self._mod.functions.get(target.name_hint) if isinstance(target, GlobalVar) else None
+        if isinstance(binding, relax.MatchCast) or not isinstance(function, tir.PrimFunc):
+            raise _Declined
+        return self._inline(value, function)
+
+    def _inline(self, call: relax.Call, function: tir.PrimFunc) -> tuple[tir.Buffer, ...]:
+        """Add the body of a called function, on the buffers of its arguments and new ones for its results."""
+        inputs = self._value(call.args[1])
+        scalars = call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
+        infos = [
+            each
+            for info in call.sinfo_args
+            for each in (info.fields if isinstance(info, relax.TupleStructInfo) else (info,))
+        ]
+        old = [function.buffer_map.get(param) for param in function.params]
+        places = [buffer for buffer in old if buffer is not None]
+        is_root = isinstance(function.body, tir.BlockRealize) and function.body.block.name_hint == "root"
+        if len(places) != len(inputs) + len(infos) or len(old) != len(places) + len(scalars) or not is_root:
+            raise _Declined
+        outputs = [
+            self._make_buffer(f"{buffer.name}_intermediate", info, buffer.scope)
+            for buffer, info in zip(places[len(inputs) :], infos, strict=True)
+        ]
+        new = (*inputs, *outputs)
+        replaced: dict[Node, Node] = dict(zip(function.params[len(places) :], scalars, strict=True))
+        for before, after in zip(places, new, strict=True):
+            _bind(before, after, replaced)
+        self._append(function, replaced)
+        return tuple(outputs)
+
+    def _append(self, function: tir.PrimFunc, replaced: dict[Node, Node]) -> None:
+        """Add the body with everything that it defines made anew, and its blocks under names of their own."""
+        assert isinstance(function.body, tir.BlockRealize)
+        root = renew(replace(function.body.block), replaced, self._body.buffer_names)
+        self._body.allocated += root.alloc_buffers
+        names: dict[str, str] = {}
+        for node in walk(root.body):
+            if isinstance(node, tir.Block) and node.name_hint not in names:
+                names[node.name_hint] = _unused_block_name(node.name_hint, self._body.block_names)
+        self._body.block_names |= set(names.values())
+
+        def complete(node: Node) -> Node | None:
+            if not isinstance(node, tir.Block):
+                return None
+            return replace(
+                node, name_hint=names[node.name_hint], reads=_distinct(node.reads), writes=_distinct(node.writes)
+            )
+
+        body = rewrite(root.body, complete)
+        self._body.statements += body.seq if isinstance(body, tir.SeqStmt) else (body,)
+
+    def _finish(
+        self, function: relax.Function, inputs: Sequence[tir.Buffer], outputs: Sequence[tir.Buffer]
+    ) -> tir.PrimFunc:
+        if len(set(outputs)) != len(outputs) or set(outputs) & set(inputs):
+            raise _Declined  # a value that is returned as it came has no kernel to write it
+        buffer_map: dict[tir.Var, tir.Buffer] = {}
+        for buffer in inputs:
+            buffer_map[tir.Var("handle", f"p_{buffer.name}")] = buffer
+        for index, buffer in enumerate(outputs):
+            buffer_map[tir.Var("handle", f"p_output{index}")] = buffer
+        numbers = [
+            value
+            for param in function.params
+            if isinstance(param.struct_info, relax.ShapeStructInfo)
+            for value in param.struct_info.values or ()
+            if isinstance(value, tir.Var)
+        ]
+        inner = [buffer for made in self._buffers.values() for buffer in made if buffer not in buffer_map.values()]
+        allocated = (*dict.fromkeys(inner), *self._body.allocated)
+        statements = tuple(self._body.statements)
+        body = statements[0] if len(statements) == 1 else tir.SeqStmt(statements)
+        root = tir.Block((), (), (), "root", body, alloc_buffers=allocated)
+        realize = tir.BlockRealize((), tir.IntImm("bool", 1), root)
+        kept = {key: value for key, value in function.attrs.items() if key != PRIMITIVE}
+        attrs = {"tir.noalias": True, **kept}
+        return tir.PrimFunc((*buffer_map, *numbers), realize, buffer_map=buffer_map, attrs=attrs)
+
+
+def _bind(before: tir.Buffer, after: tir.Buffer, replaced: dict[Node, Node]) -> None:
+    """Let `after` stand for `before`, and its dimensions for the variables in the shape of the other."""
+    is_plain = not before.strides and before.elem_offset is None and not before.axis_separators
+    if (
+        not is_plain
+        or before.dtype != after.dtype
+        or len(before.shape) != len(after.shape)
+        or before.scope != after.scope
+    ):
+        raise _Declined
+    for size, value in zip(before.shape, after.shape, strict=True):
+        if isinstance(size, tir.Var) and size not in replaced:
+            if size.dtype != value.dtype:
+                raise _Declined
+            replaced[size] = value
+    replaced[before], replaced[before.data] = after, after.data
+
+
+def renew(block: tir.Block, replaced: Mapping[Node, Node], names: set[str]) -> tir.Block:
+    """Return `block` with `replaced` put in, and all that it defines made anew (TVM: `RenewDefs`).
+
+    Allocated buffers get names that are not in `names`, and are added there.
+    """
+    new: dict[Node, Node] = dict(replaced)
+    for node in walk(block):
+        if isinstance(node, tir.Block):
+            for buffer in (*node.alloc_buffers, *[match.buffer for match in node.match_buffers]):
+                if buffer not in new:
+                    name = unused_name(buffer.name, names)
+                    names.add(name)
+                    for var in variables_of_buffer(buffer):
+                        if var is buffer.data:
+                            new.setdefault(var, replace(var, name=name))
+                    new[buffer] = replace(buffer, name=name, data=new[buffer.data])  # type: ignore[reportArgumentType]
+        for variable in _defined(node):
+            new.setdefault(variable, replace(variable))
+    shapes = {old: value for old, value in new.items() if isinstance(old, tir.Var)}
+    for old, buffer in list(new.items()):
+        if isinstance(old, tir.Buffer) and old not in replaced:
+            new[old] = substitute(buffer, shapes)
+    return substitute(block, new)
+
+
+def _defined(node: Node) -> Iterable[tir.Var]:
+    match node:
+        case tir.For():
+            return (node.loop_var,)
+        case tir.IterVar() | tir.LetStmt() | tir.Let():
+            return (node.var,)
+        case _:
+            return ()
+
+
+def _distinct(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
+    """Return the regions without those that are there already: two arguments may be one."""
+    kept: list[tir.BufferRegion] = []
+    for region in regions:
+        if not any(structural_equal(region, other) for other in kept):
+            kept.append(region)
+    return tuple(kept)
+
+
+def _unused_block_name(hint: str, taken: set[str]) -> str:
+    """Return `hint`, with an underscore and a number where it is taken."""
+    name, count = hint, 0
+    while name in taken:
+        count += 1
+        name = f"{hint}_{count}"
+    return name
+
+
+class _Caller(BindingRewriter):
+    """Calls the fused functions by `R.call_tir`."""
+
+    def __init__(self, fused: Mapping[str, tir.PrimFunc]) -> None:
+        super().__init__()
+        self._fused = fused
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        call = binding.value
+        if not (isinstance(call, relax.Call) and isinstance(call.op, GlobalVar) and call.op.name_hint in self._fused):
+            return (binding,)
+        args: list[relax.Expr] = []
+        dims: list[relax.ShapeExpr] = []
+        for arg in call.args:
+            info = arg.struct_info
+            if isinstance(info, relax.TupleStructInfo):
+                args += [relax.TupleGetItem(arg, n, struct_info=each) for n, each in enumerate(info.fields)]
+            elif isinstance(arg, relax.ShapeExpr):
+                dims.append(arg)
+            else:
+                args.append(arg)
+        result = call.struct_info
+        assert result is not None
+        tuple_info = relax.TupleStructInfo(tuple([arg.struct_info or relax.ObjectStructInfo() for arg in args]))
+        operands = (GlobalVar(call.op.name_hint), relax.Tuple(tuple(args), struct_info=tuple_info), *dims)
+        packed = relax.Call(_CALL_TIR, operands, {}, (result,), span=call.span, struct_info=result)
+        return (replace(binding, value=packed),)

@@ -1,0 +1,159 @@
+"""Say of each loop-level function how its output depends on its inputs (TVM: `AnnotateTIROpPattern`).
+
+The kinds are TVM's `OpPatternKind`: a function of a lower kind is easier to fuse with others.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from msgspec.structs import replace
+
+from .. import tir
+from ..base import IRModule
+from ..deep import deep
+from ..equal import structural_equal
+from ..visit import walk
+from .transform import declare_pass, map_functions
+
+OP_PATTERN = "op_pattern"
+"""The attribute of a function that holds its kind, as a number."""
+
+
+class OpPatternKind(IntEnum):
+    """How the output of a function depends on its inputs."""
+
+    ELEMWISE = 0
+    """Each element on the elements at its own place."""
+    BROADCAST = 1
+    """Each element on those at its own place, where some axes are left out."""
+    INJECTIVE = 2
+    """Each element on elements whose places its own place gives: transposes, reshapes, slices."""
+    COMM_REDUCE = 3
+    """A reduction over whole axes."""
+    OUT_ELEMWISE_FUSABLE = 4
+    """Something heavier, to whose output elementwise functions can be fused: products, convolutions, softmax."""
+    TUPLE = 7
+    OPAQUE = 8
+    """Not to be fused."""
+
+
+@declare_pass("AnnotateTIROpPattern")
+@deep
+def annotate_op_pattern(mod: IRModule) -> IRModule:
+    """Set the attribute `op_pattern` of each loop-level function that has none."""
+    return map_functions(mod, tir.PrimFunc, _annotate)
+
+
+def _annotate(function: tir.PrimFunc) -> tir.PrimFunc:
+    if OP_PATTERN in function.attrs:
+        return function
+    return replace(function, attrs={**function.attrs, OP_PATTERN: int(find_op_pattern(function))})
+
+
+def find_op_pattern(function: tir.PrimFunc) -> OpPatternKind:
+    """Return the kind of a loop-level function; OPAQUE of one that is not blocks with a store each."""
+    analysis = _Analysis(set(function.buffer_map.values()))
+    for node in walk(function.body):
+        if isinstance(node, tir.Block) and node.name_hint != "root":
+            analysis.add(node)
+    return analysis.kind if analysis.blocks else OpPatternKind.OPAQUE
+
+
+class _Analysis:
+    """Goes over the blocks of a function in their order."""
+
+    def __init__(self, outside: set[tir.Buffer]) -> None:
+        self.kind, self.blocks = OpPatternKind.ELEMWISE, 0
+        self._outside = outside
+
+    def add(self, block: tir.Block) -> None:
+        """Take a block into account."""
+        self.blocks += 1
+        stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
+        if len(stores) != 1 or any(isinstance(node, tir.Block) for node in walk(block.body)):
+            self.kind = OpPatternKind.OPAQUE
+            return
+        store = stores[0]
+        loads = [node for node in walk(block.body) if isinstance(node, tir.BufferLoad)]
+        is_output = any(region.buffer in self._outside for region in block.writes)
+        pattern = _index_pattern(store, loads)
+        if pattern is OpPatternKind.OPAQUE:
+            pattern = _reduction_pattern(block, store, loads)
+            self.kind = pattern if pattern is OpPatternKind.OPAQUE else max(self.kind, pattern)
+        elif is_output and self.kind is OpPatternKind.COMM_REDUCE:
+            self.kind = OpPatternKind.OUT_ELEMWISE_FUSABLE  # a reduction and what is made of it: softmax
+        else:
+            self.kind = max(self.kind, pattern)
+
+
+def _index_pattern(store: tir.BufferStore, loads: list[tir.BufferLoad]) -> OpPatternKind:
+    """How the places that are read follow from the place that is written."""
+    kinds = [_load_pattern(store, load) for load in loads]
+    worst = max(kinds, default=OpPatternKind.ELEMWISE)
+    return min(kinds) if worst is OpPatternKind.BROADCAST and OpPatternKind.ELEMWISE in kinds else worst
+
+
+def _load_pattern(store: tir.BufferStore, load: tir.BufferLoad) -> OpPatternKind:
+    if structural_equal(store.indices, load.indices):
+        return OpPatternKind.ELEMWISE
+    if _is_broadcast(store, load):
+        return OpPatternKind.BROADCAST
+    variables = {index for index in store.indices if isinstance(index, tir.Var)}
+    used = {node for index in load.indices for node in walk(index) if isinstance(node, tir.Var)}
+    is_injective = len(variables) == len(store.indices) and used <= variables
+    return OpPatternKind.INJECTIVE if is_injective else OpPatternKind.OPAQUE
+
+
+def _is_broadcast(store: tir.BufferStore, load: tir.BufferLoad) -> bool:
+    """Whether the indices of the load are some of the store's, in order; axes of size one count for nothing."""
+    rest = iter(store.indices)
+    for size, index in zip(load.buffer.shape, load.indices, strict=True):
+        if _is_int(size, 1) and _is_int(index, 0):
+            continue
+        if not any(structural_equal(index, own) for own in rest):
+            return False
+    return True
+
+
+def _is_int(expr: tir.PrimExpr, value: int) -> bool:
+    return isinstance(expr, tir.IntImm) and expr.value == value
+
+
+def _reduction_pattern(block: tir.Block, store: tir.BufferStore, loads: list[tir.BufferLoad]) -> OpPatternKind:
+    reduced = {axis.var for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE}
+    if not reduced:
+        return OpPatternKind.OPAQUE
+    if _is_multiply_add(store) or not all(_reduces_whole_axes(load, reduced) for load in loads):
+        return OpPatternKind.OUT_ELEMWISE_FUSABLE
+    return OpPatternKind.COMM_REDUCE
+
+
+def _reduces_whole_axes(load: tir.BufferLoad, reduced: set[tir.Var]) -> bool:
+    """Whether every index with a reduced variable is that variable: not so in pooling."""
+    return all(index in reduced or not any(node in reduced for node in walk(index)) for index in load.indices)
+
+
+def _without_cast(expr: tir.PrimExpr) -> tir.PrimExpr:
+    while isinstance(expr, tir.Cast):
+        expr = expr.value
+    return expr
+
+
+def _is_multiply_add(store: tir.BufferStore) -> bool:
+    """Whether it is `C[…] = C[…] + A[…] * B[…]` where both factors are used for several elements."""
+    total = _without_cast(store.value)
+    product = _without_cast(total.b) if isinstance(total, tir.Add) else None
+    if not isinstance(total, tir.Add) or not isinstance(product, tir.Mul):
+        return False
+    before, lhs, rhs = map(_without_cast, (total.a, product.a, product.b))
+    if not (isinstance(before, tir.BufferLoad) and before.buffer is store.buffer):
+        return False
+    is_same = structural_equal(before.indices, store.indices)
+    return is_same and all(isinstance(side, tir.BufferLoad) and _is_reused(store, side) for side in (lhs, rhs))
+
+
+def _is_reused(store: tir.BufferStore, load: tir.BufferLoad) -> bool:
+    """Whether some variable of the store's indices is none of the load's."""
+    used = {node for index in load.indices for node in walk(index) if isinstance(node, tir.Var)}
+    return any(isinstance(index, tir.Var) and index not in used for index in store.indices)
