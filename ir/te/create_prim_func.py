@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import make, tir
 from ..access import detect_regions
-from ..visit import rewrite, substitute, walk
+from ..visit import rewrite, substitute
 from .expr import Expr, node_of
 from .index_dtype import IndexDtype
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
@@ -81,13 +81,6 @@ def _key(tensor: Tensor) -> tuple[Operation, int]:
     return tensor.op, tensor.value_index
 
 
-def _inputs(op: Operation) -> Iterator[Operation]:
-    for body in op.body if isinstance(op, ComputeOp) else ():
-        for node in walk(body):
-            if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
-                yield node.producer.op
-
-
 def computations(tensors: Sequence[Tensor]) -> list[Operation]:
     """Everything that `tensors` are computed from, each after what it reads."""
     order: dict[Operation, None] = {}
@@ -100,7 +93,8 @@ def computations(tensors: Sequence[Tensor]) -> list[Operation]:
             order[op] = None
         else:
             stack.append((op, True))
-            stack.extend((source, False) for source in reversed(list(dict.fromkeys(_inputs(op)))))
+            inputs = op.inputs if isinstance(op, ComputeOp) else ()
+            stack.extend((source, False) for source in reversed(inputs))
     return list(order)
 
 

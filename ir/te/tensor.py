@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
 from .. import make, tir
 from ..base import Node
+from ..visit import walk
 from .expr import Expr, Value, node_of, pair
 
 Dimension: TypeAlias = Expr | tir.PrimExpr | int
@@ -30,6 +31,8 @@ class ComputeOp(Operation, frozen=True, eq=False):
 
     axis: tuple[tir.IterVar, ...]
     body: tuple[tir.PrimExpr, ...]
+    inputs: tuple[Operation, ...]
+    """What gives the tensors that `body` reads, each once."""
     attrs: dict[str, Any] = {}
 
     @property
@@ -123,9 +126,16 @@ def compute(
     value = fcompute(*(Expr(item.var) for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
     body = tuple(node_of(item, "float32" if isinstance(item, float) else "int32") for item in values)
-    op = ComputeOp(name, axis, body, attrs or {})
+    op = ComputeOp(name, axis, body, tuple(dict.fromkeys(_read(body))), attrs or {})
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
+
+
+def _read(body: tuple[tir.PrimExpr, ...]) -> Iterator[Operation]:
+    for part in body:
+        for node in walk(part):
+            if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
+                yield node.producer.op
 
 
 def _axis_names(fcompute: Callable[..., Any], ndim: int, varargs_names: Sequence[str] | None) -> list[str]:
