@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ... import tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ..conditions import AFFINE, name_of
 from ..program import Program
+from .bindings import domains_of
+from .loops import is_one
 
 
 def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
@@ -12,7 +15,8 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
     (TVM: `IsAffineBinding`)."""
     if not loops:
         return True
-    return True
+    found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
+    return found.is_detected and all(not each.args or is_one(each.args[0].scale) for each in found.indices)
 
 
 def is_affine_block(program: Program, block: tir.Block) -> bool:

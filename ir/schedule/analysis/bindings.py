@@ -8,9 +8,10 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ... import tir
-from ...simplify import simplify
+from ...analysis.iter_map_use import iter_map_simplify
 from ..program import Program
 from ..tree import statements_in, with_child
+from .loops import is_one
 
 Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 
@@ -62,7 +63,10 @@ def simplified_bindings(
     """
 
     def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:
-        values = tuple([simplify(value, domains) for value in realize.iter_values])
+        known = {
+            variable: each for variable, each in domains.items() if not (preserve_unit_iters and is_one(each.extent))
+        }
+        values = tuple(iter_map_simplify(realize.iter_values, known, realize.predicate))
         if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
             return realize
         return replace(realize, iter_values=values)
