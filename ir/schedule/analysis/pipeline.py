@@ -1,0 +1,139 @@
+"""Whether a scope is a pipeline of stages: each block reads what blocks before it have written, all of it
+(TVM: `CheckRegionCoverAndStagePipeline`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
+from ...analysis.iter_map_use import normalize_iter_map_to_expr
+from ...analysis.proof import prove
+from ...int_set import Interval, eval_set, from_range
+from ...simplify import simplify
+from ...visit import substitute
+from ..conditions import STAGE_PIPELINE, name_of
+from ..program import Program
+from .bindings import Domains, domains_of
+from .scope import DepKind, Scope
+
+Box: TypeAlias = tuple[Interval, ...]
+
+
+def bindings_of(realize: tir.BlockRealize) -> dict[tir.Var, tir.PrimExpr]:
+    """Return what the iterators of a block are bound to."""
+    return dict(zip([axis.var for axis in realize.block.iter_vars], realize.iter_values, strict=True))
+
+
+def bound_region(region: tir.BufferRegion, values: Mapping[tir.Var, tir.PrimExpr]) -> tuple[tir.Range, ...]:
+    """Return a block's region in terms of the loops around it."""
+    return tuple([tir.Range(substitute(each.min, values), substitute(each.extent, values)) for each in region.region])
+
+
+def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: tir.PrimExpr) -> Box | None:
+    """Return a box of which every element is touched when loops run over `domains`, where one is known
+    (TVM: `EstimateRegionLowerBound`)."""
+    if not domains:
+        return tuple([from_range(each.min, each.extent) for each in region])
+    found = detect_iter_map([each.min for each in region], domains, predicate, IterMapLevel.SURJECTIVE)
+    if not found.is_detected:
+        return None
+    box: list[Interval] = []
+    for axis, index in zip(region, found.indices, strict=True):
+        if not index.args:
+            box.append(from_range(normalize_iter_map_to_expr(index), axis.extent))
+            continue
+        (part,) = index.args if len(index.args) == 1 else (None,)
+        if part is None or not prove(make.greater_equal(axis.extent, part.scale)).is_proven:
+            return None
+        steps = make.mul(make.sub(part.extent, 1), part.scale)
+        box.append(from_range(index.base, simplify(make.add(steps, axis.extent))))
+    return tuple(box)
+
+
+def possibly_touched(region: tuple[tir.Range, ...], domains: Domains) -> Box:
+    """Return a box around all that is touched when loops run over `domains` (TVM: `EstimateRegionUpperBound`)."""
+    intervals = {variable: from_range(each.min, each.extent) for variable, each in domains.items()}
+    return tuple([eval_set(from_range(each.min, each.extent), intervals) for each in region])
+
+
+def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...], domains: Domains) -> bool:
+    """Whether a box holds another one, as far as that lies in a buffer of `shape`; `domains` are those of the loops
+    that stay fixed meanwhile."""
+    if produced is None:
+        return False
+    for outer, inner, extent in zip(produced, consumed, shape, strict=True):
+        if outer.min is None or outer.max is None:
+            return False
+        last = make.sub(extent, 1)
+        low = make.const(0, last.dtype) if inner.min is None else make.maximum(inner.min, 0)
+        high = last if inner.max is None else make.minimum(inner.max, last)
+        conditions = (make.less_equal(outer.min, low), make.greater_equal(outer.max, high))
+        if not all(prove(each, domains).is_proven for each in conditions):
+            return False
+    return True
+
+
+def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
+    """Whether all that a block reads of buffers that blocks before it write is written by then, in each place where
+    they have a loop in common (TVM: `region_cover`)."""
+    for place, producers in _by_common_place(program, scope, consumer):
+        realize = program.realize_of(consumer)
+        inner, outer = _loops_below(program, consumer, place)
+        for read in consumer.reads:
+            writers = [(each, w) for each in producers for w in each.writes if w.buffer is read.buffer]
+            if not writers:
+                continue
+            consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
+            if not any(
+                covers(_produced(program, each, write, place), consumed, read.buffer.shape, domains_of(outer))
+                for each, write in writers
+            ):
+                return False
+    return True
+
+
+def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt) -> Box | None:
+    realize = program.realize_of(block)
+    inner, _ = _loops_below(program, block, place)
+    return surely_touched(bound_region(write, bindings_of(realize)), domains_of(inner), realize.predicate)
+
+
+def _loops_below(
+    program: Program, block: tir.Block, place: tir.Stmt
+) -> tuple[tuple[tir.For, ...], tuple[tir.For, ...]]:
+    """Return the loops around a block that stand in `place`, and the others."""
+    loops = program.loops_of(block)
+    split = loops.index(place) + 1 if isinstance(place, tir.For) else 0
+    return loops[split:], loops[:split]
+
+
+def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Iterator[tuple[tir.Stmt, list[tir.Block]]]:
+    """Yield the producers of a block by the innermost loop, or block, that holds both, the innermost first."""
+    around = [each for each in program.around(consumer) if isinstance(each, tir.For | tir.Block)]
+    places: dict[tir.Stmt, list[tir.Block]] = {each: [] for each in around}
+    for dependency in scope.before(consumer):
+        if dependency.kind is DepKind.RAW:
+            common = next(each for each in program.around(dependency.src) if each in places)
+            places[common].append(dependency.src)
+    yield from ((place, producers) for place, producers in places.items() if producers)
+
+
+def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple[tir.Block, ...]] | None:
+    """Return why a scope is no pipeline of stages, and the blocks that show it; None where it is one."""
+    scope = Scope(root)
+    for each in scope.dependencies:
+        if each.kind is DepKind.WAR:
+            return f"{name_of(each.dst)} writes what {name_of(each.src)} has read", (each.dst, each.src)
+    for block in scope.blocks:
+        if not is_region_covered(program, scope, block):
+            return f"{name_of(block)} may read what no block before it has written", (block,)
+    return None
+
+
+def check_stage_pipeline(program: Program, root: tir.Block) -> None:
+    """Refuse a scope that is no pipeline of stages (E0517)."""
+    found = why_no_stage_pipeline(program, root)
+    if found is not None:
+        raise STAGE_PIPELINE.refuse(found[0], *found[1])
