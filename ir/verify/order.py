@@ -13,75 +13,114 @@ from ..dtype import is_bool, is_float, is_int
 from ..equal import structural_equal, structural_hash
 from ..visit import walk
 
-Operands: TypeAlias = "Mapping[int, Fraction]"
-_SAMPLES = 60
+Number: TypeAlias = int | Fraction
+Operands: TypeAlias = Mapping[tir.PrimExpr, Number]
+_SAMPLES = 40
 
-
-class _NotExact(Exception):
-    """The update computes something that rationals do not have."""
-
-
-_BINARY: dict[type[tir.BinaryOp], Callable[[Fraction, Fraction], Fraction | bool]] = {
+_BINARY: dict[type[tir.BinaryOp], Callable[[Number, Number], Number]] = {
     tir.Add: lambda a, b: a + b, tir.Sub: lambda a, b: a - b, tir.Mul: lambda a, b: a * b,
     tir.Min: min, tir.Max: max, tir.EQ: lambda a, b: a == b, tir.NE: lambda a, b: a != b,
     tir.LT: lambda a, b: a < b, tir.LE: lambda a, b: a <= b, tir.GT: lambda a, b: a > b, tir.GE: lambda a, b: a >= b,
-    tir.And: lambda a, b: bool(a and b), tir.Or: lambda a, b: bool(a or b),
+    tir.And: lambda a, b: int(bool(a and b)), tir.Or: lambda a, b: int(bool(a or b)),
 }  # fmt: skip
+_COMMUTE = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
 
 
-def order_matters(update: tir.BufferStore, axes: set[tir.Var]) -> str | None:
+class _Update:
+    """An update of one element, and the operands that it combines with it: those that are equal are one."""
+
+    def __init__(self, store: tir.BufferStore) -> None:
+        self.store = store
+        self.operands: dict[tir.PrimExpr, tir.PrimExpr] = {}
+        self._first: dict[int, tir.PrimExpr] = {}
+        self.is_exact = self._collect(store.value)
+
+    def is_element(self, expr: tir.PrimExpr) -> bool:
+        """Whether `expr` reads the buffer that is updated."""
+        return isinstance(expr, tir.BufferLoad) and expr.buffer is self.store.buffer
+
+    def is_plain(self) -> bool:
+        """Whether it is the element, combined once by a commutative operation: most are."""
+        value = self.store.value
+        if not isinstance(value, tir.BinaryOp):
+            return False
+        for element, other in ((value.a, value.b), (value.b, value.a)):
+            commutes = isinstance(value, _COMMUTE) or (isinstance(value, tir.Sub) and element is value.a)
+            if commutes and self.is_element(element) and not any(map(self.is_element, _expressions(other))):
+                return True
+        return False
+
+    def _collect(self, expr: tir.PrimExpr) -> bool:
+        """Put the operands of `expr` aside; return whether it is computed by exact operations from them."""
+        if isinstance(expr, tir.BufferLoad) and self.is_element(expr):
+            return structural_equal(expr.indices, self.store.indices)
+        if isinstance(expr, tir.BufferLoad | tir.Var):
+            key = structural_hash(expr) if isinstance(expr, tir.BufferLoad) else id(expr)
+            self.operands[expr] = self._first.setdefault(key, expr)
+            return True
+        parts = _parts(expr)
+        return parts is not None and all(map(self._collect, parts))
+
+    def __call__(self, element: Number, operands: Operands) -> Number:
+        """Return the new value of an element."""
+        return self._compute(self.store.value, element, operands)
+
+    def _compute(self, expr: tir.PrimExpr, element: Number, operands: Operands) -> Number:
+        match expr:
+            case tir.IntImm():
+                return expr.value
+            case tir.FloatImm():
+                return Fraction(expr.value)
+            case tir.BufferLoad() | tir.Var():
+                return element if self.is_element(expr) else operands[self.operands[expr]]
+            case _:
+                values = [self._compute(part, element, operands) for part in _parts(expr) or ()]
+        if isinstance(expr, tir.BinaryOp):
+            return _BINARY[type(expr)](*values)
+        if len(values) == 3:
+            return values[1] if values[0] else values[2]
+        return int(not values[0]) if isinstance(expr, tir.Not) else values[0]
+
+
+def order_matters(store: tir.BufferStore, axes: set[tir.Var]) -> str | None:
     """Return an example of two steps whose order matters, in words, or None where none is found.
 
     `axes` are the reduction axes: what does not depend on them is the same in both steps. Numbers are taken as exact.
     """
-    operands: dict[int, tir.PrimExpr] = {}
-    if not _collect(update.value, update, operands):
+    update = _Update(store)
+    if not update.is_exact or update.is_plain():
         return None
-    moving = {key for key, node in operands.items() if any(part in axes for part in walk(node))}
+    operands = list(dict.fromkeys(update.operands.values()))
+    moving = [each for each in operands if any(part in axes for part in walk(each))]
     numbers = random.Random(0)
     for _ in range(_SAMPLES):
-        start = _sample(numbers, update.value.dtype)
-        one = {key: _sample(numbers, node.dtype) for key, node in operands.items()}
-        two = {key: _sample(numbers, operands[key].dtype) if key in moving else value for key, value in one.items()}
-        try:
-            forth, back = [_run(update, steps, start) for steps in ((one, two), (two, one))]
-        except _NotExact:
-            return None
+        start = _sample(numbers, store.value.dtype)
+        one = {each: _sample(numbers, each.dtype) for each in operands}
+        two = {**one, **{each: _sample(numbers, each.dtype) for each in moving}}
+        forth, back = update(update(start, one), two), update(update(start, two), one)
         if forth != back:
-            first, second = [" and ".join(str(each[key]) for key in operands if key in moving) for each in (one, two)]
+            first, second = [" and ".join(str(step[each]) for each in moving) for step in (one, two)]
             return f"from {start}, the steps {first}, then {second} give {forth}, the other way round {back}"
     return None
 
 
-def _sample(numbers: random.Random, dtype: str) -> Fraction:
-    return Fraction(numbers.randint(0, 1) if is_bool(dtype) else numbers.randint(0 if "uint" in dtype else -4, 5))
+def _sample(numbers: random.Random, dtype: str) -> int:
+    return numbers.randint(0, 1) if is_bool(dtype) else numbers.randint(0 if "uint" in dtype else -4, 5)
 
 
-def _run(update: tir.BufferStore, steps: tuple[Operands, ...], value: Fraction) -> Fraction:
-    for operands in steps:
-        value = _compute(update.value, update, value, operands)
-    return value
-
-
-def _collect(expr: tir.PrimExpr, update: tir.BufferStore, found: dict[int, tir.PrimExpr]) -> bool:
-    """Put the operands of `expr` into `found`; return whether it is computed by exact operations from them."""
-    match expr:
-        case tir.BufferLoad() if expr.buffer is update.buffer:
-            return structural_equal(expr.indices, update.indices)
-        case tir.BufferLoad() | tir.Var():
-            found[structural_hash(expr) if isinstance(expr, tir.BufferLoad) else id(expr)] = expr
-            return True
-        case tir.BinaryOp() if type(expr) in _BINARY:
-            return _collect(expr.a, update, found) and _collect(expr.b, update, found)
-        case _:
-            inner = _parts(expr)
-            return inner is not None and all(_collect(part, update, found) for part in inner)
+def _expressions(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
+    return [node for node in walk(expr) if isinstance(node, tir.PrimExpr)]
 
 
 def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...] | None:
+    """Return the operands of an operation that rationals have; None for others."""
     match expr:
-        case tir.IntImm() | tir.FloatImm():
+        case tir.IntImm():
             return ()
+        case tir.FloatImm():
+            return () if abs(expr.value) < float("inf") else None
+        case tir.BinaryOp():
+            return (expr.a, expr.b) if type(expr) in _BINARY else None
         case tir.Cast(value=value) if is_float(expr.dtype) or (is_int(expr.dtype) and is_int(value.dtype)):
             return (value,)
         case tir.Not():
@@ -94,29 +133,3 @@ def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...] | None:
             return a, b, c
         case _:
             return None
-
-
-def _compute(expr: tir.PrimExpr, update: tir.BufferStore, element: Fraction, operands: Operands) -> Fraction:
-    def of(part: tir.PrimExpr) -> Fraction:
-        return _compute(part, update, element, operands)
-
-    match expr:
-        case tir.IntImm() | tir.FloatImm():
-            if isinstance(expr, tir.FloatImm) and not abs(expr.value) < float("inf"):
-                raise _NotExact
-            return Fraction(expr.value)
-        case tir.BufferLoad() if expr.buffer is update.buffer:
-            return element
-        case tir.BufferLoad():
-            return operands[structural_hash(expr)]
-        case tir.Var():
-            return operands[id(expr)]
-        case tir.BinaryOp():
-            return Fraction(_BINARY[type(expr)](of(expr.a), of(expr.b)))
-        case tir.Not():
-            return Fraction(not of(expr.a))
-        case tir.Cast():
-            return of(expr.value)
-        case _:
-            condition, yes, no = map(of, _parts(expr) or (expr, expr, expr))
-            return yes if condition else no
