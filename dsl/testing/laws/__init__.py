@@ -8,10 +8,13 @@ from .law import Law
 
 LAWS = {
     "parse": "any text is a program that prints, or has errors that say what is wrong, where, and what to do",
+    "locate": "a mistake in a text is told exactly where it stands, and with the code that it has",
     "format": "the formatter changes no program, loses no comment, and leaves what it made as it is",
     "simplify": "a simplified expression has the value that it had, and is in normal form",
     "roundtrip": "what is printed reads back as the same program, in every dialect, and prints the same again",
+    "bounds": "no valid program touches what it does not declare; an index pushed out of its buffer is always caught",
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
+    "schedule": "a chain of schedule primitives never changes what a program does, and replays from its text",
     "codegen": "what is compiled does what the interpreter does",
 }
 """The laws by name, in one line."""

@@ -1,0 +1,93 @@
+"""No valid program touches what it does not declare, and an index that was pushed out of its buffer is always caught.
+
+Each example is run twice: as it is, under a trap, where every access must lie in its buffer and in a region that its
+blocks declare; and, read from its text, with one index of an access that is certainly reached moved past the end, where
+the fault must be told with the line of that access and its indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ....ir import make, tir
+from ....ir.base import IRModule, Source
+from ....ir.diagnostics import Diagnostic, TvmsError
+from ....ir.verify import verify
+from ....ir.visit import substitute
+from ...load import parse_source
+from ..constructs import LOOP_LEVEL
+from ..oracle import Execute, as_module, random_inputs
+from ..prim_funcs import prim_funcs
+from .law import Law, module_constructs
+
+
+class _Example(Struct, frozen=True):
+    module: IRModule
+    seed: int
+    place: int
+    """Which of the accesses that are reached is pushed out, and along which dimension."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    modules = prim_funcs(max_stages=2).map(as_module) if file is None else st.just(parse_source(file))
+    return st.builds(_Example, modules, st.integers(0, 99), st.integers(0, 999))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    import numpy as np
+
+    from ....ir.interp import Recorder, Trap, run
+
+    module = parse_source(Source("example.tvms", example.module.script()))
+    found = [each for each in verify(module) if each.severity == "error"]
+    assert not found, f"a false alarm: {found[0].code} {found[0].message}"
+    name, function = next((n, f) for n, f in module.functions.items() if isinstance(f, tir.PrimFunc))
+    inputs = random_inputs(function, np.random.default_rng(example.seed), integers=(-8, 9))
+    recorder = Recorder()
+    run(module, name, _copies(inputs), track=True, observer=Trap(module))
+    run(module, name, _copies(inputs), observer=recorder)
+    reached = list(dict.fromkeys(each.access for each in recorder.touched if _can_be_moved(each.access)))
+    if not reached:
+        return
+    wrong, axis = reached[example.place % len(reached)], example.place // len(reached) % 3
+    broken = IRModule(
+        {**module.functions, name: _pushed_out(function, wrong, axis % len(wrong.indices))}, name=module.name
+    )
+    try:
+        run(broken, name, _copies(inputs))
+    except TvmsError as problem:
+        _check_told(problem.diagnostics[0], wrong)
+    else:
+        raise AssertionError(f"{wrong} was pushed out of its buffer, and nobody noticed")
+
+
+def _copies(inputs: Sequence[Any]) -> list[Any]:
+    return [value.copy() for value in inputs]
+
+
+def _can_be_moved(access: tir.BufferLoad | tir.BufferStore) -> bool:
+    return bool(access.indices) and all("x" not in index.dtype for index in access.indices) and access.span is not None
+
+
+def _pushed_out(function: tir.PrimFunc, wrong: Any, axis: int) -> tir.PrimFunc:
+    """Return `function` with one index of `wrong` moved by the size of its dimension."""
+    moved = make.add(wrong.indices[axis], make.cast(wrong.buffer.shape[axis], wrong.indices[axis].dtype))
+    indices = (*wrong.indices[:axis], moved, *wrong.indices[axis + 1 :])
+    return replace(function, body=substitute(function.body, {wrong: replace(wrong, indices=indices)}))
+
+
+def _check_told(found: Diagnostic, wrong: Any) -> None:
+    assert found.code == "E0707", f"{found.code} instead of E0707: {found.message}"
+    assert found.span == wrong.span, f"told at another place: {found.message}"
+    assert found.message.startswith(f"{wrong.buffer.name}["), f"without its indices: {found.message}"
+
+
+LAW = Law(
+    _examples, _check, show=lambda example: str(example.module), read=lambda source: _Example(parse_source(source), 0, 0),
+    constructs=lambda example: module_constructs(example.module), expected=LOOP_LEVEL,
+)  # fmt: skip

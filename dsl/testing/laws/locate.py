@@ -1,0 +1,119 @@
+"""A mistake in a text is told exactly where it stands, and with the code that it has.
+
+One expression of a valid text is made wrong: a name that nobody defined, a form that does not exist, an index too many,
+a bracket that is never closed. The first error must stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir.base import Source
+from ....ir.diagnostics import TvmsError
+from ... import syntax
+from ...load import parse_source
+from ...parser import parse_syntax
+from ..choices import Choices
+from ..oracle import Execute
+from ..texts import texts
+from .law import Law
+
+
+class _Example(Struct, frozen=True):
+    text: str
+    code: str
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        line = self.text.count("\n", 0, self.start) + 1
+        return f"# {self.code} is to be told in line {line + 1}, at {self.text[self.start : self.end]!r}\n{self.text}"
+
+
+_Mistake: TypeAlias = Callable[[str, Any], tuple[str, str, int, int] | None]
+"""From a text and a node of its tree to a wrong text, the code of the error, and its place; None where it does not fit."""
+
+
+def _unknown_name(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Name) or node.id in ("T", "R", "I", "cls"):
+        return None
+    end = node.start + len(node.id)
+    return f"{text[: node.start]}nowhere{text[end:]}", "E0101 E0309", node.start, node.start + len("nowhere")
+
+
+def _unknown_form(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Attribute) or not isinstance(node.value, syntax.Name) or node.value.id != "T":
+        return None
+    return f"{text[: node.end]}_x{text[node.end :]}", "E0103", node.start, node.end + 2
+
+
+def _index_too_many(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    is_access = isinstance(node, syntax.Subscript) and isinstance(node.value, syntax.Name)
+    if not is_access or not node.indices or any(isinstance(index, syntax.Slice) for index in node.indices):
+        return None
+    return f"{text[: node.end - 1]}, 0]{text[node.end :]}", "E0235 E0303", node.start, node.end + 3
+
+
+def _open_bracket(text: str, node: Any) -> tuple[str, str, int, int] | None:
+    if not isinstance(node, syntax.Call) or text[node.end - 1] != ")":
+        return None
+    line_end = text.find("\n", node.start)
+    return f"{text[: node.end - 1]}{text[node.end :]}", "E0009 E0008", text.rfind("\n", 0, node.start) + 1, line_end
+
+
+_MISTAKES: tuple[_Mistake, ...] = (_unknown_name, _unknown_form, _index_too_many, _open_bracket)
+
+
+@st.composite
+def _mistakes(draw: st.DrawFn, given: str | None) -> _Example:
+    text, choose = draw(texts(given)), Choices(draw)
+    tree, _ = parse_syntax(Source("example.tvms", text))
+    mistake = choose.pick(_MISTAKES)
+    places = [found for node in _expressions(tree.body) if (found := mistake(text, node)) is not None]
+    return _Example(*(choose.pick(places) if places else (text, "", 0, 0)))
+
+
+def _expressions(tree: object) -> Iterator[syntax.Syntax]:
+    """Yield the expressions in the bodies of functions that are evaluated: not targets, heads or annotations."""
+    stack = [(tree, False)]
+    while stack:
+        node, is_inside = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend((each, is_inside) for each in node)  # type: ignore[reportUnknownVariableType]
+        elif isinstance(node, syntax.Definition):
+            stack.append((node.body, node.params is not None))
+        elif isinstance(node, syntax.Syntax):
+            if is_inside and not isinstance(node, syntax.Statement):
+                yield node
+            kept = [name for name in node.__struct_fields__ if name not in ("target", "annotation", "trivia", "func")]
+            stack.extend((getattr(node, name), is_inside) for name in kept)
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    if not example.code:
+        return
+    try:
+        parse_source(Source("example.tvms", example.text))
+    except TvmsError as problem:
+        found = problem.diagnostics
+    else:
+        raise AssertionError(f"{example.code} is not told")
+    places = [each.span for each in found if each.code in example.code and each.span is not None]
+    told = ", ".join(f"{each.code} at {each.span and (each.span.start, each.span.end)}" for each in found)
+    wanted = f"{example.code} at {(example.start, example.end)}"
+    is_there = [example.start <= span.start and span.end <= example.end + 1 for span in places]
+    assert any(is_there), f"told: {told}; not {wanted}"
+
+
+def _constructs(example: _Example) -> Iterable[str]:
+    return (example.code,) if example.code else ()
+
+
+LAW = Law(
+    lambda file: _mistakes(None if file is None else file.text), _check, constructs=_constructs,
+    read=lambda source: _Example(source.text, "", 0, 0), expected=frozenset(("E0101 E0309", "E0103", "E0235 E0303")),
+)  # fmt: skip
