@@ -8,7 +8,8 @@ expression stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 import islpy as isl
 
@@ -28,7 +29,20 @@ _SET = isl.dim_type.set
 
 
 class GaveUp(Exception):
-    """The question costs more than MAX_OPERATIONS."""
+    """The question costs more than MAX_OPERATIONS, or is not quasi-affine where it has to be."""
+
+
+@contextmanager
+def bounded() -> Generator[None]:
+    """Let what is asked of isl inside cost no more than MAX_OPERATIONS; raises `GaveUp` where it does."""
+    _context.set_max_operations(MAX_OPERATIONS)
+    _context.reset_operations()
+    try:
+        yield
+    except isl.Error as error:
+        raise GaveUp from error
+    finally:
+        _context.set_max_operations(0)
 
 
 def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[tir.Var, int] | None:
@@ -36,29 +50,43 @@ def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[ti
 
     None is certain: there are none. Values are a solution only if there are no unknowns. Raises `GaveUp`.
     """
-    _context.set_max_operations(MAX_OPERATIONS)
-    _context.reset_operations()
-    try:
+    with bounded():
         leaves = list(dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition)))
-        system = _System(simplifier, leaves)
-        found = system.everywhere
-        for condition in conditions:
-            found = found & system.where(condition)
-        return None if found.is_empty() else _solution(system, found)
-    except isl.Error as error:
-        raise GaveUp from error
-    finally:
-        _context.set_max_operations(0)
+        found = _where_all(simplifier, leaves, conditions)
+        return None if found.is_empty() else sample(found, leaves)
 
 
-def _solution(system: _System, found: isl.Set) -> dict[tir.Var, int]:
+def points(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr], kept: Sequence[tir.Var]) -> isl.Set:
+    """Return the values of the variables `kept` for which some of the others make all of `conditions` hold.
+
+    Raises `GaveUp` where a condition is not quasi-affine. Call it inside of `bounded`.
+    """
+    others = dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition))
+    for variable in kept:
+        others.pop(variable, None)
+    if not all(isinstance(leaf, tir.Var) for leaf in others):
+        raise GaveUp
+    found = _where_all(simplifier, [*kept, *others], conditions)
+    return found.project_out(_SET, len(kept), len(others))
+
+
+def _where_all(simplifier: Simplifier, leaves: Sequence[tir.PrimExpr], conditions: Sequence[tir.PrimExpr]) -> isl.Set:
+    system = _System(simplifier, leaves)
+    found = system.everywhere
+    for condition in conditions:
+        found = found & system.where(condition)
+    return found
+
+
+def sample(found: isl.Set, leaves: Sequence[tir.PrimExpr]) -> dict[tir.Var, int]:
+    """Return the values of the variables among `leaves`, the coordinates, at a point: a near one, if there is."""
     near = found
-    for index in range(len(system.leaves)):
+    for index in range(len(leaves)):
         near = near.lower_bound_val(_SET, index, _value(-_NEAR)).upper_bound_val(_SET, index, _value(_NEAR))
     chosen = near if not near.is_empty() else found
     point = chosen.lexmin().sample_point() if chosen.is_bounded() else chosen.sample_point()
-    numbers = [point.get_coordinate_val(_SET, index).to_python() for index in range(len(system.leaves))]
-    return {leaf: n for leaf, n in zip(system.leaves, numbers, strict=True) if isinstance(leaf, tir.Var)}
+    numbers = [point.get_coordinate_val(_SET, index).to_python() for index in range(len(leaves))]
+    return {leaf: n for leaf, n in zip(leaves, numbers, strict=True) if isinstance(leaf, tir.Var)}
 
 
 def _value(number: int) -> isl.Val:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import tir
-from .arithmetic import difference
+from .arithmetic import difference, merge_splits
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
 from .nodes import is_index, is_scalar_int
@@ -19,9 +19,11 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
         return elementwise(s, expr)
     a, b = s.visit(expr.a), s.visit(expr.b)
     dtype = a.dtype
-    distance = difference(s, a, b)
+    distance = s.exact(a).plus(s.exact(b), -1)
     if isinstance(expr, tir.LT):
         distance.constant += 1
+    if is_index(dtype):
+        distance = merge_splits(s, distance, dtype)
     if is_index(dtype):
         distance = _undivided(s, distance)
     if s.at_most(distance):

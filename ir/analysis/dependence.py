@@ -1,0 +1,253 @@
+"""Dependences: which accesses of a program touch the same memory, one of them writing, and in which iterations.
+
+A block counts by the regions that it declares, a load or store outside of blocks by its indices. Two accesses conflict
+where their regions may meet; `prove` decides it, exactly where indices and conditions are quasi-affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import reduce
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Node
+from ..deep import deep
+from ..visit import children, substitute
+from .proof import Verdict, prove
+from .regions import all_of, meeting
+
+
+class DependenceKind(Enum):
+    """What comes first, and what must come after."""
+
+    RAW = "read after write"
+    WAR = "write after read"
+    WAW = "write after write"
+
+
+class Access(Struct, frozen=True, eq=False):
+    """A region that a block, a load or a store touches, in terms of the loops around, where `conditions` hold."""
+
+    statement: tir.Block | tir.BufferStore | tir.BufferLoad
+    buffer: tir.Buffer
+    region: tuple[tir.Range, ...]
+    is_write: bool
+    loops: tuple[tir.For, ...]
+    conditions: tuple[tir.PrimExpr, ...]
+
+    @property
+    def is_reduction(self) -> bool:
+        """Whether it is the update of a reduction block, whose iterations commute."""
+        return isinstance(self.statement, tir.Block) and self.statement.init is not None
+
+
+class Dependence(Struct, frozen=True, eq=False):
+    """`sink` must run after `source`; it is certain where there are values of the loops for which they meet."""
+
+    source: Access
+    sink: Access
+    kind: DependenceKind
+    values: Mapping[tir.Var, int] | None = None
+    """The iteration of `source` that meets one of `sink`, where it is certain."""
+
+    @property
+    def is_certain(self) -> bool:
+        return self.values is not None
+
+
+# --- Accesses ---------------------------------------------------------------------------------------------------
+
+
+@deep
+def accesses(statement: tir.Stmt) -> list[Access]:
+    """Return what `statement` touches, in the order of the text; of blocks, what they declare."""
+    return list(_accesses(statement, (), ()))
+
+
+def _accesses(node: Node, loops: tuple[tir.For, ...], conditions: tuple[tir.PrimExpr, ...]) -> Iterator[Access]:
+    match node:
+        case tir.For():
+            yield from _accesses(node.body, (*loops, node), conditions)
+        case tir.BlockRealize() if node.iter_values or node.block.reads or node.block.writes:
+            yield from _of_block(node, loops, conditions)
+        case tir.BlockRealize():
+            yield from _accesses(node.block.body, loops, conditions)
+        case tir.IfThenElse():
+            yield from _accesses(node.condition, loops, conditions)
+            yield from _accesses(node.then_case, loops, (*conditions, node.condition))
+            if node.else_case is not None:
+                yield from _accesses(node.else_case, loops, (*conditions, tir.Not("bool", node.condition)))
+        case tir.BufferStore() | tir.BufferLoad():
+            for child in children(node):
+                if isinstance(child, tir.PrimExpr):
+                    yield from _accesses(child, loops, conditions)
+            region = tuple([_span(index) for index in node.indices])
+            yield Access(node, node.buffer, region, isinstance(node, tir.BufferStore), loops, conditions)
+        case _:
+            for child in children(node):
+                if isinstance(child, tir.Stmt | tir.PrimExpr):
+                    yield from _accesses(child, loops, conditions)
+
+
+def _span(index: tir.PrimExpr) -> tir.Range:
+    match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
+            return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
+        case tir.Broadcast(value=value):
+            return _span(value)
+        case _:
+            return tir.Range(index, tir.IntImm(index.dtype, 1))
+
+
+def _of_block(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...], conditions: tuple[tir.PrimExpr, ...]
+) -> Iterator[Access]:
+    block = realize.block
+    values = dict(zip([axis.var for axis in block.iter_vars], realize.iter_values, strict=True))
+    where = (*conditions, realize.predicate)
+    for regions, is_write in ((block.reads, False), (block.writes, True)):
+        for each in regions:
+            region: tuple[tir.Range, ...] = tuple([substitute(axis, values) for axis in each.region])
+            yield Access(block, each.buffer, region, is_write, loops, where)
+
+
+# --- Dependences ------------------------------------------------------------------------------------------------
+
+
+@deep
+def dependences(statement: tir.Stmt) -> list[Dependence]:
+    """Return why parts of `statement` must run after others: for each pair of accesses, once for each kind.
+
+    The iterations of loops around both are told apart: an access depends on those in the same iteration that stand
+    before it in the text, and on all in earlier iterations.
+    """
+    found = accesses(statement)
+    order = {id(access): index for index, access in enumerate(found)}
+    pairs = [(a, b) for a in found for b in found if a.buffer is b.buffer and (a.is_write or b.is_write)]
+    result = [_dependence(a, b, order[id(a)] < order[id(b)]) for a, b in pairs]
+    return [each for each in result if each is not None]
+
+
+def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
+    """Return why the iterations of `loop` may not run in any order, or at once; none where they may.
+
+    What lives in memory that each iteration allocates for itself does not count. With `ignore_reductions`, the updates
+    of one reduction block do not, either: they may run in any order, but not at once.
+    """
+    found = accesses(loop)
+    private = _allocated_inside(loop.body)
+    result: list[Dependence] = []
+    for index, a in enumerate(found):
+        for b in found[index:]:
+            if a.buffer is not b.buffer or not (a.is_write or b.is_write) or a.buffer in private:
+                continue
+            if ignore_reductions and a.is_reduction and a.statement is b.statement:
+                continue
+            dependence = _across(loop, a, b)
+            if dependence is not None:
+                result.append(dependence)
+    return result
+
+
+def is_order_free(loop: tir.For) -> bool:
+    """Whether the iterations of `loop` may run in any order."""
+    return not carried(loop, ignore_reductions=True)
+
+
+def is_parallel(loop: tir.For) -> bool:
+    """Whether the iterations of `loop` may run at once."""
+    return not carried(loop)
+
+
+def insertion_points(sequence: Sequence[tir.Stmt], statement: tir.Stmt) -> range:
+    """Return before which statements of `sequence` the new `statement` may stand: len(sequence) is after all.
+
+    It stands after all that it must run after if it is to read what they write, and before all that read or write what
+    it writes. Buffers are told apart, their regions are not.
+    """
+    own = accesses(statement)
+    reads = {access.buffer for access in own if not access.is_write}
+    writes = {access.buffer for access in own if access.is_write}
+    first, last = 0, len(sequence)
+    for index, each in enumerate(sequence):
+        for access in accesses(each):
+            if access.is_write and access.buffer in reads:
+                first = max(first, index + 1)
+            elif access.buffer in writes:
+                last = min(last, index)
+    return range(first, last + 1)
+
+
+def _allocated_inside(body: tir.Stmt) -> set[tir.Buffer]:
+    found: set[tir.Buffer] = set()
+    waiting: list[Node] = [body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tir.Block):
+            found.update(node.alloc_buffers)
+        waiting.extend(child for child in children(node) if isinstance(child, tir.Stmt))
+    return found
+
+
+def _kind(source: Access, sink: Access) -> DependenceKind:
+    if not sink.is_write:
+        return DependenceKind.RAW
+    return DependenceKind.WAW if source.is_write else DependenceKind.WAR
+
+
+def _dependence(a: Access, b: Access, is_before: bool) -> Dependence | None:
+    """Return the dependence of `b` on `a` in the same iteration, where it stands after it, or in a later one."""
+    shared = _common(a.loops, b.loops)
+    if not shared and not is_before:
+        return None
+    renamed = _Renamed(b, b.loops)
+    earlier: list[tir.PrimExpr] = []
+    same: list[tir.PrimExpr] = []
+    for loop in shared:
+        mine, other = loop.loop_var, renamed.names[loop.loop_var]
+        earlier.append(all_of([*same, tir.LT("bool", mine, other)]))
+        same.append(tir.EQ("bool", mine, other))
+    if is_before:
+        earlier.append(all_of(same))
+    order = reduce(lambda x, y: tir.Or("bool", x, y), earlier)
+    return _meets(a, b, renamed, order)
+
+
+def _across(loop: tir.For, a: Access, b: Access) -> Dependence | None:
+    """Return the dependence between different iterations of `loop`, of one iteration of the loops around it."""
+    inner = [a.loops[a.loops.index(loop) :], b.loops[b.loops.index(loop) :]]
+    renamed = _Renamed(b, inner[1])
+    return _meets(a, b, renamed, tir.NE("bool", loop.loop_var, renamed.names[loop.loop_var]))
+
+
+def _common(a: Sequence[tir.For], b: Sequence[tir.For]) -> list[tir.For]:
+    return [x for x, y in zip(a, b, strict=False) if x is y]
+
+
+class _Renamed:
+    """The region and conditions of an access in another iteration of `loops`."""
+
+    def __init__(self, access: Access, loops: Iterable[tir.For]) -> None:
+        self.names: dict[tir.Var, tir.Var] = {
+            loop.loop_var: tir.Var(loop.loop_var.dtype, f"{loop.loop_var.name}'") for loop in loops
+        }
+        self.region: list[tir.Range] = [substitute(axis, self.names) for axis in access.region]
+        self.conditions: list[tir.PrimExpr] = [substitute(each, self.names) for each in access.conditions]
+        self.domains = {self.names.get(loop.loop_var, loop.loop_var): self._domain(loop) for loop in access.loops}
+
+    def _domain(self, loop: tir.For) -> tir.Range:
+        return substitute(tir.Range(loop.min, loop.extent), self.names)
+
+
+def _meets(a: Access, b: Access, renamed: _Renamed, order: tir.PrimExpr) -> Dependence | None:
+    if len(a.region) != len(renamed.region):
+        return Dependence(a, b, _kind(a, b))
+    domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in a.loops} | renamed.domains
+    given = [*a.conditions, *renamed.conditions, order, *meeting(a.region, renamed.region)]
+    proof = prove(tir.IntImm("bool", 0), domains, given)
+    if proof.verdict is Verdict.PROVEN:
+        return None
+    return Dependence(a, b, _kind(a, b), proof.counterexample)

@@ -1,0 +1,108 @@
+"""Regions of buffers: the spans that loops make of them, and whether one lies in, meets, or is covered by others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from msgspec import Struct
+
+from .. import tir
+from ..deep import deep
+from ..int_set import Interval, cover, eval_set, from_range, union
+from ..simplify import Simplifier
+from .const_bounds import Domains
+from .proof import Proof, Verdict, prove
+
+TRUE = tir.IntImm("bool", 1)
+
+
+class Place(Struct, frozen=True):
+    """A region at every value that variables take in `domains` where `conditions` hold."""
+
+    region: tuple[tir.Range, ...]
+    domains: Mapping[tir.Var, tir.Range] = {}
+    conditions: tuple[tir.PrimExpr, ...] = ()
+
+
+def relaxed(region: Sequence[tir.Range], shape: Sequence[tir.PrimExpr], domains: Domains) -> tuple[tir.Range, ...]:
+    """Return the least box known to hold `region` for all values of the variables in `domains`.
+
+    An axis whose span is not known is that of the buffer, of `shape` (TVM: `EstimateRegionUpperBound`).
+    """
+    intervals = {v: d if isinstance(d, Interval) else from_range(d.min, d.extent) for v, d in domains.items()}
+    spans = [eval_set(from_range(axis.min, axis.extent), intervals) for axis in region]
+    return tuple([_in_normal_form(cover(span, extent)) for span, extent in zip(spans, shape, strict=True)])
+
+
+def hull(regions: Sequence[Sequence[tir.Range]], shape: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:
+    """Return the least box around all of `regions`, of which there is at least one."""
+    boxes = [[from_range(axis.min, axis.extent) for axis in region] for region in regions]
+    spans = reduce(lambda a, b: [union(x, y) for x, y in zip(a, b, strict=True)], boxes)
+    return tuple([_in_normal_form(cover(span, extent)) for span, extent in zip(spans, shape, strict=True)])
+
+
+def _in_normal_form(axis: tir.Range) -> tir.Range:
+    simplifier = Simplifier()
+    return tir.Range(simplifier.visit(axis.min), simplifier.visit(axis.extent))
+
+
+def _past(axis: tir.Range) -> tir.PrimExpr:
+    return tir.Add(axis.min.dtype, axis.min, axis.extent)
+
+
+def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
+    """Return the condition that all of `conditions` hold."""
+    return reduce(lambda a, b: tir.And("bool", a, b), conditions, TRUE)
+
+
+def meeting(a: Sequence[tir.Range], b: Sequence[tir.Range]) -> list[tir.PrimExpr]:
+    """Return the conditions under which two boxes have an element in common."""
+    pairs = list(zip(a, b, strict=True))
+    return [
+        condition for x, y in pairs for condition in (tir.LT("bool", x.min, _past(y)), tir.LT("bool", y.min, _past(x)))
+    ]
+
+
+def lies_in(
+    inner: Sequence[tir.Range],
+    outer: Sequence[tir.Range],
+    domains: Domains | None = None,
+    given: Sequence[tir.PrimExpr] = (),
+) -> Proof:
+    """Say whether the box `inner` lies in `outer`, wherever both are."""
+    inside = [
+        condition
+        for x, y in zip(inner, outer, strict=True)
+        for condition in (tir.LE("bool", y.min, x.min), tir.LE("bool", _past(x), _past(y)))
+    ]
+    return prove(all_of(inside), domains, given)
+
+
+def are_disjoint(
+    a: Sequence[tir.Range],
+    b: Sequence[tir.Range],
+    domains: Domains | None = None,
+    given: Sequence[tir.PrimExpr] = (),
+) -> Proof:
+    """Say whether the boxes `a` and `b` never have an element in common."""
+    return prove(tir.Not("bool", all_of(meeting(a, b))), domains, given)
+
+
+@deep
+def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None) -> Proof:
+    """Say whether every element of `wanted` is an element of some of `by`, for all values of other variables.
+
+    Exact where regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places.
+    UNKNOWN where they are not, or where the question costs too much.
+    """
+    from .affine import GaveUp
+    from .covering import uncovered
+
+    try:
+        missing = uncovered(wanted, by, shared or {})
+    except GaveUp:
+        return Proof(Verdict.UNKNOWN, reason="it is too large to decide, or not quasi-affine")
+    if missing is None:
+        return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
+    return Proof(Verdict.REFUTED, missing, "an element is left out")
