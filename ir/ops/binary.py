@@ -30,7 +30,10 @@ def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
     shapes = [(d.dim(1),) if isinstance(info, PrimStructInfo) else _dims(info) for info in infos]
     ranks = [1 if isinstance(info, PrimStructInfo) else _rank(info) for info in infos]
     shape: d.Dims | None = ()
-    for other in shapes:
+    for number, other in enumerate(shapes):
+        for name, earlier in zip(names, shapes[:number], strict=False):
+            if earlier is not None and other is not None:
+                a.broadcast(earlier, other, (a.label(name), a.label(names[number])))
         shape = a.broadcast(shape, other) if shape is not None and other is not None else None
     if shape is None:
         expressions = [info.shape if isinstance(info, TensorStructInfo) else None for info in infos]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from .. import tir
 from ..base import BaseFunc, GlobalVar, Op, Span, StructInfo
 from ..diagnostics import TvmsError, error
@@ -33,7 +35,7 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
     """
     values = match_arguments(op, args, keywords or {}, span)
     if op.expand is not None:
-        return op.expand(_Named(values))
+        return _placed(op.expand(_Named(values)), span)
     if op.complete is not None:
         op.complete(values)
     arguments: list[Expr] = []
@@ -52,6 +54,13 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
             sinfo_args.extend(values[param.name])
     name = op.name if op.rename is None else op.rename(values)
     return Call(Op(name), tuple(arguments), attrs, tuple(sinfo_args), span=span)
+
+
+def _placed(expr: Expr, span: Span | None) -> Expr:
+    """Return what a call stands for with the place of that call."""
+    if not isinstance(expr, Call) or expr.span is not None:
+        return expr
+    return replace(expr, args=tuple(_placed(arg, span) for arg in expr.args), span=span)
 
 
 def match_arguments(

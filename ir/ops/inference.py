@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import relax, tir
-from ..base import StructInfo, VDevice
-from ..diagnostics import TvmsError, error
+from ..base import Span, StructInfo, VDevice
+from ..diagnostics import Note, TvmsError, error
 from ..dtype import is_float
 from ..relax import (
     Call,
@@ -41,9 +41,19 @@ class Inference:
                 raise self.fail("E0105", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
 
     def fail(self, code: str, reason: str, help: str | None = None, at: Expr | None = None) -> TvmsError:
-        """Return the error "R.<op> <reason>", at argument `at` where it has a place in the text."""
-        place = (at.span if at is not None else None) or self.call.span
-        return error(code, f"R.{self.op.script_name} {reason}", place, help)
+        """Return the error "R.<op> <reason>", at argument `at` where that is written in the call; what it names is
+        shown where it is declared."""
+        own = self.call.span
+        place = at.span if at is not None else None
+        if place is None or own is None or _is_within(place, own):
+            return error(code, f"R.{self.op.script_name} {reason}", place or own, help)
+        name = f"'{at.name_hint}'" if isinstance(at, relax.Var) else "it"
+        return error(code, f"R.{self.op.script_name} {reason}", own, help, Note(f"{name} is declared here", place))
+
+    def label(self, name: str) -> str:
+        """What a person calls argument `name`: the variable that is given, or the name itself."""
+        argument = self._arguments.get(name)
+        return argument.name_hint if isinstance(argument, relax.Var) else name
 
     def attr(self, name: str) -> Any:
         """The attribute `name`; E0105 where the call lacks it."""
@@ -164,8 +174,9 @@ class Inference:
                 )
         return known[0][1] if known and len(known) == len(named) else "void"
 
-    def broadcast(self, a: Dims, b: Dims) -> Dims | None:
-        """The shape that `a` and `b` broadcast to; None where it cannot be told; E0326 where there is none."""
+    def broadcast(self, a: Dims, b: Dims, labels: tuple[str, str] = ("one", "the other")) -> Dims | None:
+        """The shape that `a` and `b` broadcast to; None where it cannot be told; E0326, naming `labels`, where there is
+        none."""
         result: list[tir.PrimExpr] = []
         long, short = (a, b) if len(a) >= len(b) else (b, a)
         offset = len(long) - len(short)
@@ -175,9 +186,11 @@ class Inference:
             elif d.is_one(y) or d.is_equal(x, y):
                 result.append(x)
             elif d.is_different(x, y) and d.value_of(x) is not None and d.value_of(y) is not None:
+                number = axis - len(long) if offset else axis
                 raise self.fail(
                     "E0326",
-                    f"cannot broadcast shapes {d.show(a)} and {d.show(b)}: axis {axis} is {d.value_of(x)} and {d.value_of(y)}",
+                    f"cannot broadcast {labels[0]}: {d.show(a)} and {labels[1]}: {d.show(b)}, which differ in dimension "
+                    f"{number}",
                     "broadcast dimensions must be equal, or one of them 1",
                 )
             else:
@@ -188,6 +201,10 @@ class Inference:
         """E0326, saying `reason`, where dimensions `x` and `y` are proven different."""
         if d.is_different(x, y):
             raise self.fail("E0326", reason, help)
+
+
+def _is_within(inner: Span, outer: Span) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start and inner.end <= outer.end
 
 
 def describe(info: StructInfo) -> str:

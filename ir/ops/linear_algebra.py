@@ -37,7 +37,7 @@ def _infer_matmul(a: Inference) -> StructInfo:
         f"{d.show_one(left[-1])} and {d.show_one(inner)}",
         "the last dimension of x1 must equal the last but one of x2; R.permute_dims turns a matrix",
     )
-    batch = a.broadcast(left[:-2], right[:-2])
+    batch = a.broadcast(left[:-2], right[:-2], (f"the batch of {a.label('x1')}", f"that of {a.label('x2')}"))
     if batch is None:
         return tensor_info(None, dtype, ndim, device)
     rows = left[-2:-1] if len(left) > 1 else ()

@@ -79,7 +79,7 @@ def test_packed_layouts() -> None:
     [
         (
             "add", (tensor(2, 3), tensor(4)),
-            "error[E0326]: R.add cannot broadcast shapes (2, 3) and (4,): axis 1 is 3 and 4\n"
+            "error[E0326]: R.add cannot broadcast x: (2, 3) and x: (4,), which differ in dimension -1\n"
             "  = help: broadcast dimensions must be equal, or one of them 1",
         ),
         (
