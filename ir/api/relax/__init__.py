@@ -15,7 +15,7 @@ from ...relax import (
     SeqExpr,
     VarBinding,
 )
-from . import expr, op, struct_info
+from . import expr, op, operators, struct_info
 from .expr import (
     Call,
     DataflowVar,
@@ -42,8 +42,8 @@ __all__ = [
     "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
     "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
     "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "get_pipeline", "op", "register_pipeline",
-    "struct_info",
+    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "get_pipeline", "op", "operators",
+    "register_pipeline", "struct_info",
 ]  # fmt: skip
 
 
