@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
+from .remedies import REMEDIES
 
 _ABSENT = object()
 _MARKS_OF_NEWER_TVM = ("T.sblock", "tirx", "s_tir=", "T.let", "out_ty=")
@@ -110,6 +111,7 @@ class Context:
 
     def error(self, code: str, message: str, node: syntax.Syntax, help: str | None = None, *notes: Note) -> Failed:
         """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
+        help = help or REMEDIES.get(code)
         self.diagnostics.append(Diagnostic(code, message, self.span(node), help, notes))
         return Failed()
 
@@ -117,7 +119,8 @@ class Context:
         """Record what `ir` refused; where it does not say the place, it is that of `node`. Return the exception to raise."""
         span = node.span if isinstance(node, Node) else self.span(node)
         for diagnostic in error.diagnostics:
-            self.diagnostics.append(diagnostic if diagnostic.span is not None else replace(diagnostic, span=span))
+            help = diagnostic.help or REMEDIES.get(diagnostic.code)
+            self.diagnostics.append(replace(diagnostic, span=diagnostic.span or span, help=help))
         return Failed()
 
     def lookup(self, node: syntax.Name) -> Any:

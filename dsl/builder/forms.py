@@ -118,7 +118,9 @@ class Form(Struct, frozen=True, eq=False):
                 help = did_you_mean(keyword.name, signature.by_name) or _usage(self)
                 raise context.error("E0105", f"{self.name} has no argument '{keyword.name}'", keyword, help)
             if keyword.name in taken:
-                raise context.error("E0105", f"{self.name} is given argument '{keyword.name}' twice", keyword)
+                raise context.error(
+                    "E0105", f"{self.name} is given argument '{keyword.name}' twice", keyword, "keep one of them"
+                )
             taken.add(keyword.name)
             result[keyword.name] = _converted(site, None, parameter, value, keyword.value)
         for index, parameter in enumerate(signature.by_name.values()):
@@ -263,7 +265,8 @@ def _converted(site: Site, index: int | None, parameter: Parameter, value: Any, 
     except Mismatch as mismatch:
         place = f"argument '{parameter.name}'" if index is None else f"argument {index + 1}, '{parameter.name}',"
         message = f"{place} of {site.name}: expected {mismatch.expected}, got {describe(value)}"
-        raise site.context.error("E0202", message, node, mismatch.help) from None
+        help = mismatch.help or f"write {mismatch.expected}"
+        raise site.context.error("E0202", message, node, help) from None
 
 
 def _usage(used: Form) -> str:

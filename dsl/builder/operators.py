@@ -128,7 +128,7 @@ def _plain(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
             raise OverflowError
         return _PLAIN[node.op](left, right)
     except ZeroDivisionError:
-        raise context.error("E0206", "division by zero", node) from None
+        raise context.error("E0206", "division by zero", node, "divide by another number") from None
     except (TypeError, ValueError, OverflowError):
         message = f"'{node.op}' does not apply to {describe(left)} and {describe(right)}"
         raise context.error("E0206", message, node) from None

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from ...ir import relax, tir
 from ...ir.base import GlobalInfo, Node, VDevice
+from ...ir.ops.builtin import DEVICE_TYPES
 from .. import syntax
 from . import relax_values as values
-from .convert import Ints, describe, integers
+from .convert import Integer, Ints, describe, integers
 from .forms import Site, form
 from .relax_blocks import BlockBuilder
 
@@ -62,6 +63,16 @@ def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
         help = 'for each mesh dimension write S[d], split along tensor dimension d, or R, replicated: "S[0], R"'
         raise builder.context.error("E0321", f"{describe(value)} is not a placement", node, help)
     return relax.Placement(tuple(int(split[1]) if split else None for split in splits), span=builder.context.span(node))
+
+
+@form("R.device")
+def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
+    """`R.device(2, 0)`: a device by the number of its type, as `R.hint_on_device` takes it."""
+    kind = next((kind for kind, number in DEVICE_TYPES.items() if number == dev_type), None)
+    if kind is None:
+        help = "write " + ", ".join(f"{number} for {kind}" for kind, number in DEVICE_TYPES.items())
+        raise site.error("E0321", f"there is no type of device {dev_type}", help, site.argument("dev_type", 0))
+    return VDevice({"kind": kind}, dev_id, span=site.span)
 
 
 @form("R.device_mesh", "R.dist.device_mesh")

@@ -113,7 +113,7 @@ def _build_params(context: Context, function: FunctionFrame, definition: syntax.
     for param in definition.params or ():
         with context.recover((param.name,)):
             if param.name in seen:
-                raise context.error("E0208", f"two parameters are called '{param.name}'", param)
+                raise context.error("E0208", f"two parameters are called '{param.name}'", param, "rename one of them")
             seen.add(param.name)
             context.scope.define(param.name, _build_param(context, function, param, definition))
 

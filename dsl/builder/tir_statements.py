@@ -192,7 +192,7 @@ def _strings(message: tuple[Any, ...]) -> list[str]:
 
 def _return(context: Context, node: syntax.Return) -> None:
     if node.value is None:
-        raise context.error("E0207", "a loop-level function returns a value or nothing: leave this out", node)
+        raise context.error("E0207", "a loop-level function returns a value or nothing", node, "leave this out")
     value = build_expr(context, node.value)
     span = context.span(node)
     call = tir.Call(value.dtype, Op("tir.ret"), (value,), span=span)

@@ -7,6 +7,7 @@ from typing import Any
 from ...ir import relax
 from ...ir.base import GlobalVar, Op
 from ...ir.building.call_te import is_known
+from ...ir.ops.builtin import DEVICE_TYPES
 from ...ir.ops.registry import REQUIRED, find
 from .literals import string
 from .printer import Printer, prints
@@ -17,6 +18,7 @@ _CALLS_OF_FUNCTIONS = frozenset(
     for name in ("call_tir", "call_dps_packed", "call_tir_inplace", "call_tir_with_grad", "dist.call_tir_local_view")
 )
 """Operators that call a function on a tuple of arguments, with their result's struct info given."""
+_HINT = Op("relax.hint_on_device")
 _FORMAT_PLACE = {"relax.print": 0, "relax.assert_op": 1}
 """Which argument of an operator is its format string."""
 _LARGEST_SHOWN = 16
@@ -160,7 +162,11 @@ def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
 
 def _placed(printer: Printer, node: relax.Call, op: Op) -> str:
     """Print a call that names a device of the module; what TVM 0.21 prints for `hint_on_device`, it cannot read."""
-    name = string(vdevice_name(printer, node.attrs["dst_vdevice"]))
+    device = node.attrs["dst_vdevice"]
+    name = vdevice_name(printer, device)
+    kind = device.target.get("kind")
+    if not name.startswith('"') and op == _HINT and device.target.keys() == {"kind"} and kind in DEVICE_TYPES:
+        name = f"{printer.relax('device')}({DEVICE_TYPES[kind]}, {device.vdevice_id})"
     return f"{_operator_name(printer, op)}({_callee(printer, node.args[0])}, dst_vdevice={name})"
 
 

@@ -43,11 +43,11 @@ def _shape(printer: Printer, shape: relax.Expr) -> str:
 
 
 def vdevice_name(printer: Printer, device: VDevice) -> str:
-    """Return how a device of the module is referred to: its kind, and its place among those of that kind."""
+    """Return how a device is referred to: one of the module by its kind, and its place among those of that kind."""
     kind = device.target.get("kind")
     same = [item for item in printer.vdevices if isinstance(item, VDevice) and item.target.get("kind") == kind]
-    index = next((index for index, item in enumerate(same) if item is device), -1)
-    return f"{kind}:{index}"
+    index = next((index for index, item in enumerate(same) if item is device), None)
+    return printer.expr(device) if index is None else string(f"{kind}:{index}")
 
 
 @prints(relax.ObjectStructInfo)
@@ -77,7 +77,7 @@ def _tensor(printer: Printer, node: relax.TensorStructInfo, level: int) -> str:
     if node.shape is None and node.ndim >= 0:
         arguments.append(f"ndim={node.ndim}")
     if node.vdevice is not None:
-        arguments.append(f"vdevice={string(vdevice_name(printer, node.vdevice))}")
+        arguments.append(f"vdevice={vdevice_name(printer, node.vdevice)}")
     head = printer.relax("Tensor")
     return f"{head}({', '.join(arguments)})" if arguments else head
 
