@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from ... import make, tir
+from ...simplify import simplify
 from ...visit import walk
 from ..analysis.bindings import simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, is_one, widest_dtype
@@ -43,7 +44,7 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
         lower = make.mul(lower, loop.extent)
     body = program.substitute(loops[-1].body, values)
     trivia = joined(*[loop.trivia for loop in loops])
-    extent = make.cast(reduce(make.mul, [loop.extent for loop in loops]), dtype)
+    extent = make.cast(simplify(reduce(make.mul, [loop.extent for loop in loops])), dtype)
     loop = tir.For(fused, make.const(0, dtype), extent, tir.ForKind.SERIAL, body, trivia=trivia)
     result = simplified_bindings(program, loop, program.loops_of(loops[0]), preserve_unit_iters)
     program.replace(loops[0], result, dict.fromkeys(loops))

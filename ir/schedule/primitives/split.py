@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...dtype import parse_dtype
 from ...simplify import simplify
 from ..analysis.bindings import Domains, map_realizes, simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
@@ -65,23 +68,24 @@ def split(
 
 def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[tir.PrimExpr]:
     """Return the extents of the new loops, with the one that is to be inferred (TVM: `ConcreteScheduleNode::Split`)."""
-    missing = [index for index, each in enumerate(factors) if each is None]
-    if len(missing) > 1:
-        raise ONE_INFERRED.refuse(f"{len(missing)} of its factors are to be inferred", loop, argument="factors")
-    product: tir.PrimExpr = make.const(1)
+    count = sum(each is None for each in factors)
+    if count > 1:
+        raise ONE_INFERRED.refuse(f"{count} of its factors are to be inferred", loop, argument="factors")
     for index, factor in enumerate(factors):
-        if factor is None:
-            continue
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
             raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
-        product = make.mul(product, factor)
-    extents = [make.const(0) if each is None else each for each in factors]
-    if missing:
-        extents[missing[0]] = simplify(make.ceildiv(loop.extent, product))
-    elif not prove(make.greater_equal(product, loop.extent)).is_proven:
+    given = [None if each is None else _fitted(each, loop.extent.dtype) for each in factors]
+    product = reduce(make.mul, [each for each in given if each is not None], make.const(1))
+    if not count and not prove(make.greater_equal(product, loop.extent)).is_proven:
         reason = f"{name_of(loop)} runs {loop.extent} times, not known to be at most {simplify(product)}"
         raise COVERS.refuse(reason, loop, argument="factors")
-    return extents
+    inferred = simplify(make.ceildiv(loop.extent, product))
+    return [inferred if each is None else each for each in given]
+
+
+def _fitted(factor: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
+    """Return a factor in a dtype that is no wider than that of the extent."""
+    return make.cast(factor, dtype) if parse_dtype(factor.dtype).bits > parse_dtype(dtype).bits else factor
 
 
 def _guarded_blocks(program: Program, body: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:
