@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from ...ir import relax, tir
 from ...ir.base import GlobalInfo, Node, VDevice
-from ...ir.ops.builtin import DEVICE_TYPES
 from .. import syntax
+from ..device_types import DEVICE_TYPES
 from . import relax_values as values
 from .convert import Integer, Ints, describe, integers
 from .forms import Site, form

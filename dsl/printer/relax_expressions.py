@@ -7,8 +7,8 @@ from typing import Any
 from ...ir import relax
 from ...ir.base import GlobalVar, Op
 from ...ir.building.call_te import is_known
-from ...ir.ops.builtin import DEVICE_TYPES
 from ...ir.ops.registry import REQUIRED, find
+from ..device_types import DEVICE_TYPES
 from .literals import string
 from .printer import Printer, prints
 from .struct_info import shape_value, vdevice_name

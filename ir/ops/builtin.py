@@ -45,6 +45,7 @@ register(
         same_as_first,
         "Return `x`; no parameter transformation is lifted across it.",
         lambda np, a: a.x,
+        is_identity=True,
     )
 )
 register(
@@ -105,10 +106,6 @@ register(
         lambda np, a: a.data,
     )
 )
-
-
-DEVICE_TYPES = {"llvm": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "webgpu": 15, "hexagon": 16}
-"""What `R.device` calls a kind of target (DLPack's `DLDeviceType`)."""
 
 
 def _infer_to_vdevice(a: Inference) -> StructInfo:
