@@ -1,9 +1,9 @@
 """How much of TVMScript as people wrote it is read, kept by the laws of printing, and understood by apache-tvm.
 
-    python bench/real_scripts.py FOLDER [AREA ...] [--peer PYTHON] [--json FILE]
+    python bench/real_scripts.py [FOLDER [AREA ...]] [--peer PYTHON] [--json FILE]
 
 FOLDER holds one definition a file, `<area>/<name>.py`, and `index.jsonl` with one object a line: `file`, and `in_raises`
-where the text is a negative test. `--peer` names a Python interpreter that has apache-tvm 0.27: it reads what tvms
+where the text is a negative test; where there is no such folder, there is nothing to measure. `--peer` names a Python interpreter that has apache-tvm 0.27: it reads what tvms
 prints in that dialect. The module is *equal* if the definition as it was written, renamed to that dialect, is
 structurally equal there; where the peer cannot read it any more, if what the peer prints is the module for tvms again.
 A definition that says `check_well_formed=False` need not pass the verifier.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -156,11 +157,17 @@ def definitions(folder: Path, areas: list[str]) -> Iterator[tuple[str, Path]]:
 def main() -> None:
     """Print the table, and below it each exception with its cause."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("real_scripts"))
     parser.add_argument("areas", nargs="*", help="default: all")
     parser.add_argument("--peer", help="a Python interpreter with apache-tvm 0.27")
     parser.add_argument("--json", type=Path, help="where to write the result of each file")
     arguments = parser.parse_args()
+    if not (arguments.folder / "index.jsonl").exists():
+        print(f"no {arguments.folder}/index.jsonl: give a folder of real scripts and, by --peer, apache-tvm's Python")
+        return
+    if arguments.peer and shutil.which(arguments.peer) is None:
+        print(f"there is no Python at {arguments.peer}: what tvm-0.27 accepts is not measured")
+        arguments.peer = None
     peer = Peer(arguments.peer) if arguments.peer else None
     stages = STAGES if peer is not None else STAGES[:3]
     files: Counter[str] = Counter()
