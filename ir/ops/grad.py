@@ -39,7 +39,9 @@ for _name, _doc in (
     ("start_checkpoint", "Return `input`; what follows is computed again for the gradient."),
     ("end_checkpoint", "Return `input`; what went before is computed again for the gradient."),
 ):
-    register(RelaxOp(f"relax.grad.{_name}", (Param("input"),), same_as_first, _doc, lambda np, a: a.input))
+    register(
+        RelaxOp(f"relax.grad.{_name}", (Param("input"),), same_as_first, _doc, lambda np, a: a.input, is_identity=True)
+    )
 
 
 def _nll_backward(a: Any) -> te.Tensor:

@@ -117,6 +117,8 @@ class RelaxOp(Struct, frozen=True):
     at_run_time: bool = False
     """Whether the oracle is what runs, since the shape of the result depends on values: legalisation makes it a call
     of the function registered as `relax.run.<name>`."""
+    is_identity: bool = False
+    """Whether a call is its argument, and says something of it that only passes before legalisation read."""
     prim_func: str = ""
     """The name that legalisation gives the PrimFunc; else the last part of `name`."""
 

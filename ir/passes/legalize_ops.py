@@ -83,6 +83,8 @@ class _Legalizer:
 
     def _call(self, call: Call) -> Expr:
         op = find(call.op.name) if isinstance(call.op, Op) else None
+        if op is not None and op.is_identity:
+            return call.args[0]
         if op is not None and op.at_run_time:
             return _at_run_time(op, call)
         if op is None or op.compute is None:
