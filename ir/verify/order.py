@@ -33,7 +33,6 @@ class _Update:
         self.store = store
         self.operands: dict[tir.PrimExpr, tir.PrimExpr] = {}
         self._first: dict[int, tir.PrimExpr] = {}
-        self.is_exact = self._collect(store.value)
 
     def is_element(self, expr: tir.PrimExpr) -> bool:
         """Whether `expr` reads the buffer that is updated."""
@@ -49,6 +48,10 @@ class _Update:
             if commutes and self.is_element(element) and not any(map(self.is_element, _expressions(other))):
                 return True
         return False
+
+    def is_exact(self) -> bool:
+        """Whether it is computed by exact operations, from operands that are then put aside."""
+        return self._collect(self.store.value)
 
     def _collect(self, expr: tir.PrimExpr) -> bool:
         """Put the operands of `expr` aside; return whether it is computed by exact operations from them."""
@@ -88,7 +91,7 @@ def order_matters(store: tir.BufferStore, axes: set[tir.Var]) -> str | None:
     `axes` are the reduction axes: what does not depend on them is the same in both steps. Numbers are taken as exact.
     """
     update = _Update(store)
-    if not update.is_exact or update.is_plain():
+    if update.is_plain() or not update.is_exact():
         return None
     operands = list(dict.fromkeys(update.operands.values()))
     moving = [each for each in operands if any(part in axes for part in walk(each))]
