@@ -82,6 +82,10 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
         case tir.FloorMod() | tir.FloorDiv(a=tir.FloorMod()):
             return _merge_remainder(s, total, term, factor, dtype)
         case tir.FloorDiv(a=dividend, b=tir.IntImm(value=divisor)) if divisor > 0 and factor % divisor == 0:
+            residue = s.residue_of_sum(s.exact(dividend))
+            if residue.coeff % divisor == 0:
+                whole = s.sum(dividend).shifted(-(residue.base % divisor))
+                return total.plus(Sum({term: factor}), -1).plus(whole, factor // divisor)
             return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
         case tir.Mul():
             return _merge_symbolic(s, total, term, factor, dtype)

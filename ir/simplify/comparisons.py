@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import tir
 from .arithmetic import difference, merge_splits
 from .core import Simplifier, simplifies
+from .division import scale_down
 from .elementwise import elementwise
 from .nodes import is_index, is_scalar_int
 from .sums import Sum
@@ -70,9 +71,12 @@ def _undivided(s: Simplifier, distance: Sum) -> Sum:
 
 def _order(s: Simplifier, distance: Sum, dtype: str) -> tir.PrimExpr | None:
     """Return the comparison that says `distance <= 0`."""
-    scale = distance.content
-    constant = -(-distance.constant // scale)
-    distance = Sum({term: factor // scale for term, factor in distance.factors()}, constant)
+    scaled = scale_down(s, distance.scaled(-1), 0)
+    if scaled is not None:
+        distance = scaled[0].scaled(-1)
+        if distance.is_constant:
+            return s.constant(int(distance.constant <= 0), "bool")
+    constant = distance.constant
     left = Sum({term: factor for term, factor in distance.factors() if factor > 0})
     right = Sum({term: -factor for term, factor in distance.factors() if factor < 0}, -constant)
     if not left.terms:

@@ -63,11 +63,11 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
         return whole.shifted(bounds.min // divisor)
     scaled = scale_down(s, rest, divisor)
     if scaled is not None and s.fits(scaled[0], dtype):
-        return quotient(s, scaled[0], divisor // scaled[1], dtype).plus(whole)
+        return whole.plus(quotient(s, scaled[0], divisor // scaled[1], dtype))
     nested = _unnest(s, rest, divisor, dtype)
     if nested is not None:
-        return quotient(s, *nested, dtype).plus(whole)
-    return _term(s, tir.FloorDiv, rest, divisor, dtype).plus(whole)
+        return whole.plus(quotient(s, *nested, dtype))
+    return whole.plus(_term(s, tir.FloorDiv, rest, divisor, dtype))
 
 
 def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
@@ -105,7 +105,10 @@ def _term(s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod], a: Sum, b: int
 
 
 def scale_down(s: Simplifier, value: Sum, divisor: int) -> tuple[Sum, int] | None:
-    """Return `value // scale` and a `scale > 1` that divides `divisor`: where the rest lies within one step of it."""
+    """Return `value // scale` and a `scale > 1` that divides `divisor`: where the rest lies within one step of it.
+
+    Everything divides 0.
+    """
     scales = {gcd(factor, divisor) for factor in value.terms.values()}
     scales.add(gcd(value.content, divisor))
     for scale in sorted(scales - {1}, reverse=True):

@@ -146,7 +146,7 @@ class Knowledge:
         """Whether `value <= limit` is known: by constant bounds, or by these and a few of the given facts."""
         if self.bounds_of_sum(value).max <= limit:
             return True
-        if depth == 0:
+        if depth == 0 or not self.facts:
             return False
         for fact in (*self.facts, *self._scaled_facts(value)):
             for term, factor in fact.factors():

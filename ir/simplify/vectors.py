@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from .. import tir
 from .core import Simplifier
@@ -27,9 +28,10 @@ def _stays(s: Simplifier, at: Bindings) -> bool:
     if divisor <= 0 or not is_index(at["x"].dtype):
         return False
     residue = s.residue(at["x"])
-    if residue.coeff % divisor == 0:
-        base = residue.base % divisor
-        return base + least >= 0 and base + most < divisor
+    step = gcd(residue.coeff, divisor)
+    base = residue.base % step
+    if base + least >= 0 and base + most < step:
+        return True
     bounds = s.bounds(at["x"])
     return (bounds.min + least) // divisor == (bounds.max + most) // divisor
 

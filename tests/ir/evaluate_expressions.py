@@ -1,7 +1,7 @@
 """Integer expressions evaluated at many points at once, and random ones: what the laws of arithmetic are tested with.
 
 A value is an array that has an axis for every variable and is broadcast along those it does not depend on, and an array
-of the same kind that says where evaluating it faults (a division by zero).
+of the same kind that says where evaluating it faults (a division by zero) or an int32 overflows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from tvms.ir import make, tir
 from tvms.ir.base import Op
 from tvms.ir.dtype import int_range, parse_dtype
+from tvms.ir.equal import structural_equal
+from tvms.ir.simplify import simplify
 
 Array = Any
 NEVER = np.zeros((), bool)
@@ -66,11 +68,16 @@ def evaluate(expr: tir.PrimExpr, at: Mapping[tir.Var, Array]) -> tuple[Array, Ar
             (a, wrong), (b, also) = evaluate(expr.a, at), evaluate(expr.b, at)
             if type(expr) in _PLAIN:
                 value = _PLAIN[type(expr)](a, b)
-                return (value if isinstance(expr, tir.CmpOp) else wrap(value, expr.dtype)), wrong | also
+                return (value, wrong | also) if isinstance(expr, tir.CmpOp) else _fit(value, expr.dtype, wrong | also)
             zero = b == 0
-            return wrap(_divide(type(expr), a, np.where(zero, 1, b)), expr.dtype), wrong | also | zero
+            return _fit(_divide(type(expr), a, np.where(zero, 1, b)), expr.dtype, wrong | also | zero)
         case _:
             raise AssertionError(expr)
+
+
+def _fit(value: Array, dtype: str, wrong: Array) -> tuple[Array, Array]:
+    wrapped = wrap(value, dtype)
+    return wrapped, wrong | (wrapped != value) if dtype == "int32" else wrong
 
 
 def _divide(kind: type[tir.PrimExpr], a: Array, b: Array) -> Array:
@@ -96,6 +103,52 @@ def differ(a: tir.PrimExpr, b: tir.PrimExpr, at: Mapping[tir.Var, Array], where:
     """Return where `a` has a value and `b` has not the same."""
     (x, wrong), (y, also) = evaluate(a, at), evaluate(b, at)
     return ~wrong & ((x != y) | also) & where
+
+
+_WIDE_CONSTANTS = (0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 32, 100, 128, -1, -2, -3, -4, -8, -16)
+
+
+def check_narrow(random: np.random.Generator, dtype: str, number: int) -> None:
+    """Compare random expressions with their normal forms at all points of four variables of 4 bits."""
+    variables = [tir.Var(dtype, name) for name in "ijkn"]
+    low, high = int_range(dtype) if dtype in ("int4", "uint4") else (-6, 9)
+    constants = [c for c in (*range(-4, 9), 12, 16, -8) if dtype == "int32" or low <= c <= high]
+    make_one = Expressions(random, variables, constants)
+    for index in range(number):
+        values, domains = {variable: range(low, high + 1) for variable in variables}, dict[tir.Var, tir.Range]()
+        for variable in variables[: index % 4]:
+            start, extent = int(random.integers(0, 4)), int(random.integers(1, 5))
+            values[variable] = range(start, start + extent)
+            domains[variable] = tir.Range(tir.IntImm(dtype, start), tir.IntImm(dtype, extent))
+        check_equal(make_one, index, domains, grid(values))
+
+
+def check_wide(random: np.random.Generator, dtype: str, number: int) -> None:
+    """Compare random expressions with their normal forms at random points of all sizes."""
+    variables = [tir.Var(dtype, name) for name in "ijkn"]
+    low, high = int_range(dtype)
+    if dtype == "int32":  # an index does not overflow, and stays away from where it would
+        low, high = low >> 7, high >> 7
+    make_one = Expressions(random, variables, [c for c in _WIDE_CONSTANTS if low <= c <= high])
+    for index in range(number):
+        points = {v: random.integers(low, high, 64, endpoint=True) >> random.integers(0, 24, 64) for v in variables}
+        check_equal(make_one, index, {}, points)
+
+
+def check_equal(
+    make_one: Expressions, index: int, domains: dict[tir.Var, tir.Range], points: dict[tir.Var, Array]
+) -> None:
+    """Simplify an expression, or every third time a condition, sometimes with a condition given: nothing may differ."""
+    expr = make_one.number(4) if index % 3 else make_one.condition(4)
+    given = [make_one.condition(1)] if index % 5 == 0 else []
+    simple = simplify(expr, domains, given)
+    where = np.bool_(True)
+    for condition in given:
+        holds, faults = evaluate(condition, points)
+        where = where & holds & ~faults
+    assert not np.any(differ(expr, simple, points, where)), f"{expr}  became  {simple}  given {[*map(str, given)]}"
+    again = simplify(simple, domains, given)
+    assert structural_equal(again, simple), f"{expr}  became  {simple}  and then  {again}  given {[*map(str, given)]}"
 
 
 class Expressions:

@@ -1,0 +1,145 @@
+"""Index arithmetic of tiling and fusion in its normal form, as one finds it in every scheduled program."""
+
+from __future__ import annotations
+
+import pytest
+from tvms.ir import make, tir
+from tvms.ir.equal import structural_equal
+from tvms.ir.simplify import simplify
+from tvms.ir.te import expr as te
+
+i, j, k, f, x, y = (te.var(name) for name in "ijkfxy")
+n, m = te.size_var("n"), te.size_var("m")
+Domain = dict[te.Expr, te.Value]
+
+SPLITS: list[tuple[te.Value, te.Value, Domain]] = [
+    ((i * 32 + j) // 32, i, {j: 32}),
+    ((i * 32 + j) % 32, j, {j: 32}),
+    ((i * 4 + j) % 4, j % 4, {}),
+    ((i * 4 + j) // 4, i + j // 4, {}),
+    (((i * 4 + j) * 8 + k) // 32, i, {j: 4, k: 8}),
+    (((i * 4 + j) * 8 + k) % 32 // 8, j, {j: 4, k: 8}),
+    (((i * 4 + j) * 8 + k) // 8 % 4, j, {j: 4, k: 8}),
+    (((i * 4 + j) * 8 + k) % 8, k, {j: 4, k: 8}),
+    ((i * 64 + j * 8 + k) // 16, i * 4 + j // 2, {j: 8, k: 8}),
+    ((i * 64 + j * 8 + k) % 16, j % 2 * 8 + k, {j: 8, k: 8}),
+    ((i * 16 + j * 4 + 3) // 4, i * 4 + j, {}),
+    ((i * 4 + 2) // 8, i // 2, {}),
+    ((i * 8 + j) // 4, i * 2 + j // 4, {j: 8}),
+    ((i * 8 + j) % 4, j % 4, {j: 8}),
+    ((i * 6 + j) // 4, (i * 6 + j) // 4, {j: 6}),
+    ((i * 9 + j * 3 + k) // 3 % 3, j, {j: 3, k: 3}),
+    ((i * 32 + j + 32) // 32, i + 1, {j: 32}),
+    ((i * 32 + j - 32) // 32, i - 1, {j: 32}),
+    ((i * 32 + j) // -32, j * -1 // 32 - i, {j: 32}),
+    (te.truncdiv(i * 32 + j, 32), i, {i: 4, j: 32}),
+    (te.truncmod(i * 32 + j, 32), j, {i: 4, j: 32}),
+]
+FUSIONS: list[tuple[te.Value, te.Value, Domain]] = [
+    (f // 16 * 16 + f % 16, f, {}),
+    (f // 64 * 64 + f % 64 // 8 * 8 + f % 8, f, {}),
+    (f // 64 * 4 + f % 64 // 16, f // 16, {}),
+    (f % 64 // 16 * 16 + f % 16, f % 64, {}),
+    (f // 16 % 4, f % 64 // 16, {}),
+    (f % 64 % 16, f % 16, {}),
+    (f // 4 // 8, f // 32, {}),
+    ((f // 4 + 3) // 8, (f + 12) // 32, {}),
+    (f % 128, f, {f: 128}),
+    (f // 128, te.const(0), {f: 128}),
+    (f % 16 % 64, f % 16, {}),
+    ((f % 16 * 4 + j) // 4, f % 16, {j: 4}),
+    (f - f // 8 * 8, f % 8, {}),
+    (f // 8 * 8 - f, f % 8 * -1, {}),
+    ((f + 8) % 8, f % 8, {}),
+    ((f + 13) // 8, (f + 5) // 8 + 1, {}),
+    ((f * 3 + f) % 4, te.const(0), {}),
+    ((f // 12 * 12 + f % 12 // 4 * 4 + f % 4) // 12, f // 12, {}),
+    ((i * 12 + j * 4 + k) % 12 // 4, j, {j: 3, k: 4}),
+    (((i * 12 + j * 4 + k) // 12) * 12 + (i * 12 + j * 4 + k) % 12, i * 12 + j * 4 + k, {j: 3, k: 4}),
+]
+SYMBOLS: list[tuple[te.Value, te.Value, Domain]] = [
+    ((i * n + j) // n, i, {j: n}),
+    ((i * n + j) % n, j, {j: n}),
+    (f // n * n + f % n, f, {}),
+    (f - f // n * n, f % n, {}),
+    ((i * n * m + j * m + k) // m, i * n + j, {k: m}),
+    ((i * n * m + j * m + k) % m, k, {k: m}),
+    (i * n // n, i, {}),
+    (i * n % n, te.const(0), {}),
+    ((n * m + m) // m, n + 1, {}),
+    (f % n // n, te.const(0), {}),
+    ((n + 3) // 4 * 4 - n < 4, te.const(1, "bool"), {}),
+    (i < n, te.const(1, "bool"), {i: n}),
+    (i * 16 + j < n * 16, te.const(1, "bool"), {i: n, j: 16}),
+]
+GUARDS: list[tuple[te.Value, te.Value, Domain]] = [
+    (i * 16 + j < 128, te.const(1, "bool"), {i: 8, j: 16}),
+    (i * 16 + j < 100, i * 16 + j < 100, {i: 8, j: 16}),
+    (i * 32 + j * 8 + k < 64, i < 2, {j: 4, k: 8}),
+    (i // 4 < 3, i < 12, {}),
+    (i * 4 < 15, i < 4, {}),
+    (te.minimum(i * 16 + 16, 128) - i * 16, te.const(16), {i: 8}),
+    (te.minimum(i, i + 1), i, {}),
+    (te.maximum(te.minimum(i, j), i), i, {}),
+    (te.minimum(i + 4, j + 4), te.minimum(i, j) + 4, {}),
+    (te.maximum(i, i // 4 * 4), i, {}),
+    (te.all(i < 4, i < 8), i < 4, {}),
+    (te.any(i < 4, i < 8), i < 8, {}),
+    (te.if_then_else(i < 8, te.minimum(i, 8), j), te.if_then_else(i < 8, i, j), {}),
+    (te.equal(i * 2, j * 2 + 1), te.const(0, "bool"), {}),
+    (te.equal(i * 4 + j, k * 4 + j), te.equal(i, k), {}),
+    (te.select(i < 8, i % 8, j), i, {i: 8}),
+]
+
+
+def domains_of(extents: Domain) -> dict[tir.Var, tir.Range]:
+    return {variable.node: tir.Range(make.const(0), te.node_of(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("before", "after", "extents"), [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS], ids=str)
+def test_identities(before: te.Value, after: te.Value, extents: Domain) -> None:
+    domains = domains_of(extents)
+    found = simplify(te.node_of(before), domains)
+    assert structural_equal(found, te.node_of(after)), str(found)
+    assert structural_equal(simplify(found, domains), found)
+
+
+def test_conditions_around_count() -> None:
+    guard = (i * 16 + j < 100).node
+    assert str(simplify((i * 16 + j < 101).node, given=[guard])) == "T.bool(True)"
+    assert str(simplify((te.minimum(i * 16 + j, 99)).node, given=[guard])) == "i * 16 + j"
+    assert str(simplify((f // 8 * 8).node, given=[te.equal(f % 8, 0).node])) == "f"
+    assert str(simplify((f + j).node, given=[te.equal(j, 3).node])) == "f + 3"
+    assert str(simplify(te.any(i < 4, j < 2).node, given=[(i < 4).node])) == "T.bool(True)"
+
+
+def test_floats_are_rearranged_only_where_that_is_exact() -> None:
+    a, b = te.var("a", "float32"), te.var("b", "float32")
+    same = [a + b - b, a * 0.0, a - a, te.equal(a, a), a / 3.0 * 3.0, a + 0.5 + 0.5]
+    assert all(structural_equal(simplify(each.node), each.node) for each in same)
+    assert simplify(tir.Sub("float32", a.node, tir.FloatImm("float32", 0.0))) is a.node
+    assert simplify(tir.Mul("float32", a.node, tir.FloatImm("float32", 1.0))) is a.node
+    wide = tir.Cast("float32", tir.Cast("float64", a.node))
+    assert simplify(wide) is a.node
+    narrow = tir.Cast("float32", tir.Cast("float16", a.node))
+    assert simplify(narrow) is narrow
+
+
+def test_vectors_are_ramps_of_normal_forms() -> None:
+    lanes = make.ramp((i * 32 + j * 4).node, 1, 4)
+    eight = make.broadcast(make.const(8), 4)
+    domains = domains_of({j: 8})
+    assert str(simplify(make.floordiv(lanes, eight), domains)) == "T.Broadcast(i * 4 + j // 2, 4)"
+    assert str(simplify(make.floormod(lanes, eight), domains)) == "T.Ramp(j % 2 * 4, 1, 4)"
+    assert str(simplify(make.add(lanes, make.ramp(i.node, 1, 4)))) == "T.Ramp(i * 33 + j * 4, 2, 4)"
+
+
+def test_any_depth() -> None:
+    deep_sum, deep_choice = i.node, i.node
+    for number in range(10_000):
+        deep_sum = tir.Add("int32", deep_sum, j.node)
+        deep_choice = tir.Max(
+            "int32", tir.FloorDiv("int32", deep_choice, tir.IntImm("int32", 3)), tir.IntImm("int32", number)
+        )
+    assert str(simplify(deep_sum)) == "i + j * 10000"
+    simplify(deep_choice)
