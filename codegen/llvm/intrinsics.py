@@ -287,6 +287,12 @@ def _is_null(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emitter.builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
 
 
+def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    from .checks import emit_checked_index
+
+    return emit_checked_index(emitter, call)
+
+
 def _return(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emitter.return_value(call)
 
@@ -333,6 +339,7 @@ ANY: Table = {
     **_named("floor ceil trunc round nearbyint", _identity_on_integers),
     **_named("likely ignore_loop_partition assume", lambda name: _first),
     **_named("prefetch start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
+    "tir.checked_index": _checked_index,
     "tir.fabs": _absolute,
     "tir.rsqrt": _reciprocal_root,
     "tir.sigmoid": _sigmoid,

@@ -7,7 +7,7 @@ for buffers, numbers for scalars and symbolic sizes; and a pointer to the result
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,21 +16,44 @@ from ...ir import tir
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ..names import local_name, mangle
-from .api import LLVMType, Value, ir
+from .api import Builder, LLVMType, Value, ir
 from .expressions import ExpressionEmitter
 from .operators import number
 from .statements import ALIGNMENT, StatementEmitter
-from .types import I32, POINTER, memory_type, register_type
+from .types import I32, I64, POINTER, memory_type, register_type
 
 if TYPE_CHECKING:
     from ..target import Target
+
+
+TRAP = "tvms_trap"
+MOST_DIMENSIONS = 16
+"""The indices that a fault tells are at `tvms_trap`, then the size of the dimension."""
+
+
+class Fault(Struct, frozen=True):
+    """What a status means: a fault, and for an index outside its buffer how many indices to tell, and which is it."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    rank: int = 0
+    dimension: int = 0
+
+    def diagnostic(self, trapped: Sequence[int] = ()) -> Diagnostic:
+        """Return what to say, with the numbers that were trapped."""
+        if not self.rank:
+            return Diagnostic(self.code, self.message, self.span)
+        said = f"{self.message}[{', '.join(map(str, trapped[: self.rank]))}] is outside the buffer"
+        said += f": its dimension {self.dimension} has {trapped[MOST_DIMENSIONS]} elements"
+        return Diagnostic(self.code, said, self.span)
 
 
 class EmittedModule(Struct, frozen=True):
     """LLVM IR as text, and what each non-zero status of its kernels means."""
 
     text: str
-    faults: tuple[Diagnostic, ...]
+    faults: tuple[Fault, ...]
 
 
 def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0) -> EmittedModule:
@@ -65,7 +88,7 @@ class ModuleEmitter:
         self.kernels, self.target, self.threads = kernels, target, threads
         self.module: Any = ir.Module("tvms")
         self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
-        self.faults: list[Diagnostic] = []
+        self.faults: list[Fault] = []
         self._functions: dict[str, Value] = {}
 
     def declare(self, name: str) -> Value:
@@ -97,8 +120,21 @@ class ModuleEmitter:
 
     def fault(self, code: str, message: str, span: Span | None) -> int:
         """Return the status that stands for this fault."""
-        self.faults.append(Diagnostic(code, message, span))
+        return self.add_fault(Fault(code, message, span))
+
+    def add_fault(self, fault: Fault) -> int:
+        """Return the status that stands for this fault."""
+        self.faults.append(fault)
         return len(self.faults)
+
+    def trap_place(self, builder: Builder, position: int) -> Value:
+        """Return the address of one of the numbers that faults tell."""
+        variable = self.module.globals.get(TRAP)
+        if variable is None:
+            numbers = ir.ArrayType(I64, MOST_DIMENSIONS + 1)
+            variable = ir.GlobalVariable(self.module, numbers, TRAP)
+            variable.initializer, variable.type = ir.Constant(numbers, None), POINTER
+        return builder.gep(variable, [number(I64, position)], source_etype=I64)
 
     def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
         """Return the declaration of a function of the C library."""

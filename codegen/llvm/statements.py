@@ -32,6 +32,9 @@ STACK_BYTES = 4096
 """Up to this size a buffer lies on the stack, where LLVM can keep it in registers."""
 
 
+_WITH_OVERFLOW = ir.LiteralStructType([I64, ir.IntType(1)])
+
+
 class StatementEmitter(ExpressionEmitter):
     """Emits the statements of one function at `builder`."""
 
@@ -153,9 +156,17 @@ class StatementEmitter(ExpressionEmitter):
         return self.run(stmt.body)
 
     def _byte_count(self, stmt: tir.Allocate) -> Value:
-        size = number(I64, element_bytes(stmt.dtype))
+        """Return how many bytes are asked for; a fault where that is no size, or more than can be counted."""
+        builder, size = self.builder, number(I64, element_bytes(stmt.dtype))
+        multiply = self.module.c_function("llvm.smul.with.overflow.i64", _WITH_OVERFLOW, [I64, I64])
         for extent in stmt.extents:
-            size = self.builder.mul(size, emit_cast(self.builder, self.emit(extent), extent.dtype, "int64"))
+            count = emit_cast(builder, self.emit(extent), extent.dtype, "int64")
+            product = builder.call(multiply, [size, count])
+            is_negative = builder.icmp_signed("<", count, number(I64, 0))
+            is_wrong = builder.or_(builder.extract_value(product, 1), is_negative)
+            message = f"buffer '{stmt.buffer_var.name}' has a size that is negative or too large"
+            self.fail_if(is_wrong, "E0717", message, stmt.span)
+            size = builder.extract_value(product, 0)
         return size
 
     def _on_heap(self, stmt: tir.Allocate, size: Value) -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Literal, overload
 
 from ...ir import relax, tir
-from ...ir.base import BaseFunc, GlobalVar, IRModule
+from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ...ir.schedule.apply import apply_schedules
-from ...ir.visit import walk
+from ..build import Built, Settings, build
 from ..llvm.backend import optimise, to_assembly, to_object
-from ..llvm.module import EmittedModule, emit_module
-from ..lower import lower
-from ..rules import Decision, apply_rules
+from ..lower import Bounds
 from ..target import Target, get_target
-from .jit import link
+from .jit import Library, link
 from .prim_entry import PrimEntry
 
 Entry = Callable[..., Any]
@@ -28,17 +25,12 @@ class Executable:
     """A compiled module.
 
     `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
-    each stage of the compilation took, `decisions` what the default schedules decided, by function.
+    each stage of the compilation took, `decisions` what the default schedules decided, by function, and `safety` how
+    many of its indices were proven to be inside their buffers.
     """
 
-    def __init__(
-        self,
-        module: IRModule,
-        entries: dict[str, Entry],
-        stats: dict[str, float],
-        decisions: Mapping[str, tuple[Decision, ...]],
-    ) -> None:
-        self.module, self.stats, self.decisions = module, stats, decisions
+    def __init__(self, built: Built, entries: dict[str, Entry]) -> None:
+        self.module, self.stats, self.decisions, self.safety = built.module, built.stats, built.decisions, built.safety
         self._entries = entries
 
     @property
@@ -66,40 +58,50 @@ def compile(
     target: str | Target = "llvm",
     *,
     schedule: bool = True,
+    bounds: Bounds = "prove",
     threads: int = 0,
     level: int = 3,
 ) -> Executable:
-    """Compile a module, or a single function, for `target`.
-
-    `schedule`: whether functions that nobody scheduled get the default schedules (`codegen.rules`), which may round
-    sums otherwise than their order says. `threads`: how many run a parallel loop; 0 is one a core, or as
-    TVMS_NUM_THREADS or OMP_NUM_THREADS say. `level`: how much LLVM optimises, 0 to 3.
+    """Compile a module, or a single function, for `target`; what the settings mean says `codegen.build.Settings`.
 
     Schedules that are written in the module for this target (`S.schedule`) are applied first.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
-    chosen, stats = get_target(target), dict[str, float]()
-    start = time.perf_counter()
-    module = _legalize(apply_schedules(_as_module(program), chosen.name))
-    kernels, decisions = _lower_all(module, chosen, schedule)
-    stats["lower"] = time.perf_counter() - start
-    emitted = emit_module(kernels, chosen, threads)
-    stats["emit"] = time.perf_counter() - start - stats["lower"]
-    image = to_object(optimise(emitted.text, chosen, level), chosen)
-    library = link(image, kernels, chosen)
-    stats["llvm"] = time.perf_counter() - start - stats["lower"] - stats["emit"]
-    entries: dict[str, Entry] = {}
-    for name, kernel in kernels.items():
-        source = module.functions[name]
-        assert isinstance(source, tir.PrimFunc)
-        relies_on_rules = kernel.attrs.get("tir.noalias") and not source.attrs.get("tir.noalias")
-        again = _unscheduled(name, module, chosen, threads, level) if relies_on_rules else None
-        entries[name] = PrimEntry(name, source, kernel, library, emitted.faults, again)
-    _compile_graphs(module, entries)
+    chosen, start = get_target(target), time.perf_counter()
+    settings = Settings(schedule, bounds, threads, level)
+    built = build(program, chosen, settings)
+    image = to_object(optimise(built.emitted.text, chosen, level), chosen)
+    executable = load_image(built, image, chosen, settings)
+    stats = built.stats
     stats["total"] = time.perf_counter() - start
-    ordered = {name: entries[name] for name in module.functions if name in entries}
-    return Executable(module, ordered, stats, decisions)
+    stats["llvm"] = stats["total"] - stats["lower"] - stats["emit"]
+    return executable
+
+
+def load_image(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
+    """Return the executable of a module whose kernels are in the object file `image`."""
+    library, module = link(image, built.kernels, target), built.module
+    entries: dict[str, Entry] = {}
+    for name, kernel in built.kernels.items():
+        entries[name] = _entry(name, kernel, built, library, target, settings)
+    _compile_graphs(module, entries)
+    return Executable(built, {name: entries[name] for name in module.functions if name in entries})
+
+
+def _entry(
+    name: str, kernel: tir.PrimFunc, built: Built, library: Library, target: Target, settings: Settings
+) -> PrimEntry:
+    source = built.module.functions[name]
+    assert isinstance(source, tir.PrimFunc)
+
+    @cache
+    def unscheduled() -> Entry:
+        bounds, threads, level = settings.bounds, settings.threads, settings.level
+        return compile(built.module, target, schedule=False, bounds=bounds, threads=threads, level=level)[name]
+
+    relies_on_rules = kernel.attrs.get("tir.noalias") and not source.attrs.get("tir.noalias")
+    return PrimEntry(name, source, kernel, library, built.emitted.faults, unscheduled if relies_on_rules else None)
 
 
 @overload
@@ -110,68 +112,10 @@ def emit(program: IRModule | BaseFunc, kind: Literal["obj"], target: str | Targe
 def emit(program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm") -> str | bytes:
     """Return the loop-level functions of a program as optimised LLVM IR, assembly or an object file."""
     chosen = get_target(target)
-    module = optimise(_emit(program, chosen).text, chosen)
+    module = optimise(build(program, chosen, Settings()).emitted.text, chosen)
     if kind == "obj":
         return to_object(module, chosen)
     return to_assembly(module, chosen) if kind == "asm" else str(module)
-
-
-def _emit(program: IRModule | BaseFunc, target: Target) -> EmittedModule:
-    module = _legalize(apply_schedules(_as_module(program), target.name))
-    return emit_module(_lower_all(module, target, True)[0], target)
-
-
-def _as_module(program: IRModule | BaseFunc) -> IRModule:
-    if isinstance(program, IRModule):
-        return program
-    return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
-
-
-def _legalize(module: IRModule) -> IRModule:
-    """Let graph-level operators become calls of loop-level functions."""
-    if not any(isinstance(function, relax.Function) for function in module.functions.values()):
-        return module
-    from ...ir.passes.legalize_ops import legalize_ops
-
-    return legalize_ops(module)
-
-
-def _lower_all(
-    module: IRModule, target: Target, schedule: bool
-) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]]]:
-    kernels: dict[str, tir.PrimFunc] = {}
-    decisions: dict[str, tuple[Decision, ...]] = {}
-    problems: list[Diagnostic] = []
-    called = _called_functions(module)
-    for name, function in module.functions.items():
-        if not isinstance(function, tir.PrimFunc):
-            continue
-        try:
-            if schedule and (name not in called or function.attrs.get("tir.noalias")):
-                function, decisions[name] = apply_rules(function, target.processor)
-            kernels[name] = lower(function)
-        except TvmsError as problem:
-            problems.extend(problem.diagnostics)
-    if problems:
-        raise TvmsError(problems)
-    return kernels, decisions
-
-
-def _called_functions(module: IRModule) -> set[str]:
-    """Return the names of the functions that loop-level functions call."""
-    bodies = [function.body for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
-    calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
-    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}
-
-
-def _unscheduled(name: str, module: IRModule, target: Target, threads: int, level: int) -> Callable[[], Entry]:
-    """Return what compiles function `name` as it stands, once: for arguments that overlap."""
-
-    @cache
-    def make() -> Entry:
-        return compile(module, target, schedule=False, threads=threads, level=level)[name]
-
-    return make
 
 
 def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:

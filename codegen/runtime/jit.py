@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ...ir.dtype import parse_dtype
 from ..llvm.api import binding
+from ..llvm.module import MOST_DIMENSIONS, TRAP
 from ..llvm.parallel import PARALLEL
 from ..names import mangle
 from ..target import Target
@@ -32,14 +33,24 @@ class Library(Struct, frozen=True):
 
     addresses: dict[str, int]
     keep_alive: Any
+    trap: int | None = None
+    """Where the numbers lie that a fault tells."""
+
+    def trapped(self) -> list[int]:
+        """Return the numbers that the last fault told."""
+        if self.trap is None:
+            return []
+        return list((ctypes.c_int64 * (MOST_DIMENSIONS + 1)).from_address(self.trap))
 
 
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
     """Link an object file of kernels in memory."""
     symbols = {name: mangle(name) for name in names}
     runtime = {PARALLEL: parallel_entry()} if PARALLEL.encode() in image else {}
-    addresses, keep_alive = link_symbols(image, list(symbols.values()), target, runtime)
-    return Library({name: addresses[symbol] for name, symbol in symbols.items()}, keep_alive)
+    traps = [TRAP] if TRAP.encode() in image else []
+    addresses, keep_alive = link_symbols(image, [*symbols.values(), *traps], target, runtime)
+    kernels = {name: addresses[symbol] for name, symbol in symbols.items()}
+    return Library(kernels, keep_alive, addresses.get(TRAP))
 
 
 def link_symbols(

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...ir import tir
-from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_bool
 from ...ir.numpy_dtype import numpy_dtype
+from ..llvm.module import Fault
 from ..lower.signature import size_variables, written_variables
 from .addresses import address_reader
 from .jit import Library, c_type, make_callable
@@ -32,7 +33,7 @@ class PrimEntry:
         source: tir.PrimFunc,
         kernel: tir.PrimFunc,
         library: Library,
-        faults: Sequence[Diagnostic],
+        faults: Sequence[Fault],
         for_overlapping: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
         """`for_overlapping` makes what is called where arguments overlap although the kernel relies on that they do
@@ -129,7 +130,7 @@ class PrimEntry:
 
     def _check_status(self, status: int) -> None:
         if status:
-            raise TvmsError(self._faults[status - 1])
+            raise TvmsError(self._faults[status - 1].diagnostic(self._library.trapped()))
 
     def _find_overlap(self, addresses: list[Any], values: list[Any]) -> tuple[int, int] | None:
         """Return an argument that is written and another one in whose memory it lies, by their positions."""

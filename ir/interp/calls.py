@@ -105,7 +105,7 @@ def _if_then_else(call: tir.Call) -> Expression:
     return lambda frame: yes(frame) if condition(frame) else no(frame)
 
 
-@_intrinsic("likely", "ignore_loop_partition", "assume")
+@_intrinsic("likely", "ignore_loop_partition", "assume", "checked_index")
 def _same(call: tir.Call) -> Expression:
     operands = _operands(call)
     return lambda frame: operands(frame)[0]

@@ -10,6 +10,10 @@ ROWS = (
     Intrinsic("continue_loop", "", "int32", "jump", "Go on with the next iteration.", in_script=False),
     Intrinsic("thread_return", "", "int32", "jump", "End this thread's part of the kernel.", in_script=False),
     Intrinsic("assume", "cond=None", "bool", "embed", "Say that cond holds here."),
+    Intrinsic(
+        "checked_index", "index buffer dimension *indices_and_extents", "arg0", "read",
+        "index, which is checked to be inside a dimension of a buffer (put in by the compiler).",
+    ),
     Intrinsic("undef", "", "int32", "read", "A value that may be anything."),
     Intrinsic("ignore_loop_partition", "predicate", "bool", "pure", "predicate, by which no loop is to be split."),
     Intrinsic("address_of", "obj", "handle", "pure", "The address of an element, or of a buffer's first one."),

@@ -1,0 +1,102 @@
+"""From a program to LLVM IR: what compiling in memory, emitting text and making a library have in common."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+
+from ..ir import relax, tir
+from ..ir.base import BaseFunc, GlobalVar, IRModule
+from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.schedule.apply import apply_schedules
+from ..ir.visit import walk
+from .llvm.module import EmittedModule, emit_module
+from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
+from .rules import Decision, apply_rules
+from .target import Target
+
+
+class Settings(Struct, frozen=True):
+    """How to compile.
+
+    - `schedule`: whether functions that nobody scheduled get the default schedules (`codegen.rules`), which may round
+      sums otherwise than their order says;
+    - `bounds`: which indices are checked as a function runs, E0707 where one is outside its buffer: "check" all, "prove"
+      those that are not proven to be inside, "trust" none;
+    - `threads`: how many run a parallel loop; 0 is one a core, or as TVMS_NUM_THREADS or OMP_NUM_THREADS say;
+    - `level`: how much LLVM optimises, 0 to 3.
+    """
+
+    schedule: bool = True
+    bounds: Bounds = "prove"
+    threads: int = 0
+    level: int = 3
+
+
+class Built(Struct, frozen=True, eq=False):
+    """A module as it is compiled: its loop-level functions as kernels, and as LLVM IR.
+
+    `decisions` says what the default schedules decided, by function, and `safety` how many indices were proven to be
+    inside their buffers; `stats` holds the seconds that each stage took.
+    """
+
+    module: IRModule
+    kernels: dict[str, tir.PrimFunc]
+    emitted: EmittedModule
+    decisions: dict[str, tuple[Decision, ...]]
+    safety: dict[str, Safety]
+    stats: dict[str, float]
+
+
+def build(program: IRModule | BaseFunc, target: Target, settings: Settings) -> Built:
+    """Return `program` for `target`; schedules that are written in it for this target are applied first.
+
+    Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
+    """
+    stats, start = dict[str, float](), time.perf_counter()
+    module = _legalize(apply_schedules(_as_module(program), target.name))
+    kernels: dict[str, tir.PrimFunc] = {}
+    decisions: dict[str, tuple[Decision, ...]] = {}
+    safety: dict[str, Safety] = {}
+    problems: list[Diagnostic] = []
+    called = _called_functions(module)
+    for name, function in module.functions.items():
+        if not isinstance(function, tir.PrimFunc):
+            continue
+        try:
+            safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
+            is_safe, may_move = not safety[name].checked, name not in called or function.attrs.get("tir.noalias")
+            if settings.schedule and is_safe and may_move:
+                function, decisions[name] = apply_rules(function, target.processor)
+            kernels[name] = lower(function, "trust" if is_safe else settings.bounds)
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)
+    stats["lower"] = time.perf_counter() - start
+    emitted = emit_module(kernels, target, settings.threads)
+    stats["emit"] = time.perf_counter() - start - stats["lower"]
+    return Built(module, kernels, emitted, decisions, safety, stats)
+
+
+def _as_module(program: IRModule | BaseFunc) -> IRModule:
+    if isinstance(program, IRModule):
+        return program
+    return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
+
+
+def _legalize(module: IRModule) -> IRModule:
+    """Let graph-level operators become calls of loop-level functions."""
+    if not any(isinstance(function, relax.Function) for function in module.functions.values()):
+        return module
+    from ..ir.passes.legalize_ops import legalize_ops
+
+    return legalize_ops(module)
+
+
+def _called_functions(module: IRModule) -> set[str]:
+    """Return the names of the functions that loop-level functions call."""
+    bodies = [function.body for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
+    return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}

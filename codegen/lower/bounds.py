@@ -1,0 +1,142 @@
+"""Run-time safety: an index that is not known to be inside its buffer says so before it is used.
+
+`T.checked_index(i, "A", 0, i, j, 16, 32)` is the index `i` of `A[i, j]`, whose dimensions are 16 and 32; where it is
+outside dimension 0, the function stops with the fault E0707. In mode "prove" only what is not proven is checked
+(`tvms.ir.analysis.proof`), in mode "check" everything, in mode "trust" nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.base import Op
+from ...ir.dtype import lanes_of
+from .rewriter import Rewriter
+
+Bounds: TypeAlias = Literal["check", "prove", "trust"]
+
+CHECKED_INDEX = Op("tir.checked_index")
+_IF_THEN_ELSE, _ADDRESS_OF = Op("tir.if_then_else"), Op("tir.address_of")
+_Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+
+
+class Safety(Struct, frozen=True):
+    """How many indices of a function were proven to be inside, and how many are checked as it runs."""
+
+    proven: int
+    checked: int
+
+    def __str__(self) -> str:
+        return f"{self.proven} indices proven, {self.checked} checked at run time"
+
+
+def guard_indices(func: tir.PrimFunc, mode: Bounds) -> tuple[tir.PrimFunc, Safety]:
+    """Return `func`, whose blocks are loops, with its indices guarded, and what was proven."""
+    if mode == "trust":
+        return func, Safety(0, 0)
+    guard = _Guard(mode)
+    body = guard.rewrite(func.body)
+    return replace(func, body=body), Safety(guard.proven, guard.checked)
+
+
+class _Guard(Rewriter):
+    def __init__(self, mode: Bounds) -> None:
+        super().__init__(
+            {
+                tir.For: self._for, tir.IfThenElse: self._if, tir.Call: self._call, tir.BufferLoad: self._access,
+                tir.BufferStore: self._access, tir.LetStmt: self._let, tir.AssertStmt: self._assert,
+                tir.And: self._and, tir.Buffer: lambda buffer: buffer,
+            }
+        )  # fmt: skip
+        self._is_proving = mode == "prove"
+        self.proven = self.checked = 0
+        self._domains: dict[tir.Var, tir.Range] = {}
+        self._facts: list[tir.PrimExpr] = []
+
+    # --- What is known where
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        self._domains[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
+        return self.rebuild(stmt)
+
+    def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
+        if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):
+            return self.rebuild(stmt)
+        value = self.rewrite(stmt.value)
+        body = self._where(tir.EQ("bool", stmt.var, stmt.value), stmt.body)
+        return replace(stmt, value=value, body=body)
+
+    def _assert(self, stmt: tir.AssertStmt) -> tir.Stmt:
+        return replace(stmt, condition=self.rewrite(stmt.condition), body=self._where(stmt.condition, stmt.body))
+
+    def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
+        condition = self.rewrite(stmt.condition)
+        then = self._where(stmt.condition, stmt.then_case)
+        other = None if stmt.else_case is None else self._where(make.logical_not(stmt.condition), stmt.else_case)
+        return replace(stmt, condition=condition, then_case=then, else_case=other)
+
+    def _and(self, node: tir.And) -> tir.PrimExpr:
+        return replace(node, a=self.rewrite(node.a), b=self._where(node.a, node.b))
+
+    def _call(self, call: tir.Call) -> tir.PrimExpr:
+        if call.op == _ADDRESS_OF:
+            return call
+        return self._choice(call) if call.op == _IF_THEN_ELSE else self.rebuild(call)
+
+    def _choice(self, call: tir.Call) -> tir.PrimExpr:
+        condition, yes, no = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+        sides = self._where(condition, yes), self._where(make.logical_not(condition), no)
+        return replace(call, args=(self.rewrite(condition), *sides))
+
+    def _where(self, condition: tir.PrimExpr, part: Any) -> Any:
+        is_usable = lanes_of(condition.dtype) == 1 and condition.dtype == "bool"
+        if is_usable:
+            self._facts.append(condition)
+        result = self.rewrite(part)
+        if is_usable:
+            self._facts.pop()
+        return result
+
+    # --- Accesses
+
+    def _access(self, access: _Access) -> _Access:
+        changed = self.rebuild(access)
+        extents = access.buffer.shape
+        indices = list(changed.indices)
+        for axis, (index, extent) in enumerate(zip(access.indices, extents, strict=False)):
+            if self._is_proving and self._is_inside(index, extent):
+                self.proven += 1
+                continue
+            self.checked += 1
+            said = (tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis), *changed.indices, *extents)
+            indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, (changed.indices[axis], *said), span=access.span)
+        return replace(changed, indices=tuple(indices))
+
+    def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
+        from ...ir.analysis.const_bounds import const_bounds
+        from ...ir.analysis.proof import prove
+
+        first, last = _ends(index)
+        if isinstance(extent, tir.IntImm):
+            low, high = const_bounds(first, self._domains), const_bounds(last, self._domains)
+            if low.min >= 0 and high.max < extent.value:
+                return True
+        zero = make.const(0, first.dtype)
+        conditions = (make.greater_equal(first, zero), make.less(last, extent))
+        return all(prove(condition, self._domains, self._facts).is_proven for condition in conditions)
+
+
+def _ends(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return the least and the greatest lane."""
+    match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=step), lanes=tir.IntImm(value=lanes)):
+            last = make.add(base, make.const(step * (lanes - 1), base.dtype))
+            return (base, last) if step >= 0 else (last, base)
+        case tir.Broadcast(value=value):
+            return value, value
+        case _:
+            return index, index

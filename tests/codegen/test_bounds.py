@@ -1,0 +1,88 @@
+"""Run-time safety: indices outside their buffers, sizes that are none, divisions by zero; the process lives on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+
+GATHER = """
+T.prim_func main(A: T.Buffer((8, 16), "float32"), J: T.Buffer((8,), "int32"), B: T.Buffer((8,), "float32")):
+    for i in {kind}(8):
+        with T.block("gather"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = {value}
+"""
+CASES = [
+    ("A[vi, J[vi]]", "A[3, {bad}] is outside the buffer: its dimension 1 has 16 elements"),
+    ("A[J[vi] // 2, vi]", "A[{half}, 3] is outside the buffer: its dimension 0 has 8 elements"),
+    ("A[vi, vi + J[vi]] + A[vi, vi]", "A[3, {more}] is outside the buffer: its dimension 1 has 16 elements"),
+]
+
+
+KINDS = [("T.serial", 16), ("T.vectorized", -4), ("T.parallel", 2**31 - 4), ("T.unroll", 16)]
+
+
+@pytest.mark.parametrize(("kind", "bad"), KINDS)
+@pytest.mark.parametrize("bounds", ["check", "prove"])
+@pytest.mark.parametrize(("value", "said"), CASES)
+def test_an_index_outside_its_buffer_is_told(kind: str, bounds: Any, bad: int, value: str, said: str) -> None:
+    call = tvms.compile(tvms.parse(GATHER.format(kind=kind, value=value), "gather.tvms"), bounds=bounds)["main"]
+    a, indices, b = np.ones((8, 16), "f4"), np.zeros(8, "i4"), np.zeros(8, "f4")
+    for _ in range(3):
+        call(a, indices, b)
+    indices[3] = bad
+    with pytest.raises(tvms.TvmsError) as caught:
+        call(a, indices, b)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span is not None and diagnostic.span.source.name) == ("E0707", "gather.tvms")
+    assert diagnostic.message == said.format(bad=bad, half=bad // 2, more=bad + 3)
+    indices[3] = 0
+    call(a, indices, b)
+    np.testing.assert_array_equal(b, 1 + ("+ A[vi, vi]" in value))
+
+
+def test_what_is_proven_is_not_checked() -> None:
+    text = """
+T.prim_func main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n + 1,), "float32")
+    for i in range(n):
+        with T.block("shift"):
+            vi = T.axis.spatial(n, i)
+            B[vi + 1] = A[vi] + T.if_then_else(vi > 0, A[vi - 1], T.float32(0))
+"""
+    for bounds, expected in (("prove", (3, 0)), ("check", (0, 3)), ("trust", (0, 0))):
+        safety = tvms.compile(tvms.parse(text), bounds=bounds).safety["main"]
+        assert (safety.proven, safety.checked) == expected
+
+
+def test_sizes_that_cannot_be_had() -> None:
+    text = """
+T.prim_func main(n: T.int64, B: T.Buffer((1,), "float32")):
+    A = T.alloc_buffer((n, n), "float32")
+    A[0, 0] = T.float32(1)
+    B[0] = A[0, 0]
+"""
+    call = tvms.compile(tvms.parse(text), bounds="trust")["main"]
+    b = np.zeros(1, "f4")
+    for n in (-1, 2**40, 2**31):
+        with pytest.raises(tvms.TvmsError) as caught:
+            call(n, b)
+        assert [problem.code for problem in caught.value.diagnostics] == ["E0717"]
+    call(4, b)
+    assert b[0] == 1
+
+
+def test_checks_are_a_program_like_any_other() -> None:
+    from tvms.codegen.lower import guard_indices, lower_blocks
+    from tvms.ir.equal import structural_equal
+
+    function: Any = tvms.parse(GATHER.format(kind="T.serial", value=CASES[0][0])).functions["main"]
+    guarded, safety = guard_indices(lower_blocks(function), "prove")
+    assert str(safety) == "3 indices proven, 1 checked at run time"
+    assert 'A[i, T.checked_index(J[i], "A", 1, i, J[i], 8, 16)]' in guarded.script()
+    assert structural_equal(tvms.parse(guarded.script()).functions["main"], guarded)
