@@ -47,6 +47,9 @@ PLAIN_LOOP = Condition(
 STARTS_AT_ZERO = Condition(
     "E0505", "the loop starts at 0", "let the loop start at 0, and add its start where it is used"
 )
+ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all factors but one")
+POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
+NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or take others")
 PLAIN_ITERATORS = Condition(
     "E0515", "every iterator of the block is spatial or a reduction", "leave the order of this block as it is"
 )

@@ -11,11 +11,10 @@ from ..analysis.bindings import simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, is_one, widest_dtype
 from ..analysis.trivia import joined
 from ..arguments import Flag, Loop
-from ..conditions import ARGUMENT, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or fuse others")
 INDEPENDENT = Condition("E0511", "the domain of no loop depends on another of them", "fuse loops with fixed extents")
 _LONGEST_NAME = 120
 

@@ -13,12 +13,10 @@ from ...simplify import simplify
 from ..analysis.bindings import Domains, map_realizes, simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..arguments import Factors, Flag, Loop
-from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all factors but one")
-POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
 COVERS = Condition(
     "E0508", "the product of the factors is at least the extent of the loop", "make a factor larger, or infer one: None"
 )

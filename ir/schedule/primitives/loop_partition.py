@@ -1,0 +1,100 @@
+"""`loop_partition`: one loop becomes several, one after the other."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...access import detect_regions
+from ...visit import rewrite
+from ..analysis.copies import buffers_of, fresh_copy
+from ..analysis.loops import check_plain
+from ..arguments import Factors, Flag, Loop
+from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of
+from ..declaration import primitive
+from ..program import Program, child_blocks
+from ..tree import sequence
+
+CONSTANT = Condition("E0530", "the domain of the loop is constant", "partition a loop of constant extent")
+FITS = Condition("E0531", "the parts are shorter than the loop", "leave an iteration for the last part")
+_TRUE = tir.IntImm("bool", 1)
+
+
+@primitive(requires=(PLAIN_LOOP, CONSTANT, ONE_INFERRED, POSITIVE, FITS), results=("part",))
+def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
+    """Divide a loop into loops that run one after the other, of `factors` iterations each; one of them may be None.
+    What is left over is one more loop.
+
+    Each part stands in a block of its own, and the blocks below are copies, called after the part.
+
+    Preserves: how often, and in which order, everything below runs. Comments of the loop stay above the first part,
+    those below it are in every part.
+    """
+    check_plain(loop)
+    ends = _ends(loop, factors)
+    names = [block.name_hint for block in child_blocks(loop)]
+    name = f"{names[0] if names else 'loop'}_{loop.loop_var.name}"
+    dtype = loop.loop_var.dtype
+    parts: list[tir.For] = []
+    start = _value(loop.min)
+    for index, end in enumerate(ends):
+        variable = tir.Var(dtype, f"{loop.loop_var.name}{index}")
+        domain = tir.Range(make.const(start, dtype), make.const(end - start, dtype))
+        body = _renamed(fresh_copy(loop.body, {loop.loop_var: variable}), variable, domain)
+        parts.append(tir.For(variable, domain.min, domain.extent, tir.ForKind.SERIAL, body))
+        start = end
+    parts[0] = replace(parts[0], trivia=loop.trivia)
+    stmts = [_block(f"{name}{index}_partition", part) for index, part in enumerate(parts)]
+    program.replace(loop, _block(f"{name}_common", sequence(*stmts)), {loop: None})
+    return parts
+
+
+def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
+    """Return where each part ends (TVM: `ConcreteScheduleNode::LoopPartition`)."""
+    if not isinstance(loop.min, tir.IntImm) or not isinstance(loop.extent, tir.IntImm):
+        raise CONSTANT.refuse(f"{name_of(loop)} runs {loop.extent} times from {loop.min}", loop)
+    count = sum(each is None for each in factors)
+    if count > 1:
+        raise ONE_INFERRED.refuse(f"{count} of its parts are to be inferred", loop, argument="factors")
+    for index, factor in enumerate(factors):
+        if factor is not None and (not isinstance(factor, tir.IntImm) or factor.value <= 0):
+            raise POSITIVE.refuse(f"factor {index + 1} is {factor}", loop, argument="factors")
+    sizes = [None if each is None else _value(each) for each in factors]
+    total, extent = sum(each or 0 for each in sizes), loop.extent.value
+    if total >= extent:
+        reason = f"{name_of(loop)} runs {extent} times, and the parts given take {total}"
+        raise FITS.refuse(reason, loop, argument="factors")
+    lengths = [extent - total if each is None else each for each in sizes]
+    return list(accumulate([*lengths, *([] if count else [extent - total])], initial=loop.min.value))[1:]
+
+
+def _value(expr: tir.PrimExpr) -> int:
+    assert isinstance(expr, tir.IntImm)
+    return expr.value
+
+
+def _renamed(body: tir.Stmt, variable: tir.Var, domain: tir.Range) -> tir.Stmt:
+    """Return the body of a part: its blocks are called after it, and an iterator that is bound to its variable has its
+    domain."""
+
+    def rename(node: object) -> tir.Block | tir.BlockRealize | None:
+        if isinstance(node, tir.Block):
+            return replace(node, name_hint=f"{node.name_hint}_{variable.name}")
+        if isinstance(node, tir.BlockRealize) and any(value is variable for value in node.iter_values):
+            axes = [
+                replace(axis, dom=domain) if value is variable else axis
+                for axis, value in zip(node.block.iter_vars, node.iter_values, strict=True)
+            ]
+            return replace(node, block=replace(node.block, iter_vars=tuple(axes)))
+        return None
+
+    return rewrite(body, rename)
+
+
+def _block(name: str, body: tir.Stmt) -> tir.BlockRealize:
+    """Return a block without iterators around `body`, with what it reads and writes."""
+    bare = tir.Block((), (), (), name, body)
+    reads, writes, _ = detect_regions(bare, buffers_of(body))
+    return tir.BlockRealize((), _TRUE, replace(bare, reads=reads, writes=writes))

@@ -1,0 +1,116 @@
+"""`merge`: loops that run one after the other become one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.proof import prove
+from ..analysis.loops import check_plain, check_starts_at_zero
+from ..analysis.order import conflict_of_later, conflicts
+from ..analysis.trivia import joined
+from ..arguments import Loop
+from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import sequence
+
+SAME_SCOPE = Condition("E0532", "the loops stand in the same block, side by side", "merge loops of one block")
+SAME_EXTENTS = Condition("E0533", "the nests have the same depth and the same extents", "split or pad the loops alike")
+IN_ORDER = Condition(
+    "E0534", "no iteration needs a later one of a nest before", "compute_at moves the producer instead"
+)
+
+
+@primitive(requires=(SAME_SCOPE, PLAIN_LOOP, STARTS_AT_ZERO, NESTED, SAME_EXTENTS, IN_ORDER), results=("merged loop",))
+def merge(program: Program, *loops: Loop) -> tir.For:
+    """Make one nest of nests that run one after the other: the loops given are the innermost of each.
+
+    Preserves: how often everything runs, and the order of any two iterations that touch the same element. The merged
+    nest stands where the last one stood; comments stay, in order.
+    """
+    if len(loops) < 2:
+        raise ARGUMENT.refuse("it takes at least two loops", help="write S.merge(i, j)")
+    nests = _nests(program, loops)
+    _check_alike(nests)
+    parent = program.statement_around(nests[0][0])
+    if not isinstance(parent, tir.SeqStmt) or any(nest[0] not in parent.seq for nest in nests):
+        other = next((nest[0] for nest in nests[1:] if program.statement_around(nest[0]) is not parent), nests[1][0])
+        raise SAME_SCOPE.refuse(f"{name_of(nests[0][0])} and {name_of(other)} are not side by side", nests[0][0], other)
+    _check_order(parent, nests)
+    merged, innermost = _merged(program, nests)
+    kept = [merged if each is nests[-1][0] else each for each in parent.seq]
+    outermost = {nest[0] for nest in nests[:-1]}
+    became: dict[tir.Stmt, tir.Stmt | None] = dict.fromkeys([loop for nest in nests for loop in nest])
+    program.replace(parent, sequence(*[each for each in kept if each not in outermost]), became)
+    return innermost
+
+
+def _nests(program: Program, loops: tuple[tir.For, ...]) -> list[tuple[tir.For, ...]]:
+    """Return for each loop the loops from below what all have in common down to it, the outermost first."""
+    paths = [(*program.loops_of(loop), loop) for loop in loops]
+    if any(program.scope_of(loop) is not program.scope_of(loops[0]) for loop in loops):
+        raise SAME_SCOPE.refuse(f"{name_of(loops[0])} and {name_of(loops[1])} stand in different blocks", *loops[:2])
+    shared = 0
+    while all(len(path) > shared + 1 and path[shared] is paths[0][shared] for path in paths):
+        shared += 1
+    nests = [path[shared:] for path in paths]
+    for nest in nests:
+        for loop in nest:
+            check_plain(loop)
+            check_starts_at_zero(loop)
+        for outer, inner in pairwise(nest):
+            if outer.body is not inner:
+                raise NESTED.refuse(f"{name_of(inner)} is not all that {name_of(outer)} holds", outer, inner)
+    return nests
+
+
+def _check_alike(nests: list[tuple[tir.For, ...]]) -> None:
+    first = nests[0]
+    for nest in nests[1:]:
+        if len(nest) != len(first):
+            reason = f"{name_of(nest[-1])} stands {len(nest)} deep, {name_of(first[-1])} {len(first)}"
+            raise SAME_EXTENTS.refuse(reason, nest[-1], first[-1])
+        for mine, other in zip(nest, first, strict=True):
+            if not prove(make.equal(mine.extent, other.extent)).is_proven:
+                reason = f"{name_of(mine)} runs {mine.extent} times, {name_of(other)} {other.extent} times"
+                raise SAME_EXTENTS.refuse(reason, mine, other)
+
+
+def _check_order(parent: tir.SeqStmt, nests: list[tuple[tir.For, ...]]) -> None:
+    """Refuse where a nest would move past what it must stay before, or an iteration past one of another nest."""
+    places = [parent.seq.index(nest[0]) for nest in nests]
+    if places != sorted(places):
+        raise SAME_SCOPE.refuse("the loops are not given in the order in which they run", nests[0][0], nests[1][0])
+    for index, nest in enumerate(nests):
+        for between in parent.seq[places[index] + 1 : places[-1]]:
+            if all(between is not other[0] for other in nests) and (buffer := conflicts(nest[0], between)) is not None:
+                reason = f"what stands after {name_of(nest[0])} needs '{buffer.name}' as it is there"
+                raise IN_ORDER.refuse(reason, nest[0])
+        for later in nests[index + 1 :]:
+            buffer = conflict_of_later(nest[-1].body, later[-1].body, nest, later)
+            if buffer is not None:
+                reason = (
+                    f"{name_of(later[0])} may need iterations of {name_of(nest[0])} that come later, in '{buffer.name}'"
+                )
+                raise IN_ORDER.refuse(reason, nest[0], later[0])
+
+
+def _merged(program: Program, nests: list[tuple[tir.For, ...]]) -> tuple[tir.For, tir.For]:
+    """Return the outermost and the innermost loop of the nest that holds the bodies of all."""
+    variables = [tir.Var(loop.loop_var.dtype, f"{loop.loop_var.name}_m") for loop in nests[0]]
+    bodies = [
+        program.substitute(nest[-1].body, {loop.loop_var: new for loop, new in zip(nest, variables, strict=True)})
+        for nest in nests
+    ]
+    result, innermost = sequence(*bodies), None
+    for depth in range(len(variables) - 1, -1, -1):
+        loop = nests[0][depth]
+        trivia = joined(*[nest[depth].trivia for nest in nests])
+        result = replace(loop, loop_var=variables[depth], kind=tir.ForKind.SERIAL, body=result, trivia=trivia)
+        innermost = innermost or result
+    assert isinstance(result, tir.For)
+    assert innermost is not None
+    return result, innermost
