@@ -92,7 +92,9 @@ def _with_progress(batches: Iterator[Batch], arguments: argparse.Namespace, done
 
 def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | None, expected: frozenset[str]) -> int:
     seconds = max(total.seconds, 1e-9)
-    shown = f"{total.checked} examples in {seconds:.1f} s ({total.checked / seconds:.0f}/s), {len(total.constructs)} constructs"
+    rate, discarded = total.checked / seconds, total.started - total.checked - (failure is not None)
+    shown = f"{total.checked} examples in {seconds:.1f} s ({rate:.0f}/s), {discarded} discarded, "
+    shown += f"{len(total.constructs)} constructs"
     print(f"{arguments.law}: {shown}, seed {arguments.seed}")
     if failure:
         path = _save(arguments, failure)

@@ -47,7 +47,9 @@ class Batch(Struct):
     failure: Failure | None = None
 
 
-def run_batch(name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute) -> Batch:
+def run_batch(
+    name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute, is_shrunk: bool = True
+) -> Batch:
     """Check law `name` on `size` examples: the same ones for the same `seed` and `number`."""
     law, batch, met = find_law(name), Batch(number), Counter[str]()
     start = time.perf_counter()
@@ -71,7 +73,7 @@ def run_batch(name: str, file: Source | None, seed: int, number: int, size: int,
             met.update(set(law.constructs(example)))
 
     examples = law.examples(file)
-    test = hypothesis.seed(seed * 1_000_003 + number)(_settings(size)(hypothesis.given(counted())(check)))
+    test = hypothesis.seed(seed * 1_000_003 + number)(_settings(size, is_shrunk)(hypothesis.given(counted())(check)))
     try:
         test()
     except Exception:
@@ -90,10 +92,10 @@ _UNWANTED = (
 """Hypothesis' own complaints: a run counts what it discards itself."""
 
 
-def _settings(size: int) -> settings:
+def _settings(size: int, is_shrunk: bool) -> settings:
     return settings(
         max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
-        verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=(Phase.generate, Phase.shrink),
+        verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=(Phase.generate, Phase.shrink) if is_shrunk else (Phase.generate,),
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def _arguments(schedule: Schedule, step: _Step) -> dict[str, Any]:
 
 def _value(schedule: Schedule, argument: Argument, number: int) -> Any:
     block = _pick(_blocks(schedule), number)
-    loops = schedule.get_loops(block) if block is not None else []
+    loops: list[Any] = schedule.get_loops(block) if block is not None else []
     first = number // 4 % len(loops) if loops else 0
     match argument.kind.name:
         case "Block":

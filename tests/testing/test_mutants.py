@@ -1,0 +1,26 @@
+"""Every planted bug still fits the code that it is planted in, and the quickest to find are found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mutants import MUTANTS, ROOT, Mutant, hunt_apart
+
+QUICK = ("parentheses are dropped", "< is off by one", "init is lost")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_bug_can_be_planted(mutant: Mutant) -> None:
+    source = (ROOT / mutant.file).read_text(encoding="utf-8")
+    compile(mutant.patched(source), mutant.file, "exec")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_bug_is_found(name: str) -> None:
+    (mutant,) = [mutant for mutant in MUTANTS if mutant.name == name]
+    checked, seconds, reason = hunt_apart(mutant, 30.0)
+    assert reason, f"{checked} examples in {seconds} s do not show it"
