@@ -10,6 +10,8 @@ from .elementwise import elementwise
 from .nodes import is_index, is_scalar_int
 from .sums import Sum
 
+_ROUNDS = 4
+
 
 @simplifies(tir.LT, tir.LE, tir.GT, tir.GE)
 def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
@@ -18,15 +20,27 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
         return s.visit((tir.LT if isinstance(expr, tir.GT) else tir.LE)(expr.dtype, expr.b, expr.a))
     if not is_scalar_int(expr.a.dtype):
         return elementwise(s, expr)
+    for _ in range(_ROUNDS):
+        new = _decide(s, expr)
+        if new is expr or not isinstance(new, tir.LT | tir.LE) or not _has_extrema(s, new):
+            return new
+        expr = new
+    return expr
+
+
+def _has_extrema(s: Simplifier, expr: tir.CmpOp) -> bool:
+    """Whether a constant that moved from one side to the other may now cancel with one in a minimum."""
+    return any(isinstance(term, tir.Min | tir.Max) for side in (expr.a, expr.b) for term in s.sum(side).terms)
+
+
+def _decide(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
     a, b = s.visit(expr.a), s.visit(expr.b)
     dtype = a.dtype
     distance = s.exact(a).plus(s.exact(b), -1)
     if isinstance(expr, tir.LT):
         distance.constant += 1
     if is_index(dtype):
-        distance = merge_splits(s, distance, dtype)
-    if is_index(dtype):
-        distance = _undivided(s, distance)
+        distance = _undivided(s, merge_splits(s, distance, dtype))
     if s.at_most(distance):
         return s.constant(1, "bool")
     if s.at_most(distance.scaled(-1), -1):

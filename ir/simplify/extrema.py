@@ -19,13 +19,11 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
     kind, dtype = type(expr), expr.dtype
     if not is_scalar_int(dtype):
         return elementwise(s, expr)
-    operands = _operands(s, kind, expr)
+    operands = _reduced(s, kind, _operands(s, kind, expr))
     common = _common(s, operands, dtype)
     if common is None:
-        return _build(s, kind, _reduced(s, kind, operands))
+        return _build(s, kind, operands)
     rest = [s.to_expr(s.sum(each).plus(common, -1), dtype) for each in operands]
-    if any(each is None for each in rest):
-        return _build(s, kind, _reduced(s, kind, operands))
     inner = _build(s, kind, _reduced(s, kind, [each for each in rest if each is not None]))
     return s.to_expr(s.sum(inner).plus(common), dtype) or _build(s, kind, operands)
 
