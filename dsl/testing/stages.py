@@ -102,7 +102,10 @@ def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
     """A sum, product, least or greatest over one or two axes."""
     dtype, shape = kernel.choose.pick(DTYPES), kernel.shape(0, 2)
     axes = [*axes_of(kernel, shape), *axes_of(kernel, kernel.shape(1, 2), _REDUCE)]
-    return _reduced(kernel, last, dtype, shape, axes, kernel.value(dtype, axes, 2))
+    value = kernel.value(dtype, axes, 2)
+    if isinstance(value, tir.IntImm | tir.FloatImm):  # which may fold with what is reduced: then nothing is
+        value = kernel.element(kernel.source(dtype), axes)
+    return _reduced(kernel, last, dtype, shape, axes, value)
 
 
 def matmul(kernel: Kernel, last: bool) -> tir.Stmt:
