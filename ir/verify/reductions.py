@@ -19,7 +19,11 @@ def check_reductions(subject: Subject) -> None:
         block = site.node.block
         axes = [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
         init, body = block.init, block.body
-        if not axes or not isinstance(init, tir.BufferStore) or not isinstance(body, tir.BufferStore):
+        if (
+            not any(map(_has_steps, axes))
+            or not isinstance(init, tir.BufferStore)
+            or not isinstance(body, tir.BufferStore)
+        ):
             continue
         if init.buffer is not body.buffer or not structural_equal(init.indices, body.indices):
             message = f"the T.init of block '{block.name_hint}' starts an element that the block does not update"
@@ -28,9 +32,17 @@ def check_reductions(subject: Subject) -> None:
             _check_update(subject, block, body, axes)
 
 
+def _has_steps(axis: tir.IterVar) -> bool:
+    """Whether an axis may have more than one value."""
+    return axis.dom is None or not (isinstance(axis.dom.extent, tir.IntImm) and axis.dom.extent.value < 2)
+
+
 def _check_update(subject: Subject, block: tir.Block, body: tir.BufferStore, axes: list[tir.IterVar]) -> None:
     name, axis = body.buffer.name, axes[0].var.name
-    if not any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in walk(body.value)):
+    inside = list(walk(body.value))
+    if not any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in inside):
+        if not any(node is each.var for node in inside for each in axes):
+            return
         message = f"block '{block.name_hint}' overwrites '{name}' with each value of its reduction axis '{axis}'"
         help = f"combine it with '{name}', as in {name}[…] + value, or make the axis another kind"
         subject.report.add("E0423", message, body, help)
