@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 
-from .. import te
+from msgspec import Struct
+
+from .. import te, tir
 from ..base import StructInfo
 from .inference import Inference, dims_of, tensor_info
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
@@ -40,9 +43,6 @@ def _infer_resize(a: Inference) -> StructInfo:
 
 
 # --- As a tensor expression -----------------------------------------------------------------------------------
-
-_Tap: TypeAlias = tuple[te.Expr, te.Expr]
-"""A place in the data, which may lie outside, and its weight."""
 
 
 def _number(value: Any) -> te.Expr:
@@ -84,15 +84,11 @@ def _rounded(method: str, x: te.Expr) -> te.Expr:
             return te.round(x)
 
 
-def _taps(a: Any, x: te.Expr, length: te.Expr) -> list[_Tap]:
-    """What is read along one axis around coordinate `x`."""
-    if a.method == "nearest_neighbor":
-        method = a.rounding_method or ("round" if a.coordinate_transformation_mode == "align_corners" else "floor")
-        return [(te.cast(_rounded(method, x), "int64"), _number(1))]
-    low = te.floor(x)
-    first, t = te.cast(low, "int64"), x - low
+def _kernel(a: Any, x: te.Expr, length: te.Expr) -> list[te.Expr]:
+    """The weights of the elements around coordinate `x`."""
+    t = x - te.floor(x)
     if a.method == "linear":
-        return [(first, _number(1) - t), (first + 1, t)]
+        return [_number(1) - t, t]
     alpha, t2, t3 = _number(a.cubic_alpha), t * t, t * t * t
     weights = [
         alpha * (t3 - t2 * 2 + t),
@@ -100,41 +96,91 @@ def _taps(a: Any, x: te.Expr, length: te.Expr) -> list[_Tap]:
         (alpha * 2 + 3) * t2 - (alpha + 2) * t3 - alpha * t,
         alpha * t2 - alpha * t3,
     ]
-    places = [first + offset for offset in (-1, 0, 1, 2)]
-    if a.cubic_exclude:
-        inside = [te.all(te.const(0, "int64") <= place, place < length) for place in places]
-        weights = [te.select(seen, weight, _number(0)) for seen, weight in zip(inside, weights, strict=True)]
-        total = weights[0] + weights[1] + weights[2] + weights[3]
-        weights = [weight / total for weight in weights]
-    return list(zip(places, weights, strict=True))
+    if not a.cubic_exclude:
+        return weights
+    places = [te.floor(x) + offset for offset in (-1, 0, 1, 2)]
+    seen = [te.all(_number(0) <= place, place < te.cast(length, "float32")) for place in places]
+    kept = [te.select(inside, weight, _number(0)) for inside, weight in zip(seen, weights, strict=True)]
+    total = kept[0] + kept[1] + kept[2] + kept[3]
+    return [weight / total for weight in kept]
+
+
+class _Axis(Struct):
+    """One axis of the images: its old and new length, and the coordinates of the new places in the old."""
+
+    a: Any
+    number: int
+    length: te.Expr
+    size: te.Expr
+
+    def coordinate(self, i: te.Expr) -> te.Expr:
+        return _source(self.a, i, self.number, self.length, self.size)
+
+    def clamped(self, place: te.Expr) -> te.Expr:
+        return te.maximum(te.minimum(place, self.length - 1), 0)
+
+    def nearest(self, i: te.Expr) -> te.Expr:
+        """The place in the data that is nearest to place `i` of the result."""
+        corners = self.a.coordinate_transformation_mode == "align_corners"
+        method = self.a.rounding_method or ("round" if corners else "floor")
+        return self.clamped(te.cast(_rounded(method, self.coordinate(i)), "int64"))
+
+    def place(self, i: te.Expr, tap: te.Expr) -> te.Expr:
+        """The place in the data of one of the elements around place `i` of the result."""
+        first = te.cast(te.floor(self.coordinate(i)), "int64")
+        return self.clamped(first + tap - (0 if self.a.method == "linear" else 1))
+
+    def weights(self) -> te.Tensor:
+        """The weight of each of the elements around every place of the result."""
+
+        def weight(i: te.Expr, tap: te.Expr) -> te.Expr:
+            kernel = _kernel(self.a, self.coordinate(i), self.length)
+            result = kernel[-1]
+            for number in reversed(range(len(kernel) - 1)):
+                result = te.select(te.equal(tap, number), kernel[number], result)
+            return result
+
+        return te.compute((self.size, te.const(self.taps, "int64")), weight, "resize_weight")
+
+    @property
+    def taps(self) -> int:
+        return 2 if self.a.method == "linear" else 4
+
+    def inside(self, i: te.Expr) -> te.Expr:
+        """Whether place `i` of the result lies in the data."""
+        at = self.coordinate(i)
+        return te.all(_number(0) <= at, at <= te.cast(self.length - 1, "float32"))
 
 
 def _resize(a: Any) -> te.Tensor:
     x = unpacked(a.data, a.layout, "NCHW")
     shape = whole_dims(a.result.dims, a.layout, "NCHW")
-    lengths = x.shape[2:]
-
-    def clamped(place: te.Expr, axis: int) -> te.Expr:
-        return te.maximum(te.minimum(place, lengths[axis] - 1), 0)
+    rows, columns = (_Axis(a, n, x.shape[2 + n], te.Expr(shape[2 + n])) for n in (0, 1))
+    scaled = _chosen(x, shape, rows, columns) if a.method == "nearest_neighbor" else _summed(x, shape, rows, columns)
 
     def value(*i: te.Expr) -> te.Expr:
-        coordinates = [_source(a, i[2 + axis], axis, lengths[axis], te.Expr(shape[2 + axis])) for axis in (0, 1)]
-        rows, columns = (_taps(a, coordinates[axis], lengths[axis]) for axis in (0, 1))
-        if a.method == "nearest_neighbor":
-            result = te.cast(x(*i[:2], clamped(rows[0][0], 0), clamped(columns[0][0], 1)), "float32")
-        else:
-            result = _number(0)
-            for row, weight in rows:
-                for column, other in columns:
-                    pixel = te.cast(x(*i[:2], clamped(row, 0), clamped(column, 1)), "float32")
-                    result = result + pixel * (weight * other)
+        result = scaled(*i)
         if a.coordinate_transformation_mode == "tf_crop_and_resize":
-            ends = zip(coordinates, lengths, strict=True)
-            inside = [te.all(_number(0) <= at, at <= te.cast(length - 1, "float32")) for at, length in ends]
-            result = te.if_then_else(te.all(*inside), result, _number(a.extrapolation_value))
+            inside = te.all(rows.inside(i[2]), columns.inside(i[3]))
+            result = te.if_then_else(inside, result, te.const(a.extrapolation_value, scaled.dtype))
         return te.cast(result, a.result.dtype)
 
     return packed(te.compute(shape, value, "resize"), a.layout, "NCHW")
+
+
+def _chosen(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _Axis) -> te.Tensor:
+    return te.compute(shape, lambda *i: x(*i[:2], rows.nearest(i[2]), columns.nearest(i[3])), "resize_nearest")
+
+
+def _summed(x: te.Tensor, shape: Sequence[tir.PrimExpr], rows: _Axis, columns: _Axis) -> te.Tensor:
+    y, z = (te.reduce_axis((te.const(0, "int64"), te.const(axis.taps, "int64")), "k") for axis in (rows, columns))
+    heights, widths = rows.weights(), columns.weights()
+
+    def value(*i: te.Expr) -> Any:
+        pixel = te.cast(x(*i[:2], rows.place(i[2], y), columns.place(i[3], z)), "float32")
+        return te.sum(pixel * (heights(i[2], y) * widths(i[3], z)), axis=[y, z])
+
+    return te.compute(shape, value, "resize_sum")
 
 
 # --- In NumPy: a matrix of weights for each axis --------------------------------------------------------------
