@@ -1,0 +1,46 @@
+"""Elements of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import tir
+from ..base import Span
+from ..diagnostics import error
+from ..dtype import parse_dtype
+from ..promote import Operand
+from .operators import integer
+
+
+def buffer_load(
+    buffer: tir.Buffer, indices: Sequence[Operand], predicate: tir.PrimExpr | None = None, span: Span | None = None
+) -> tir.BufferLoad:
+    """The element, or the vector, of `buffer` at `indices`, of which the last may be a vector.
+
+    An index count that is not the buffer's rank is E0235, an index that is no integer E0233.
+    """
+    checked = check_indices(buffer, indices, span)
+    return tir.BufferLoad(access_dtype(buffer, checked), buffer, checked, predicate, span=span)
+
+
+def check_indices(buffer: tir.Buffer, indices: Sequence[Operand], span: Span | None = None) -> tuple[tir.PrimExpr, ...]:
+    """Return `indices` as expressions; errors as in `buffer_load`."""
+    if len(indices) != len(buffer.shape):
+        message = f"buffer '{buffer.name}' has {len(buffer.shape)} dimensions but is indexed by {len(indices)}"
+        raise error("E0235", message, span, "give one index for every dimension")
+    checked = tuple([integer(index, "an index", span) for index in indices])
+    for index in checked[:-1]:
+        if parse_dtype(index.dtype).lanes != 1:
+            raise error("E0233", "only the last index may be a vector", index.span or span)
+    return checked
+
+
+def access_dtype(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> str:
+    """Return the dtype of what stands in `buffer` at `indices`."""
+    if not indices or indices[-1].dtype in ("int32", "int64"):
+        return buffer.dtype
+    element, index = parse_dtype(buffer.dtype), parse_dtype(indices[-1].dtype)
+    lanes = element.lanes * index.lanes
+    if element.scalable or index.scalable:
+        return f"{element.name}xvscalex{lanes}"
+    return element.name if lanes == 1 else f"{element.name}x{lanes}"

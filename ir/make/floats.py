@@ -1,0 +1,127 @@
+"""Functions of floats, and the limits of dtypes."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+
+from .. import tir
+from ..base import Span
+from ..diagnostics import error
+from ..dtype import is_bool, is_float, is_int, parse_dtype
+from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr, with_base
+from .operators import add, call, equal, greater_equal, logical_and, logical_not, select, sub
+
+
+def power(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """`a` to the `b`, of floats (`T.pow`)."""
+    left, right = match_types(a, b, span)
+    if parse_dtype(left.dtype).code != "float":
+        help = "cast the operands to a float dtype first"
+        raise error("E0233", f"T.pow takes floats, not {left.dtype}", left.span or span, help)
+    return call("tir.pow", (left, right), left.dtype, span)
+
+
+def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """`T.abs`: `a` or `-a`, whichever is not negative."""
+    a = to_expr(a, span)
+    if isinstance(a, tir.IntImm | tir.FloatImm):
+        return const(builtins.abs(a.value), a.dtype, span)
+    parsed = parse_dtype(a.dtype)
+    if parsed.code in ("uint", "bool"):
+        return a
+    if parsed.code == "int":
+        zero = const(0, a.dtype)
+        minus = tir.IntImm(a.dtype, 0) if parsed.lanes == 1 else zero
+        return select(greater_equal(a, zero), a, sub(minus, a, span), span)
+    if parsed.code not in ("float", "bfloat"):
+        raise error("E0233", f"T.abs takes numbers, not {a.dtype}", a.span or span)
+    return call("tir.fabs", (a,), a.dtype, span)
+
+
+def _rounding(name: str, meaning: Callable[[float], float]) -> Callable[[Operand, Span | None], tir.PrimExpr]:
+    def make(a: Operand, span: Span | None = None) -> tir.PrimExpr:
+        a = to_expr(a, span)
+        if is_int(a.dtype) or is_bool(a.dtype):
+            return a
+        if isinstance(a, tir.FloatImm):
+            return const(meaning(a.value) if math.isfinite(a.value) else a.value, a.dtype, span)
+        return call(f"tir.{name}", (a,), a.dtype, span)
+
+    make.__doc__ = f"`T.{name}` of a float; an integer is itself."
+    return make
+
+
+floor = _rounding("floor", math.floor)
+ceil = _rounding("ceil", math.ceil)
+trunc = _rounding("trunc", math.trunc)
+round_even = _rounding("round", round)
+nearbyint = _rounding("nearbyint", round)
+
+
+def isnan(a: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Whether `a` is not a number; false of integers."""
+    a = to_expr(a, span)
+    truth = with_base(a.dtype, "bool")
+    if not is_float(a.dtype):
+        return const(False, truth, span)
+    if isinstance(a, tir.FloatImm):
+        return const(math.isnan(a.value), truth, span)
+    if parse_dtype(a.dtype).bits == 16:
+        a = cast(a, with_base(a.dtype, "float32"), span)
+    return call("tir.isnan", (a,), truth, span)
+
+
+def isinf(a: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Whether `a` is an infinity; false of integers."""
+    a = to_expr(a, span)
+    if not is_float(a.dtype):
+        return const(False, with_base(a.dtype, "bool"), span)
+    is_infinite = equal(abs(a, span), infinity(a.dtype, span), span)
+    return logical_and(is_infinite, logical_not(isnan(a, span), span), span)
+
+
+def isfinite(a: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """Whether `a` is neither an infinity nor not a number."""
+    return logical_and(logical_not(isinf(a, span), span), logical_not(isnan(a, span), span), span)
+
+
+def logaddexp(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """`log(exp(a) + exp(b))`."""
+    left, right = match_types(a, b, span)
+    total = add(call("tir.exp", (left,), left.dtype, span), call("tir.exp", (right,), right.dtype, span), span)
+    return call("tir.log", (total,), left.dtype, span)
+
+
+# --- Limits ---------------------------------------------------------------------------------------------------
+
+
+def min_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """The least finite value of a scalar dtype."""
+    return const(smallest(dtype), dtype, span)
+
+
+def max_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """The greatest finite value of a scalar dtype."""
+    return const(largest(dtype), dtype, span)
+
+
+def infinity(dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """Infinity; of integer dtypes there is none: E0233."""
+    if dtype_of(dtype, span).code not in ("float", "bfloat"):
+        raise error("E0233", f"{dtype} has no infinity", span)
+    return const(math.inf, dtype, span)
+
+
+def reinterpret(dtype: str, value: Operand, span: Span | None = None) -> tir.PrimExpr:
+    """The bits of `value` read as `dtype`, which has as many: else E0233."""
+    value = to_expr(value, span)
+    if value.dtype == dtype:
+        return value
+    source, target = parse_dtype(value.dtype), dtype_of(dtype, span)
+    scalable = source.scalable or target.scalable
+    same_bits = source.bits * source.lanes == target.bits * target.lanes
+    if not (scalable or same_bits or source.bytes * source.lanes == target.bytes * target.lanes):
+        raise error("E0233", f"{value.dtype} has not as many bits as {dtype}", value.span or span)
+    return call("tir.reinterpret", (value,), dtype, span)
