@@ -2,7 +2,8 @@
 # make test    install with the test extras, and run all tests
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
 # make generate  write what is generated: the tables of the grammar, the reference in docs/, the grammar for editors
-# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many
+# make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many; then check all laws
+#              of `tvms fuzz`, each on FUZZ_EXAMPLES programs
 # make bench   measure
 # make clean   remove everything that was made
 #
@@ -17,6 +18,9 @@ ifeq ($(CI),true)
 PIP_FLAGS += --no-input --progress-bar off
 PYTEST_FLAGS += --color no
 endif
+
+FUZZ_EXAMPLES ?= 20000
+FUZZ_JOBS ?= $(shell nproc)
 
 .PHONY: run test check generate fuzz bench clean
 
@@ -40,6 +44,7 @@ generate: .venv/installed-dev
 
 fuzz: .venv/installed-test
 	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz
+	for law in $$($(BIN)/tvms fuzz | cut -d" " -f1); do $(BIN)/tvms fuzz $$law --n $(FUZZ_EXAMPLES) --jobs $(FUZZ_JOBS) || exit 1; done
 
 bench: .venv/installed
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done

@@ -13,6 +13,7 @@ def register() -> None:
     from hypothesis import strategies as st
 
     from ..ir.base import IRModule
+    from ..ir.relax import Function
     from ..ir.tir import PrimFunc
 
     def prim_funcs(_: type[PrimFunc]) -> Any:
@@ -20,10 +21,16 @@ def register() -> None:
 
         return prim_funcs()
 
+    def graph_functions(_: type[Function]) -> Any:
+        from .testing import graph_functions
+
+        return graph_functions()
+
     def modules(_: type[IRModule]) -> Any:
         from .testing import modules
 
         return modules()
 
     st.register_type_strategy(PrimFunc, prim_funcs)
+    st.register_type_strategy(Function, graph_functions)
     st.register_type_strategy(IRModule, modules)

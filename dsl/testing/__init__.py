@@ -24,8 +24,21 @@ if find_spec("hypothesis") is None:
     raise error("E0812", "tvms.testing needs Hypothesis, which is not installed", None, "pip install 'tvms-lang[fuzz]'")
 
 from .expressions import expressions
+from .graphs import graph_functions
 from .modules import modules
 from .oracle import assert_equivalent, random_inputs
 from .prim_funcs import prim_funcs
+from .texts import commented_texts, damaged_texts, loose_texts, texts
 
-__all__ = ["assert_equivalent", "expressions", "modules", "prim_funcs", "random_inputs"]
+__all__ = [
+    "assert_equivalent",
+    "commented_texts",
+    "damaged_texts",
+    "expressions",
+    "graph_functions",
+    "loose_texts",
+    "modules",
+    "prim_funcs",
+    "random_inputs",
+    "texts",
+]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tvms
@@ -13,7 +16,7 @@ from tvms.ir.diagnostics import Diagnostic
 from tvms.ir.dtype import int_range
 from tvms.ir.interp.expressions import compile_expr
 from tvms.ir.visit import walk
-from tvms.testing import assert_equivalent, expressions, modules, prim_funcs
+from tvms.testing import assert_equivalent, expressions, graph_functions, modules, prim_funcs
 from tvms.testing.expressions import variables
 from tvms.testing.stages import STAGES
 
@@ -48,6 +51,21 @@ def test_every_stage_is_made(stage: str) -> None:
 @settings(max_examples=5)
 def test_hypothesis_knows_the_type(func: tir.PrimFunc) -> None:
     assert isinstance(func, tir.PrimFunc)
+
+
+@given(graph_functions(), st.integers(0, 99))
+@settings(max_examples=20)
+def test_graph_functions_keep_the_law_and_run(function: tvms.Function, seed: int) -> None:
+    assert breaches(IRModule({"main": function})) == []
+    assert_equivalent(function, function, seed=seed)
+
+
+def test_without_hypothesis_it_says_so() -> None:
+    script = "import sys; sys.modules['hypothesis'] = None; import importlib.util as u; u.find_spec = lambda name: None; import tvms.dsl.testing"
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stderr
+    assert said.endswith(
+        "error[E0812]: tvms.testing needs Hypothesis, which is not installed\n  = help: pip install 'tvms-lang[fuzz]'\n"
+    )
 
 
 SCOPE = variables("x", "y")
