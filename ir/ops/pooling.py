@@ -137,11 +137,13 @@ def window_places(a: Any, lengths: Any, index: Any) -> tuple[list[list[int]], in
 
 
 def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
-    """The pooled value of one window; the padding counts as zeros, or not at all."""
+    """The pooled value of one window; the padding counts as zeros, or not at all. Under ceil_mode a window may hold no
+    data: its greatest element is the least that there is."""
     ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
-    return part.sum(axes) / size if average else part.max(axes)
+    least = np.finfo(x.dtype).min if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
+    return part.sum(axes) / size if average else part.max(axes, initial=least)
 
 
 def _declare_pool(spatial: int, average: bool) -> None:
