@@ -15,11 +15,17 @@ class Refused(Exception):
     """A primitive cannot be applied: the condition that does not hold, why, and the loops and blocks that show it."""
 
     def __init__(
-        self, condition: Condition, reason: str, places: tuple[tir.Stmt, ...], help: str, argument: str | None
+        self,
+        condition: Condition,
+        reason: str,
+        places: tuple[tir.Stmt, ...],
+        help: str,
+        argument: str | None,
+        position: int | None,
     ) -> None:
         super().__init__(reason)
         self.condition, self.reason, self.places, self.help = condition, reason, places, help
-        self.argument = argument
+        self.argument, self.position = argument, position
 
 
 class Condition(Struct, frozen=True):
@@ -29,13 +35,20 @@ class Condition(Struct, frozen=True):
     holds: str
     remedy: str
 
-    def refuse(self, reason: str, *places: tir.Stmt, help: str | None = None, argument: str | None = None) -> Refused:
+    def refuse(
+        self,
+        reason: str,
+        *places: tir.Stmt,
+        help: str | None = None,
+        argument: str | None = None,
+        position: int | None = None,
+    ) -> Refused:
         """Return the exception to raise: `reason` says what is wrong, in words that name the loop or block.
 
         The argument that it is about is the one whose loop or block is the first of `places`, or the one called
-        `argument`.
+        `argument`, of which there may be many: then at `position`.
         """
-        return Refused(self, reason, places, help or self.remedy, argument)
+        return Refused(self, reason, places, help or self.remedy, argument, position)
 
 
 ARGUMENT = Condition("E0501", "every argument is what the primitive takes", "see its signature: help(Schedule.…)")

@@ -135,8 +135,8 @@ class Primitive(Struct, frozen=True, eq=False):
             return argument.kind.read(reading, value)
         except Mismatch as mismatch:
             expected = str(mismatch) or argument.kind.expected
-            place = f"argument {index + 1}, '{argument.name}' to {self.name}"
-            raise ARGUMENT.refuse(f"{place}: expected {expected}, got {_described(value)}") from None
+            reason = f"expected {expected}, got {_described(value)}"
+            raise ARGUMENT.refuse(reason, argument=argument.name, position=index + 1) from None
 
     def run(self, program: Any, arguments: dict[str, Any]) -> Any:
         """Apply the primitive to `program`; a refusal is one of those that it declares."""

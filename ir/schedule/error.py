@@ -34,14 +34,14 @@ def refusal(
     notes = tuple([Note(text) for node in refused.places for text in _history(node, handles, program)])
     listing = _listing(refused.places, program) if level == "detail" else None
     message = f"{_subject(primitive, refused, arguments)}: {refused.reason}"
-    if refused.reason.startswith("argument "):
-        message = refused.reason
     span = place if isinstance(place, Span) else None
     return ScheduleError(Diagnostic(refused.condition.code, message, span, refused.help, notes, listing=listing))
 
 
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:
     """Return the argument that shows what is wrong, or the primitive alone."""
+    if refused.position is not None:
+        return f"argument {refused.position}, '{refused.argument}' to {primitive.name}"
     index = 0
     for argument in primitive.arguments:
         value = arguments.get(argument.name)

@@ -17,7 +17,7 @@ from ..simplify import simplify
 from ..verify import verify
 from ..visit import substitute
 from . import primitives as _primitives
-from .arguments import Reading
+from .arguments import Mismatch, Reading
 from .conditions import Refused
 from .declaration import PRIMITIVES, Primitive
 from .error import ScheduleError, refusal
@@ -103,6 +103,8 @@ class Schedule:
             return Reading(program, self._state.handles).node(rand_var_or_sref)
         except Refused as refused:
             raise error(refused.condition.code, refused.reason, None, refused.help) from None
+        except Mismatch as mismatch:
+            raise error("E0501", f"get: expected {mismatch}", None, "ask the schedule that made the handle") from None
 
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | tir.Block | tir.For) -> StmtSRef:
         """Return where a block or loop stands."""
