@@ -75,7 +75,8 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
     given = [None if each is None else _fitted(each, loop.extent.dtype) for each in factors]
     product = reduce(make.mul, [each for each in given if each is not None], make.const(1))
     if not count and not prove(make.greater_equal(product, loop.extent)).is_proven:
-        reason = f"{name_of(loop)} runs {loop.extent} times, not known to be at most {simplify(product)}"
+        relation = "more than" if isinstance(loop.extent, tir.IntImm) else "not known to be at most"
+        reason = f"{name_of(loop)} runs {loop.extent} times, {relation} {simplify(product)}"
         raise COVERS.refuse(reason, loop, argument="factors")
     inferred = simplify(make.ceildiv(loop.extent, product))
     return [inferred if each is None else each for each in given]
