@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..ir.functions import register_func
-from .runtime.executable import Executable, compile, emit
+from .build import Settings
+from .runtime.executable import Executable, compile, emit, load_compiled
 from .target import TARGETS, Target
 
-__all__ = ["TARGETS", "Executable", "Target", "compile", "emit", "register_func"]
+__all__ = ["TARGETS", "Executable", "Settings", "Target", "compile", "emit", "load_compiled", "register_func"]

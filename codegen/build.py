@@ -14,6 +14,7 @@ from ..ir.visit import walk
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
 from .rules import Decision, apply_rules
+from .runtime.signature import Signature, signature_of
 from .target import Target
 
 
@@ -35,27 +36,45 @@ class Settings(Struct, frozen=True):
 
 
 class Built(Struct, frozen=True, eq=False):
-    """A module as it is compiled: its loop-level functions as kernels, and as LLVM IR.
+    """A module as it is compiled: its loop-level functions as LLVM IR, and what a call needs to know of each.
 
     `decisions` says what the default schedules decided, by function, and `safety` how many indices were proven to be
     inside their buffers; `stats` holds the seconds that each stage took.
     """
 
     module: IRModule
-    kernels: dict[str, tir.PrimFunc]
+    signatures: dict[str, Signature]
     emitted: EmittedModule
     decisions: dict[str, tuple[Decision, ...]]
     safety: dict[str, Safety]
     stats: dict[str, float]
 
 
-def build(program: IRModule | BaseFunc, target: Target, settings: Settings) -> Built:
-    """Return `program` for `target`; schedules that are written in it for this target are applied first.
+def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
+    """Return the module that is compiled: the schedules for this target that are written in it are applied, and
+    graph-level operators are calls of loop-level functions."""
+    return _legalize(apply_schedules(_as_module(program), target.name))
+
+
+def build(module: IRModule, target: Target, settings: Settings) -> Built:
+    """Return a prepared module for `target`.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
-    stats, start = dict[str, float](), time.perf_counter()
-    module = _legalize(apply_schedules(_as_module(program), target.name))
+    kernels, decisions, safety, stats = lower_module(module, target, settings)
+    start = time.perf_counter()
+    emitted = emit_module(kernels, target, settings.threads)
+    stats["emit"] = time.perf_counter() - start
+    sources = {name: source for name, source in module.functions.items() if isinstance(source, tir.PrimFunc)}
+    signatures = {name: signature_of(sources[name], kernel) for name, kernel in kernels.items()}
+    return Built(module, signatures, emitted, decisions, safety, stats)
+
+
+def lower_module(
+    module: IRModule, target: Target, settings: Settings
+) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]], dict[str, Safety], dict[str, float]]:
+    """Return the loop-level functions as kernels, what was decided and proven, and the seconds it took."""
+    start = time.perf_counter()
     kernels: dict[str, tir.PrimFunc] = {}
     decisions: dict[str, tuple[Decision, ...]] = {}
     safety: dict[str, Safety] = {}
@@ -74,10 +93,7 @@ def build(program: IRModule | BaseFunc, target: Target, settings: Settings) -> B
             problems.extend(problem.diagnostics)
     if problems:
         raise TvmsError(problems)
-    stats["lower"] = time.perf_counter() - start
-    emitted = emit_module(kernels, target, settings.threads)
-    stats["emit"] = time.perf_counter() - start - stats["lower"]
-    return Built(module, kernels, emitted, decisions, safety, stats)
+    return kernels, decisions, safety, {"lower": time.perf_counter() - start}
 
 
 def _as_module(program: IRModule | BaseFunc) -> IRModule:

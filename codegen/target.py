@@ -30,8 +30,15 @@ class Target(Struct, frozen=True, eq=False):
     @property
     def processor(self) -> Machine:
         """What default schedules ask about the machine."""
-        features = self.features if self.cpu else binding.get_host_cpu_features().flatten()
-        return machine_of(features, self.machine.triple)
+        triple, _, features = self.words
+        return machine_of(features, triple)
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """The triple, the processor and its features, as LLVM calls them."""
+        if self.cpu:
+            return self.machine.triple, self.cpu, self.features
+        return self.machine.triple, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
 @cache

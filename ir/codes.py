@@ -159,6 +159,8 @@ CODES: dict[str, str] = {
     "E0605": "a size that no argument determines",
     "E0606": "a form that cannot be compiled",
     "E0607": "an operator without a loop-level meaning",
+    "E0608": "a library that cannot be linked",
+    "E0609": "a compiled module that cannot be loaded",
     "E0701": "the wrong number of arguments",
     "E0702": "an argument of the wrong kind",
     "E0703": "a value of the wrong dtype",

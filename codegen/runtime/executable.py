@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, Literal, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache as once
+from os import PathLike
+from typing import Any
 
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ..build import Built, Settings, build
+from ..artifact import check_machine, faults_of, machine_of, pack, refused, unpack, version
+from ..build import Built, Settings, build, prepare
+from ..cache import Cache, find_cache
 from ..llvm.backend import optimise, to_assembly, to_object
+from ..llvm.module import EmittedModule, Fault
 from ..lower import Bounds
 from ..target import Target, get_target
-from .jit import Library, link
+from .jit import link
 from .prim_entry import PrimEntry
+from .signature import Signature
 
 Entry = Callable[..., Any]
 
@@ -29,9 +34,12 @@ class Executable:
     many of its indices were proven to be inside their buffers.
     """
 
-    def __init__(self, built: Built, entries: dict[str, Entry]) -> None:
+    def __init__(
+        self, built: Built, entries: dict[str, Entry], image: bytes, target: Target, settings: Settings
+    ) -> None:
         self.module, self.stats, self.decisions, self.safety = built.module, built.stats, built.decisions, built.safety
-        self._entries = entries
+        self._entries, self._built, self._image = entries, built, image
+        self._target, self._settings = target, settings
 
     @property
     def entry_names(self) -> tuple[str, ...]:
@@ -44,6 +52,10 @@ class Executable:
             help = f"functions are: {', '.join(self._entries)}"
             raise error("E0102", f"the module has no function '{name}'", None, help)
         return self._entries[name]
+
+    def to_bytes(self) -> bytes:
+        """Return the compiled module as the contents of a file (`codegen.artifact`)."""
+        return pack(self._built, self._image, self._target, self._settings)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -61,58 +73,93 @@ def compile(
     bounds: Bounds = "prove",
     threads: int = 0,
     level: int = 3,
+    cache: str | PathLike[str] | None = None,
 ) -> Executable:
     """Compile a module, or a single function, for `target`; what the settings mean says `codegen.build.Settings`.
 
-    Schedules that are written in the module for this target (`S.schedule`) are applied first.
+    With `cache`, a folder (or that of TVMS_CACHE_DIR), what was compiled before is not compiled again. Schedules that are written in the module for this target (`S.schedule`) are applied first.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
     chosen, start = get_target(target), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level)
-    built = build(program, chosen, settings)
-    image = to_object(optimise(built.emitted.text, chosen, level), chosen)
-    executable = load_image(built, image, chosen, settings)
+    built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
+    entries = load_image(built.module, built.signatures, image, built.emitted.faults, chosen, settings)
     stats = built.stats
     stats["total"] = time.perf_counter() - start
-    stats["llvm"] = stats["total"] - stats["lower"] - stats["emit"]
-    return executable
+    return Executable(built, entries, image, chosen, settings)
 
 
-def load_image(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
-    """Return the executable of a module whose kernels are in the object file `image`."""
-    library, module = link(image, built.kernels, target), built.module
+def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | None) -> tuple[Built, bytes]:
+    """Return a module and its machine code, from the cache where it is there."""
+    key = "" if cache is None else cache.key(module, target, settings)
+    found = None if cache is None else cache.find(key)
+    if found is not None:
+        manifest, image = found
+        emitted = EmittedModule("", faults_of(manifest))
+        return Built(module, manifest.signatures, emitted, manifest.decisions, manifest.safety, {}), image
+    built, start = build(module, target, settings), time.perf_counter()
+    image = to_object(optimise(built.emitted.text, target, settings.level), target)
+    built.stats["llvm"] = time.perf_counter() - start
+    if cache is not None:
+        cache.keep(key, pack(built, image, target, settings))
+    return built, image
+
+
+def load_image(
+    module: IRModule,
+    signatures: Mapping[str, Signature],
+    image: bytes,
+    faults: Sequence[Fault],
+    target: Target,
+    settings: Settings,
+) -> dict[str, Entry]:
+    """Return the functions of a module whose kernels are in the object file `image`."""
+    library = link(image, signatures, target)
     entries: dict[str, Entry] = {}
-    for name, kernel in built.kernels.items():
-        entries[name] = _entry(name, kernel, built, library, target, settings)
+    for name, signature in signatures.items():
+        source = module.functions[name]
+        assert isinstance(source, tir.PrimFunc)
+        relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
+        again = _unscheduled(name, module, target, settings) if relies_on_rules else None
+        entries[name] = PrimEntry(name, source, signature, library, faults, again)
     _compile_graphs(module, entries)
-    return Executable(built, {name: entries[name] for name in module.functions if name in entries})
+    return {name: entries[name] for name in module.functions if name in entries}
 
 
-def _entry(
-    name: str, kernel: tir.PrimFunc, built: Built, library: Library, target: Target, settings: Settings
-) -> PrimEntry:
-    source = built.module.functions[name]
-    assert isinstance(source, tir.PrimFunc)
+def load_compiled(data: bytes, name: str, parse: Callable[[str, str], IRModule]) -> dict[str, Entry]:
+    """Return the functions of the compiled module that a file holds (`Executable.to_bytes`); `parse` reads its text.
 
-    @cache
-    def unscheduled() -> Entry:
+    Raises TvmsError E0609 where the file is damaged, was made by another version, or for another machine.
+    """
+    manifest, text, image = unpack(data, name)
+    if manifest.version != version():
+        raise refused(name, f"it was made by tvms {manifest.version}", f"compile it again with tvms {version()}")
+    target = get_target(manifest.target)
+    check_machine(manifest.machine, machine_of(target), name)
+    module = parse(text, name)
+    return load_image(module, manifest.signatures, image, faults_of(manifest), target, manifest.settings)
+
+
+def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:
+    """Return what compiles function `name` as it stands, once: for arguments that overlap."""
+
+    @once
+    def make() -> Entry:
         bounds, threads, level = settings.bounds, settings.threads, settings.level
-        return compile(built.module, target, schedule=False, bounds=bounds, threads=threads, level=level)[name]
+        return compile(module, target, schedule=False, bounds=bounds, threads=threads, level=level)[name]
 
-    relies_on_rules = kernel.attrs.get("tir.noalias") and not source.attrs.get("tir.noalias")
-    return PrimEntry(name, source, kernel, library, built.emitted.faults, unscheduled if relies_on_rules else None)
+    return make
 
 
-@overload
-def emit(program: IRModule | BaseFunc, kind: Literal["llvm", "asm"], target: str | Target = "llvm") -> str: ...
-@overload
-def emit(program: IRModule | BaseFunc, kind: Literal["obj"], target: str | Target = "llvm") -> bytes: ...
 @deep
-def emit(program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm") -> str | bytes:
-    """Return the loop-level functions of a program as optimised LLVM IR, assembly or an object file."""
-    chosen = get_target(target)
-    module = optimise(build(program, chosen, Settings()).emitted.text, chosen)
+def emit(
+    program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm", settings: Settings | None = None
+) -> str | bytes:
+    """Return the loop-level functions of a program as optimised LLVM IR ("llvm"), assembly ("asm") or an object file
+    ("obj")."""
+    chosen, how = get_target(target), settings or Settings()
+    module = optimise(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
     if kind == "obj":
         return to_object(module, chosen)
     return to_assembly(module, chosen) if kind == "asm" else str(module)

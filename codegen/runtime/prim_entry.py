@@ -13,10 +13,11 @@ from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_bool
 from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.module import Fault
-from ..lower.signature import size_variables, written_variables
+from ..lower.signature import size_variables
 from .addresses import address_reader
 from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
+from .signature import Signature
 from .sizes import Slots
 from .specs import Place, ScalarSpec, TensorSpec
 
@@ -31,28 +32,28 @@ class PrimEntry:
         self,
         name: str,
         source: tir.PrimFunc,
-        kernel: tir.PrimFunc,
+        signature: Signature,
         library: Library,
         faults: Sequence[Fault],
         for_overlapping: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
         """`for_overlapping` makes what is called where arguments overlap although the kernel relies on that they do
         not; without it that is an error."""
-        self.name = name
+        self.name, self._span = name, source.span
         self._faults, self._library = faults, library
         self._slots: Slots = {}
         sizes = size_variables(source)
-        written = written_variables(kernel.body)
+        written = {source.buffer_map[source.params[i]].data for i in signature.written}
         scalars = [param for param in source.params if param not in source.buffer_map]
         self._slots.update({param: slot for slot, param in enumerate([*sizes, *scalars])})
         self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
         self._checks = tuple((*self.parameters[i], i) for i in self._order())
         self._size_slots = range(len(sizes))
-        self._result = kernel.ret_type.dtype if isinstance(kernel.ret_type, tir.PrimType) else None
+        self._result = signature.result
         self._address = address_reader()
-        self._function = make_callable(library, name, self._c_types(kernel))
+        self._function = make_callable(library, name, self._c_types(signature))
         self._alone = [i for i, (spec, _) in enumerate(self.parameters) if _is_written(spec)]
-        self._alone = self._alone if kernel.attrs.get("tir.noalias") else []
+        self._alone = self._alone if signature.is_alone else []
         self._for_overlapping = for_overlapping
         self._calls = 0
         self._quick: Callable[..., int] | None = None
@@ -81,12 +82,12 @@ class PrimEntry:
         """Scalars first: they may be sizes of the buffers."""
         return sorted(range(len(self.parameters)), key=lambda i: isinstance(self.parameters[i][0], TensorSpec))
 
-    def _c_types(self, kernel: tir.PrimFunc) -> list[Any]:
+    def _c_types(self, signature: Signature) -> list[Any]:
         types: list[Any] = []
-        for param in kernel.params:
-            passed = c_type(param.dtype)
+        for dtype in signature.params:
+            passed = c_type(dtype)
             if passed is None:
-                raise error("E0604", f"a scalar argument of dtype '{param.dtype}' cannot be passed", param.span)
+                raise error("E0604", f"a scalar argument of dtype '{dtype}' cannot be passed", self._span)
             types.append(passed)
         return [*types, ctypes.c_void_p] if self._result is not None else types
 

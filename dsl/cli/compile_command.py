@@ -5,15 +5,31 @@ from __future__ import annotations
 import argparse
 import sys
 
+from msgspec.structs import asdict
+
 from ..load import load_verified
 from . import options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the compiled module."""
-    if arguments.emit == "obj" and arguments.output is None and sys.stdout.isatty():
-        raise options.UsageError("an object file is not for a terminal: give -o FILE.o")
-    from ...codegen import emit
+    if arguments.emit in options.BINARY_KINDS and arguments.output is None and sys.stdout.isatty():
+        raise options.UsageError(f"'{arguments.emit}' is not for a terminal: give -o FILE")
+    module = load_verified(arguments.file)
+    from ...codegen import Settings, aot, compile, emit
 
-    options.write_output(emit(load_verified(arguments.file), arguments.emit, target=arguments.target), arguments.output)
+    settings = Settings(not arguments.no_schedule, arguments.bounds, arguments.threads, arguments.opt_level)
+    target = arguments.target
+    match arguments.emit:
+        case "tir":
+            result = aot.lowered(module, target, settings).script()
+        case "header":
+            result = aot.header(module, target)
+        case "so":
+            result = aot.shared_library(module, target, settings)
+        case "module":
+            result = compile(module, target, **asdict(settings)).to_bytes()
+        case kind:
+            result = emit(module, kind, target, settings)
+    options.write_output(result, arguments.output)
     return 0

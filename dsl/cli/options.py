@@ -15,7 +15,9 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
 CHECK_LEVELS = ("syntax", "types", "bounds", "races")
 THREAD_ORDERS = ("ascending", "descending", "random")
-EMIT_KINDS = ("llvm", "asm", "obj")
+EMIT_KINDS = ("tir", "llvm", "asm", "obj", "so", "header", "module")
+BINARY_KINDS = ("obj", "so", "module")
+BOUNDS = ("check", "prove", "trust")
 
 
 class UsageError(Exception):
@@ -121,7 +123,22 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--emit", choices=EMIT_KINDS, default="llvm", help="what to write (default: llvm)")
     parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm, this machine's CPU)")
+    _add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bounds",
+        choices=BOUNDS,
+        default="prove",
+        help="check all indices as the program runs, those that are not proven, or none (default: prove)",
+    )
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads of a parallel loop (default: all)")
+    parser.add_argument("--no-schedule", action="store_true", help="leave functions that nobody scheduled as they are")
+    parser.add_argument(
+        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="how much LLVM optimises (default: 3)"
+    )
 
 
 def _add_opt(parser: argparse.ArgumentParser) -> None:

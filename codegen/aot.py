@@ -1,0 +1,165 @@
+"""Libraries for programs without Python: a shared library of the kernels, and the C header that declares them.
+
+Each loop-level function becomes `int32_t tvms_NAME(…)`: pointers for buffers, numbers for scalars, then the sizes that
+the buffers leave open. It returns 0, or a number for which `tvms_message` has a text. Arguments are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..ir import tir
+from ..ir.base import BaseFunc, IRModule
+from ..ir.deep import deep
+from ..ir.diagnostics import error
+from ..ir.dtype import parse_dtype
+from .build import Built, Settings, build, lower_module, prepare
+from .llvm.api import ir
+from .llvm.backend import optimise, to_object
+from .llvm.module import Fault
+from .llvm.types import I32, POINTER
+from .lower.signature import size_variables
+from .names import mangle
+from .runtime.sizes import size_text
+from .runtime.threads import OPENMP, SERIAL, find_openmp
+from .target import Target, get_target
+
+COMPILERS = ("cc", "gcc", "clang")
+"""What links a library, by name: the first that is installed."""
+_C_TYPES = {
+    "bool": "bool", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double",
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+@deep
+def lowered(program: IRModule | BaseFunc, target: str | Target = "llvm", settings: Settings | None = None) -> IRModule:
+    """Return a program as it is compiled: default schedules applied, blocks and dimensions gone."""
+    chosen = get_target(target)
+    kernels, *_ = lower_module(prepare(program, chosen), chosen, settings or Settings())
+    return IRModule({**kernels}, name="Lowered")
+
+
+@deep
+def header(program: IRModule | BaseFunc, target: str | Target = "llvm") -> str:
+    """Return the C header of a program's library."""
+    module = prepare(program, get_target(target))
+    functions = {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
+    declared = "\n\n".join(_declaration(name, function) for name, function in functions.items())
+    return _HEADER.format(declared=declared)
+
+
+_HEADER = """\
+/* Made by tvms. Functions return 0, or a number for which tvms_message has a text. Arguments are not checked. */
+#ifndef TVMS_LIBRARY_H
+#define TVMS_LIBRARY_H
+#include <stdbool.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{declared}
+
+/* What a status means; NULL for 0. */
+const char *tvms_message(int32_t status);
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""
+
+
+def _declaration(name: str, function: tir.PrimFunc) -> str:
+    said: list[str] = []
+    params: list[str] = []
+    for param in function.params:
+        buffer = function.buffer_map.get(param)
+        if buffer is None:
+            params.append(f"{_c_type(param.dtype)} {_c_name(param.name)}")
+            continue
+        params.append(f"{_c_type(buffer.dtype)} *{_c_name(buffer.name)}")
+        shape = ", ".join(map(size_text, buffer.shape))
+        said.append(f"{_c_name(buffer.name)}: ({shape}) of {buffer.dtype}")
+    params += [f"{_c_type(var.dtype)} {_c_name(var.name)}" for var in size_variables(function)]
+    comment = f"/* {'; '.join(said)} */\n" if said else ""
+    return f"{comment}int32_t {mangle(name)}({', '.join(params) or 'void'});"
+
+
+def _c_type(dtype: str) -> str:
+    return _C_TYPES.get(parse_dtype(dtype).name, "uint8_t" if parse_dtype(dtype).bits == 8 else "void")
+
+
+def _c_name(name: str) -> str:
+    """Return a name that C takes: no keyword, no macro."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name) + "_"
+
+
+@deep
+def shared_library(
+    program: IRModule | BaseFunc, target: str | Target = "llvm", settings: Settings | None = None
+) -> bytes:
+    """Return a program's loop-level functions as a shared library; TvmsError E0608 where it cannot be linked."""
+    chosen, how = get_target(target), settings or Settings()
+    built = build(prepare(program, chosen), chosen, how)
+    kernels = to_object(optimise(built.emitted.text, chosen, how.level), chosen)
+    messages = to_object(optimise(_messages(built, chosen), chosen), chosen)
+    has_openmp = find_openmp() is not None
+    runtime = to_object(optimise(OPENMP if has_openmp else SERIAL, chosen), chosen)
+    return _link({"kernels": kernels, "messages": messages, "runtime": runtime}, ["-fopenmp"] if has_openmp else [])
+
+
+def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
+    compiler = next((path for path in map(shutil.which, COMPILERS) if path), None)
+    if compiler is None:
+        help = f"install one of {', '.join(COMPILERS)}, or write an object file with --emit obj"
+        raise error("E0608", "there is no C compiler to link the library with", None, help)
+    with tempfile.TemporaryDirectory(prefix="tvms-") as folder:
+        files: list[str] = []
+        for name, image in objects.items():
+            files.append(str(Path(folder, f"{name}.o")))
+            Path(files[-1]).write_bytes(image)
+        result = Path(folder, "library.so")
+        command = [compiler, "-shared", "-o", str(result), *files, *options, "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise error("E0608", f"the library cannot be linked: {done.stderr.strip().splitlines()[-1]}", None)
+        return result.read_bytes()
+
+
+def _messages(built: Built, target: Target) -> str:
+    """Return LLVM IR of `tvms_message`."""
+    module: Any = ir.Module("messages")
+    module.triple = target.machine.triple
+    function = ir.Function(module, ir.FunctionType(POINTER, [I32]), "tvms_message")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    null = ir.Constant(POINTER, None)
+    after = builder.append_basic_block("none")
+    switch = builder.switch(function.args[0], after)
+    for status, fault in enumerate(built.emitted.faults, 1):
+        text = bytearray(_said(fault).encode() + b"\0")
+        constant = ir.Constant(ir.ArrayType(ir.IntType(8), len(text)), text)
+        variable = ir.GlobalVariable(module, constant.type, f"message.{status}")
+        variable.linkage, variable.global_constant, variable.initializer = "internal", True, constant
+        variable.type = POINTER
+        block = builder.append_basic_block(f"is.{status}")
+        switch.add_case(I32(status), block)
+        with builder.goto_block(block):
+            builder.ret(variable)
+    builder.position_at_end(after)
+    builder.ret(null)
+    return str(module)
+
+
+def _said(fault: Fault) -> str:
+    message = f"an index of '{fault.message}' is outside dimension {fault.dimension}" if fault.rank else fault.message
+    if fault.span is None:
+        return f"{fault.code}: {message}"
+    line = fault.span.source.text.count("\n", 0, fault.span.start) + 1
+    return f"{fault.span.source.name}:{line}: {fault.code}: {message}"

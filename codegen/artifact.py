@@ -1,0 +1,157 @@
+"""Compiled modules as files: the program as text, its machine code, and a manifest of what they are.
+
+    b"tvms compiled module 1\\n" · SHA-256 of the manifest · its length, 8 bytes · manifest, JSON · text · object file
+
+Nothing is loaded, parsed or linked before every hash has been compared. Nothing in a file is executed as Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import metadata
+
+import msgspec
+from msgspec import Struct
+
+from ..ir.base import Source, Span
+from ..ir.diagnostics import TvmsError, error
+from .build import Built, Settings
+from .llvm.module import Fault
+from .lower import Safety
+from .rules import Decision
+from .runtime.signature import Signature
+from .target import Target
+
+MAGIC = b"tvms compiled module "
+FORMAT = 1
+_HASH_BYTES, _LENGTH_BYTES = 32, 8
+
+
+class SavedFault(Struct, frozen=True):
+    """A fault whose place is a source, by number, and characters of it."""
+
+    code: str
+    message: str
+    rank: int
+    dimension: int
+    place: tuple[int, int, int] | None
+
+
+class Machine(Struct, frozen=True):
+    """The machine that code was made for, in LLVM's words."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+class Manifest(Struct, frozen=True):
+    """What a file says of itself."""
+
+    version: str
+    target: str
+    machine: Machine
+    settings: Settings
+    signatures: dict[str, Signature]
+    decisions: dict[str, tuple[Decision, ...]]
+    safety: dict[str, Safety]
+    faults: tuple[SavedFault, ...]
+    sources: tuple[tuple[str, str], ...]
+    text: tuple[int, str]
+    image: tuple[int, str]
+    """Of the program's text and of the object file: how many bytes, and their SHA-256."""
+
+
+def version() -> str:
+    """Return the version of tvms that makes files."""
+    try:
+        return metadata.version("tvms-lang")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def machine_of(target: Target) -> Machine:
+    """Return the machine that `target` makes code for."""
+    triple, cpu, features = target.words
+    return Machine(triple, cpu, features)
+
+
+def pack(built: Built, image: bytes, target: Target, settings: Settings) -> bytes:
+    """Return the file of a compiled module."""
+    sources: dict[Source, int] = {}
+    faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
+    text = built.module.script().encode()
+    manifest = Manifest(
+        version(), target.name, machine_of(target), settings, built.signatures, built.decisions, built.safety, faults,
+        tuple((source.name, source.text) for source in sources), _mark(text), _mark(image),
+    )  # fmt: skip
+    head = msgspec.json.encode(manifest)
+    size = len(head).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([MAGIC, b"%d\n" % FORMAT, hashlib.sha256(head).digest(), size, head, text, image])
+
+
+def _mark(data: bytes) -> tuple[int, str]:
+    return len(data), hashlib.sha256(data).hexdigest()
+
+
+def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
+    place = None
+    if fault.span is not None:
+        number = sources.setdefault(fault.span.source, len(sources))
+        place = (number, fault.span.start, fault.span.end)
+    return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, place)
+
+
+def unpack(data: bytes, name: str) -> tuple[Manifest, str, bytes]:
+    """Return the manifest, the program's text and the object file that `data` holds; E0609 where it is damaged."""
+    line, _, rest = data.partition(b"\n")
+    if not line.startswith(MAGIC):
+        raise refused(name, "it is no compiled module")
+    if line != MAGIC + b"%d" % FORMAT:
+        raise refused(name, "it has a format of another version", "compile the program again with this version")
+    digest, rest = rest[:_HASH_BYTES], rest[_HASH_BYTES:]
+    size, rest = int.from_bytes(rest[:_LENGTH_BYTES], "little"), rest[_LENGTH_BYTES:]
+    head, rest = rest[:size], rest[size:]
+    if len(head) != size or hashlib.sha256(head).digest() != digest:
+        raise refused(name, "its manifest is damaged")
+    try:
+        manifest = msgspec.json.decode(head, type=Manifest)
+    except msgspec.MsgspecError as problem:
+        raise refused(name, f"its manifest cannot be read: {problem}") from None
+    parts: list[bytes] = []
+    for part, (length, expected) in (("text", manifest.text), ("machine code", manifest.image)):
+        parts.append(rest[:length])
+        rest = rest[length:]
+        if hashlib.sha256(parts[-1]).hexdigest() != expected:
+            raise refused(name, f"its {part} is damaged")
+    if rest:
+        raise refused(name, "there is something behind its end")
+    return manifest, parts[0].decode(), parts[1]
+
+
+def faults_of(manifest: Manifest) -> tuple[Fault, ...]:
+    """Return what the statuses of the kernels mean."""
+    sources = [Source(*source) for source in manifest.sources]
+    return tuple(_restored(fault, sources) for fault in manifest.faults)
+
+
+def check_machine(made_for: Machine, here: Machine, name: str) -> None:
+    """Raise E0609 where code for one machine does not run on the other."""
+    missing = _enabled(made_for) - _enabled(here)
+    if made_for.triple != here.triple or missing:
+        lacks = f", and has {', '.join(sorted(missing))}" if missing else ""
+        reason = f"it was made for another machine: that is {made_for.cpu} ({made_for.triple}){lacks}"
+        raise refused(name, reason, "compile the program again on this machine")
+
+
+def _enabled(machine: Machine) -> set[str]:
+    return {word[1:] for word in machine.features.split(",") if word.startswith("+")}
+
+
+def _restored(fault: SavedFault, sources: list[Source]) -> Fault:
+    span = None if fault.place is None else Span(sources[fault.place[0]], *fault.place[1:])
+    return Fault(fault.code, fault.message, span, fault.rank, fault.dimension)
+
+
+def refused(name: str, reason: str, help: str = "compile the program again") -> TvmsError:
+    return error("E0609", f"the compiled module '{name}' cannot be loaded: {reason}", None, help)
