@@ -11,7 +11,8 @@ from ...ir.base import Op
 from ...ir.dtype import lanes_of, parse_dtype, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
 from .forms import Form, Site, signature_of
-from .tir_buffers import elem_offset_of, index_dtype
+from .tir_buffers import decl_buffer, elem_offset_of, index_dtype
+from .tir_frames import Frame
 
 
 def vload(
@@ -49,6 +50,11 @@ def access_ptr(
     return tir.Call(ptr_type, Op("tir.tvm_access_ptr"), arguments, span=site.span)
 
 
+def view(site: Site, buffer: Any, *shape: PrimExpr) -> Frame:
+    """`B = A.view(4, 4)`: the same memory in another shape (TVM: `Buffer.view`)."""
+    return decl_buffer(site, shape, buffer.dtype, data=buffer.data, scope=buffer.scope)
+
+
 def scope(site: Site, buffer: Any) -> str:
     """`A.scope()`: the storage scope."""
     return buffer.scope
@@ -81,5 +87,5 @@ def _methods(*builders: Callable[..., Any]) -> dict[str, Form]:
     return {build.__name__: Form(build.__name__, build, signature_of(build)) for build in builders}
 
 
-BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope)
+BUFFER_METHODS = _methods(vload, vstore, access_ptr, scope, view)
 EXPRESSION_METHODS = _methods(astype, equal)

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Span, Trivia
+from ...ir.base import Node, Span, Trivia
 from ...ir.equal import structural_equal
 from .convert import (
     Attributes,
@@ -107,19 +107,35 @@ def _plain(data: Any) -> Any:
 
 
 @form("T.attr")
-def attr(site: Site, node: Any, attr_key: Text, value: Any) -> Frame:
-    """`with T.attr(A.data, "key", value):`: something said while the body runs."""
+def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None) -> Frame:
+    """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` of nothing: something said while the body runs."""
+    pairs = node.items() if is_dict(node) else ((attr_key, value),)
+    subject = tir.IntImm("int32", 0) if is_dict(node) else node
+    if not isinstance(subject, Node):
+        subject = argument(subject, site.span)
+    said = [(_key(site, key), _said(site, each)) for key, each in pairs]
+
+    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
+        for index, (key, each) in reversed(list(enumerate(said))):
+            outer = trivia if index == 0 else None
+            body = tir.AttrStmt(subject, key, each, body, span=span, trivia=outer)
+        return body
+
+    return Frame(None, wrap)
+
+
+def _key(site: Site, key: Any) -> str:
+    if not isinstance(key, str):
+        raise site.error("E0105", "T.attr needs argument 2, 'attr_key'", 'write T.attr(node, "key", value)')
+    return key
+
+
+def _said(site: Site, value: Any) -> tir.PrimExpr:
     try:
-        said = _value(value, site.span)
-        subject = node if not isinstance(node, str | bool | int | float) else argument(node, site.span)
+        return _value(value, site.span)
     except Mismatch:
         message = f"argument 3, 'value', of T.attr: expected an expression, got {describe(value)}"
         raise site.error("E0202", message, node=site.argument("value", 2)) from None
-
-    def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
-        return tir.AttrStmt(subject, attr_key, said, body, span=span, trivia=trivia)
-
-    return Frame(None, wrap)
 
 
 @form("T.realize")
