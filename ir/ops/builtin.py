@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..base import StructInfo
@@ -82,6 +83,18 @@ def _complete_view(values: dict[str, Any]) -> None:
             values[name] = Tuple(())
 
 
+def _numpy_view(np: Any, a: Any) -> Any:
+    from ..numpy_dtype import numpy_dtype
+
+    elements = a.data.reshape(-1).view("uint8")[
+        0 if a.relative_byte_offset in (None, ()) else int(a.relative_byte_offset) :
+    ]
+    dtype = a.data.dtype if a.dtype in (None, ()) else numpy_dtype(a.dtype)
+    shape = a.data.shape if a.shape in (None, ()) else tuple(int(size) for size in a.shape)
+    count = int(np.prod(shape))
+    return elements[: count * dtype.itemsize].view(dtype).reshape(shape)
+
+
 _OPTIONAL_DTYPE: Kind = "opt_datatype"
 register(
     RelaxOp(
@@ -94,6 +107,7 @@ register(
         ),
         _infer_view,
         "Return the memory of `data` as a tensor of another shape or dtype.",
+        _numpy_view,
         complete=_complete_view,
     )
 )
@@ -134,6 +148,15 @@ register(
 )
 
 
+def _numpy_shape_i(np: Any, a: Any) -> Any:
+    return int(a.tensor.shape[int(a.axis)])
+
+
+def _numpy_stride_i(np: Any, a: Any) -> Any:
+    """The stride in elements of a tensor without gaps."""
+    return int(np.prod(a.tensor.shape[int(a.axis) + 1 :]))
+
+
 def _known(dtype: str) -> InferRule:
     return lambda a: PrimStructInfo(dtype)
 
@@ -149,15 +172,26 @@ def _infer_shape_i(a: Inference) -> StructInfo:
     return PrimStructInfo("int64", dims[number] if dims is not None and number is not None else None)
 
 
-for _name, _kind, _doc in (
-    ("tensor_dtype_code", "uint8", "the code of the dtype"),
-    ("tensor_dtype_bits", "uint8", "the bits of the dtype"),
-    ("tensor_dtype_lanes", "uint16", "the lanes of the dtype"),
-    ("tensor_ndim", "int32", "the number of dimensions"),
-    ("tensor_byte_offset", "uint64", "where the first element is, in bytes"),
-    ("tensor_elem_offset", "uint64", "where the first element is, in elements"),
-):
-    register(RelaxOp(f"relax.inspect.{_name}", (Param("tensor"),), _known(_kind), f"Return {_doc} of a tensor."))
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+"""The codes of DLPack; NumPy calls bfloat16, which has code 4, and the 8-bit floats "V"."""
+_ASPECTS: tuple[tuple[str, str, str, Callable[[Any], int]], ...] = (
+    ("tensor_dtype_code", "uint8", "the code of the dtype", lambda x: _CODES.get(x.dtype.kind, 4)),
+    ("tensor_dtype_bits", "uint8", "the bits of the dtype", lambda x: 8 * x.dtype.itemsize),
+    ("tensor_dtype_lanes", "uint16", "the lanes of the dtype", lambda x: 1),
+    ("tensor_ndim", "int32", "the number of dimensions", lambda x: x.ndim),
+    ("tensor_byte_offset", "uint64", "where the first element is, in bytes", lambda x: 0),
+    ("tensor_elem_offset", "uint64", "where the first element is, in elements", lambda x: 0),
+)
+for _name, _kind, _doc, _of in _ASPECTS:
+    register(
+        RelaxOp(
+            f"relax.inspect.{_name}",
+            (Param("tensor"),),
+            _known(_kind),
+            f"Return {_doc} of a tensor.",
+            lambda np, a, of=_of: of(a.tensor),
+        )
+    )
 for _name, _doc in (("tensor_shape_i", "a dimension"), ("tensor_stride_i", "a stride")):
     register(
         RelaxOp(
@@ -165,5 +199,6 @@ for _name, _doc in (("tensor_shape_i", "a dimension"), ("tensor_stride_i", "a st
             (Param("tensor"), Param("axis", "prim")),
             _infer_shape_i if _name == "tensor_shape_i" else _known("int64"),
             f"Return {_doc} of a tensor.",
+            _numpy_shape_i if _name == "tensor_shape_i" else _numpy_stride_i,
         )
     )

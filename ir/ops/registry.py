@@ -159,7 +159,7 @@ class RelaxOp(Struct, frozen=True):
 
 
 _FAMILIES = (
-    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "linear_algebra", "activation",
+    "unary", "binary", "create", "datatype", "manipulate", "joining", "indexing", "scatter", "collapse", "layout_transform", "linear_algebra", "activation",
     "normalization", "convolution", "pooling", "padding", "attention", "loss", "statistical", "search", "sorting", "qdq",
     "image", "calls", "builtin", "grad", "distributed",
 )  # fmt: skip

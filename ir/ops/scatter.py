@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import te, tir
+from .. import te
 from ..base import StructInfo
 from ..relax import PrimStructInfo, TensorStructInfo
 from ..te import topi
 from . import dims as d
 from .indexing import index_tensor_info, slice_length
-from .inference import Inference, dims_of, same_as_first, tensor_info
+from .inference import Inference, dims_of, tensor_info
 from .registry import Param, RelaxOp, register
 from .writing import Element, Writes, from_front
 
@@ -284,30 +284,5 @@ register(
         "Return `on_value` where the position along the new `axis` is the index, `off_value` elsewhere.",
         _numpy_one_hot,
         _one_hot,
-    )
-)
-
-
-def _infer_layout_transform(a: Inference) -> StructInfo:
-    info, index_map = a.tensor("x"), a.attr("index_map")
-    if not isinstance(index_map, tir.IndexMap):
-        return same_as_first(a)
-    if info.ndim not in (-1, len(index_map.initial_indices)):
-        raise a.fail("E0323", f"maps {len(index_map.initial_indices)} dimensions, but 'x' has {info.ndim}")
-    return tensor_info(None, info.dtype, len(index_map.final_indices), info.vdevice)
-
-
-register(
-    RelaxOp(
-        "relax.layout_transform",
-        (
-            Param("x"),
-            Param("index_map", "value"),
-            Param("pad_value", "value", None),
-            Param("axis_separators", "opt_ints", None),
-            Param("input_axis_separators", "opt_ints", None),
-        ),
-        _infer_layout_transform,
-        "Return `x` laid out as `index_map` says.",
     )
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tvms
 from msgspec.structs import replace
-from tvms.ir import relax, tir
+from tvms.ir import relax, te, tir
 from tvms.ir.base import IRModule
 from tvms.ir.infer import infer_struct_info
 from tvms.ir.interp import run
@@ -54,6 +56,12 @@ def positive(*shape: int) -> Random:
 
 def number(value: float | tuple[float, ...], dtype: str = "float32") -> relax.Constant:
     return relax.Constant(np.array(value, dtype))
+
+
+def index_map(function: Callable[..., Any]) -> tir.IndexMap:
+    """The index map that `function` of the indices says."""
+    variables = [te.var(name, "int64") for name in inspect.signature(function).parameters]
+    return tir.IndexMap(tuple(var.node for var in variables), tuple(index.node for index in function(*variables)))  # type: ignore[arg-type]
 
 
 def program(case: Case, rng: np.random.Generator) -> tuple[IRModule, list[np.ndarray]]:

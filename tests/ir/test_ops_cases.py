@@ -12,7 +12,7 @@ import pytest
 from tvms.ir.ops.registry import relax_ops
 
 sys.path.insert(0, str(Path(__file__).parent))
-from operator_programs import Case, Random, b, check, check_compiled, f, i, number, positive
+from operator_programs import Case, Random, b, check, check_compiled, f, i, index_map, number, positive
 
 _UNIT = ("acos", "asin", "atanh")
 _POSITIVE = ("log", "rsqrt", "sqrt")
@@ -161,6 +161,11 @@ CASES: list[Case] = [
     ("index_put", f(4, 3, 2), (i(2, 1, low=-4), i(2, high=3)), f(2, 2, 2), {"accumulate": True}),
     *(("nn.pad", f(5, 4), (1, 2, 0, 3), {"pad_mode": mode}) for mode in ("reflect", "replicate", "circular")),
     ("nn.dropout", f(2, 3)),
+    ("layout_transform", f(4, 6), index_map(lambda i, j: (j, i))),
+    ("layout_transform", f(4, 6), index_map(lambda i, j: (i // 2, j // 3, i % 2, j % 3))),
+    ("layout_transform", f(5, 6), index_map(lambda i, j: (i // 4, j, i % 4)), {"pad_value": 7.0}),
+    ("layout_transform", i(2, 3, 4), index_map(lambda i, j, k: (i * 3 + j, k))),
+    ("layout_transform", f(12), index_map(lambda i: (i % 3, i // 3))),
     ("wrap_param", f(2, 3), "float16"),
     *(("image.resize2d", f(1, 2, 4, 5), size, {"method": method}) for size in ((7, 9), (3, 2)) for method in ("nearest_neighbor", "linear", "cubic")),
     *(("image.resize2d", f(1, 4, 6, 1), (5, 4), {"layout": "NHWC", "method": method, "coordinate_transformation_mode": mode, "roi": (0.21, 0.0, 0.7, 1.37)}) for method in ("nearest_neighbor", "linear") for mode in ("align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize")),
@@ -202,6 +207,11 @@ CASES: list[Case] = [
     ("nn.group_norm", f(2, 4, 3), f(4), f(4), {"num_groups": 2, "channel_axis": 1, "axes": [2]}),
     ("nn.instance_norm", f(2, 3, 4), f(3), f(3), {"channel_axis": 1, "axes": [2]}),
     ("nn.dropout", f(2, 3)),
+    ("layout_transform", f(4, 6), index_map(lambda i, j: (j, i))),
+    ("layout_transform", f(4, 6), index_map(lambda i, j: (i // 2, j // 3, i % 2, j % 3))),
+    ("layout_transform", f(5, 6), index_map(lambda i, j: (i // 4, j, i % 4)), {"pad_value": 7.0}),
+    ("layout_transform", i(2, 3, 4), index_map(lambda i, j, k: (i * 3 + j, k))),
+    ("layout_transform", f(12), index_map(lambda i: (i % 3, i // 3))),
     ("nn.conv1d", f(1, 2, 8), f(3, 2, 3), {"strides": 2, "padding": 1}),
     ("nn.conv2d", f(1, 3, 5, 6), f(2, 3, 3, 2), {"padding": (1, 0), "dilation": (1, 2)}),
     ("nn.conv2d", f(1, 4, 4, 4), f(4, 2, 3, 3), {"groups": 2}),

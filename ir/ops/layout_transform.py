@@ -1,0 +1,137 @@
+"""Tensors laid out as an index map says (TVM: `relax.op.layout_transform`, `tir.IndexMap`)."""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+from .. import te, tir
+from ..base import StructInfo
+from ..te.index_dtype import IndexDtype
+from ..visit import walk
+from . import dims as d
+from .inference import Inference, dims_of, same_as_first, tensor_info
+from .registry import Param, RelaxOp, register
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def _int64(index_map: tir.IndexMap) -> tir.IndexMap:
+    """The map with int64 indices, as shapes have them."""
+    indices = IndexDtype("int64", {})
+    final = tuple(indices.index(index) for index in index_map.final_indices)
+    return tir.IndexMap(tuple(indices.variable(var) for var in index_map.initial_indices), final)
+
+
+def _whole_sizes(index_map: tir.IndexMap, sizes: Sequence[int]) -> dict[tir.Var, int]:
+    """The size of each dimension, enlarged so that what it is divided by divides it."""
+    whole: dict[tir.Var, int] = {}
+    for var, size in zip(index_map.initial_indices, sizes, strict=True):
+        unit = lcm(1, *(by for index in index_map.final_indices for by in _divisors(index, var)))
+        whole[var] = -(-size // unit) * unit
+    return whole
+
+
+def _divisors(index: tir.PrimExpr, var: tir.Var) -> list[int]:
+    """What expressions of `var` alone are divided by."""
+    divisions = [node for node in walk(index) if isinstance(node, tir.FloorDiv | tir.FloorMod)]
+    return [
+        node.b.value
+        for node in divisions
+        if isinstance(node.b, tir.IntImm) and {below for below in walk(node.a) if isinstance(below, tir.Var)} == {var}
+    ]
+
+
+def _map_shape(index_map: tir.IndexMap, whole: Mapping[tir.Var, int]) -> list[tir.PrimExpr]:
+    """The shape of the result: the greatest that each index can be, and one more."""
+    from ..analysis.const_bounds import const_bounds
+
+    return [d.dim(const_bounds(index, _domains(whole)).max + 1) for index in index_map.final_indices]
+
+
+def _domains(whole: Mapping[tir.Var, int]) -> dict[tir.Var, tir.Range]:
+    return {var: tir.Range(d.dim(0), d.dim(size)) for var, size in whole.items()}
+
+
+def _infer(a: Inference) -> StructInfo:
+    info, index_map = a.tensor("x"), a.attr("index_map")
+    if not isinstance(index_map, tir.IndexMap):
+        return same_as_first(a)
+    if info.ndim not in (-1, len(index_map.initial_indices)):
+        raise a.fail("E0323", f"maps {len(index_map.initial_indices)} dimensions, but 'x' has {info.ndim}")
+    sizes = [d.value_of(dim) for dim in dims_of(info) or ()]
+    known = [size for size in sizes if size is not None]
+    if len(known) != len(index_map.initial_indices):
+        return tensor_info(None, info.dtype, len(index_map.final_indices), info.vdevice)
+    own = _int64(index_map)
+    return tensor_info(_map_shape(own, _whole_sizes(own, known)), info.dtype, -1, info.vdevice)
+
+
+def _inverse(index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Sequence[te.Expr]) -> list[te.Expr] | None:
+    """The element that is mapped to `place`; None where the map is none of splits and fusions."""
+    from ..analysis.iter_map import detect_iter_map
+    from ..analysis.iter_map_use import inverse_affine_iter_map
+
+    found = detect_iter_map(index_map.final_indices, _domains(whole), check_level="bijective")
+    if not found.is_detected:
+        return None
+    values = inverse_affine_iter_map(found.indices, [item.node for item in place])
+    return [te.Expr(values.get(var, d.dim(0))) for var in index_map.initial_indices]
+
+
+def _compute(a: Any) -> te.Tensor | None:
+    sizes = [d.value_of(dim) for dim in a.x.dims]
+    known = [size for size in sizes if size is not None]
+    if not isinstance(a.index_map, tir.IndexMap) or len(known) != a.x.ndim:
+        return None
+    index_map = _int64(a.index_map)
+    whole = _whole_sizes(index_map, known)
+    probe = [te.var("i", "int64") for _ in index_map.final_indices]
+    if _inverse(index_map, whole, probe) is None:
+        return None
+
+    def value(*i: te.Expr) -> te.Expr:
+        source = _inverse(index_map, whole, i)
+        assert source is not None
+        short = [n for n, size in enumerate(known) if whole[index_map.initial_indices[n]] != size]
+        inside = [source[n] < te.const(known[n], "int64") for n in short]
+        fill = te.const(_pad_value(a), a.x.dtype)
+        return te.if_then_else(te.all(*inside), a.x(*source), fill) if inside else a.x(*source)
+
+    return te.compute(a.result.dims, value, "te_layout_transform")
+
+
+def _pad_value(a: Any) -> Any:
+    return getattr(a.pad_value, "value", a.pad_value) or 0
+
+
+def _numpy(np: Any, a: Any) -> Any:
+    from ..analysis.evaluate import evaluate
+
+    index_map = _int64(a.index_map)
+    shape = [d.value_of(dim) for dim in _map_shape(index_map, _whole_sizes(index_map, a.x.shape))]
+    result = np.full(shape, _pad_value(a), a.x.dtype)
+    for place in np.ndindex(*a.x.shape):
+        at = dict(zip(index_map.initial_indices, place, strict=True))
+        result[tuple(evaluate(index, at) for index in index_map.final_indices)] = a.x[place]
+    return result
+
+
+register(
+    RelaxOp(
+        "relax.layout_transform",
+        (
+            Param("x"),
+            Param("index_map", "value"),
+            Param("pad_value", "value", None),
+            Param("axis_separators", "opt_ints", None),
+            Param("input_axis_separators", "opt_ints", None),
+        ),
+        _infer,
+        "Return `x` laid out as `index_map` says; where a dimension does not divide, `pad_value` fills the rest.",
+        _numpy,
+        _compute,
+        prim_func="te_layout_transform",
+    )
+)
