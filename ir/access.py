@@ -194,11 +194,11 @@ def _restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, 
         form = linear(comparison)
         if len(form.terms) != 1:
             continue
-        (term,) = form.terms.values()
-        if isinstance(term.expr, tir.Var) and abs(term.factor) == 1:
-            end = make.const(-form.constant * term.factor, term.expr.dtype)
-            bound = Interval(None, end) if term.factor == 1 else Interval(end, None)
-            result[term.expr] = intersect(result.get(term.expr, domains[term.expr]), bound)
+        ((term, factor),) = form.terms.items()
+        if isinstance(term, tir.Var) and abs(factor) == 1:
+            end = make.const(-form.constant * factor, term.dtype)
+            bound = Interval(None, end) if factor == 1 else Interval(end, None)
+            result[term] = intersect(result.get(term, domains[term]), bound)
     return result
 
 

@@ -1,18 +1,15 @@
-"""Expressions as objects of their own: equal ones are one node, and a sum is written in one way."""
+"""Expressions as objects of their own: equal ones are made one node, so that `is` compares them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
-from .. import tir
-from ..base import Op
-from ..dtype import int_range, is_int, parse_dtype
-from ..fold import wrap
-from ..ops.tir import get
-from ..visit import field_names
-from .sums import Sum
+from . import tir
+from .base import Op
+from .dtype import is_int, parse_dtype
+from .ops.tir import get
+from .visit import field_names, rewrite
 
 
 def is_index(dtype: str) -> bool:
@@ -25,15 +22,18 @@ def is_scalar_int(dtype: str) -> bool:
 
 
 class Nodes:
-    """One object for equal expressions, and the sums that they are."""
+    """One object for equal expressions."""
 
     def __init__(self) -> None:
         self.by_key: dict[Any, tir.PrimExpr] = {}
-        self.sums: dict[tir.PrimExpr, Sum] = {}
 
     def intern(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the one node equal to `expr`, whose operands are interned."""
         return self.by_key.setdefault(self._key(expr), expr)
+
+    def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return the one node equal to `expr`, whose operands need not be interned."""
+        return rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
 
     def _key(self, expr: tir.PrimExpr) -> Any:
         match expr:
@@ -75,37 +75,3 @@ def is_pure_call(call: tir.Call) -> bool:
     """Whether a call has no effect and the same result each time."""
     row = get(call.op.name) if isinstance(call.op, Op) else None
     return row is not None and row.is_pure
-
-
-def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr]) -> tir.PrimExpr | None:
-    """Return the expression of a sum: as TVM, what is added, its constant last, then what is subtracted.
-
-    None where an index dtype has no such numbers; those of other dtypes wrap around.
-    """
-    low, high = int_range(dtype)
-
-    def number(number: int) -> tir.PrimExpr:
-        return intern(tir.IntImm(dtype, wrap(number, dtype)))
-
-    def scaled(term: tir.PrimExpr, factor: int) -> tir.PrimExpr:
-        return term if factor == 1 else intern(tir.Mul(dtype, term, number(factor)))
-
-    if is_index(dtype) and any(abs(n) > high for n in (*value.terms.values(), value.constant)):
-        return None
-    constant = value.constant if is_index(dtype) else wrap(value.constant, dtype)
-    added = [(term, factor) for term, factor in value.factors() if factor > 0 or -factor > high]
-    taken = [(term, -factor) for term, factor in value.factors() if factor < 0 and -factor <= high]
-    if not added and taken and constant <= 0 and low <= -taken[0][1]:
-        term, factor = taken.pop(0)
-        added.append((term, -factor))
-    parts = [scaled(term, factor) for term, factor in added]
-    if constant > 0 or -constant > high or not parts:
-        parts.append(number(constant))
-    result = parts[0]
-    for part in parts[1:]:
-        result = intern(tir.Add(dtype, result, part))
-    for term, factor in taken:
-        result = intern(tir.Sub(dtype, result, scaled(term, factor)))
-    if added and -high <= constant < 0:
-        result = intern(tir.Sub(dtype, result, number(-constant)))
-    return result

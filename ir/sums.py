@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import gcd
 
-from .. import tir
+from . import tir
+from .dtype import int_range
+from .fold import wrap
+from .intern import is_index
 
 
 class Sum:
@@ -83,3 +86,37 @@ class Sum:
     def key(self) -> tuple[frozenset[tuple[tir.PrimExpr, int]], int]:
         """What is equal for equal sums, in whatever order their terms stand."""
         return frozenset(self.terms.items()), self.constant
+
+
+def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr]) -> tir.PrimExpr | None:
+    """Return the expression of a sum: as TVM, what is added, its constant last, then what is subtracted.
+
+    None where an index dtype has no such numbers; those of other dtypes wrap around.
+    """
+    low, high = int_range(dtype)
+
+    def number(number: int) -> tir.PrimExpr:
+        return intern(tir.IntImm(dtype, wrap(number, dtype)))
+
+    def scaled(term: tir.PrimExpr, factor: int) -> tir.PrimExpr:
+        return term if factor == 1 else intern(tir.Mul(dtype, term, number(factor)))
+
+    if is_index(dtype) and any(abs(n) > high for n in (*value.terms.values(), value.constant)):
+        return None
+    constant = value.constant if is_index(dtype) else wrap(value.constant, dtype)
+    added = [(term, factor) for term, factor in value.factors() if factor > 0 or -factor > high]
+    taken = [(term, -factor) for term, factor in value.factors() if factor < 0 and -factor <= high]
+    if not added and taken and constant <= 0 and low <= -taken[0][1]:
+        term, factor = taken.pop(0)
+        added.append((term, -factor))
+    parts = [scaled(term, factor) for term, factor in added]
+    if constant > 0 or -constant > high or not parts:
+        parts.append(number(constant))
+    result = parts[0]
+    for part in parts[1:]:
+        result = intern(tir.Add(dtype, result, part))
+    for term, factor in taken:
+        result = intern(tir.Sub(dtype, result, scaled(term, factor)))
+    if added and -high <= constant < 0:
+        result = intern(tir.Sub(dtype, result, number(-constant)))
+    return result

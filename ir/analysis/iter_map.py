@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
+from ..intern import factors, joined
 from ..simplify import Simplifier
-from ..simplify.nodes import factors, joined
-from ..simplify.sums import Sum
+from ..sums import Sum
 from ..visit import walk
 
 Key: TypeAlias = "frozenset[tuple[tir.PrimExpr, int]]"

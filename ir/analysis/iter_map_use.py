@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
+from ..intern import joined
 from ..simplify import Simplifier, simplify
-from ..simplify.nodes import joined
 from ..visit import walk
 from .iter_map import Detector, IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
 

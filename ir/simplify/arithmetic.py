@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import gcd
 
 from .. import tir
+from ..intern import factors, is_index, is_scalar_int, joined
+from ..sums import Sum
 from .core import Simplifier, simplifies
 from .division import quotient
 from .elementwise import elementwise
-from .nodes import factors, is_index, is_scalar_int, joined
-from .sums import Sum
 
 
 @simplifies(tir.Add, tir.Sub, tir.Mul)

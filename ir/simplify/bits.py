@@ -8,8 +8,8 @@ from .. import tir
 from ..base import Op
 from ..dtype import parse_dtype
 from ..fold import wrap
+from ..intern import is_scalar_int
 from .core import Simplifier
-from .nodes import is_scalar_int
 
 _MEANING: dict[str, Callable[[int, int], int]] = {
     "tir.bitwise_and": int.__and__, "tir.bitwise_or": int.__or__, "tir.bitwise_xor": int.__xor__,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .. import tir
+from ..intern import is_index, is_scalar_int
+from ..sums import Sum
 from .arithmetic import difference, merge_splits
 from .core import Simplifier, simplifies
 from .division import scale_down
 from .elementwise import elementwise
-from .nodes import is_index, is_scalar_int
-from .sums import Sum
 
 _ROUNDS = 4
 

@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from .. import tir
 from ..analysis.const_bounds import Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
+from ..intern import is_index, is_pure_call
 from ..promote import const
+from ..sums import Sum, render
 from ..visit import children, field_names
 from .knowledge import Knowledge
-from .nodes import is_index, is_pure_call, render
-from .sums import Sum
 
 _Rule = Callable[["Simplifier", Any], tir.PrimExpr]
 _R = TypeVar("_R", bound=_Rule)
@@ -155,12 +155,12 @@ class Simplifier(Knowledge):
                 return None
             self.nodes.by_key[key] = found
             if not isinstance(found, tir.IntImm) and value.single is None:
-                self.nodes.sums[found] = value
+                self.sums[found] = value
         return found
 
     def _rendered(self, value: Sum, dtype: str) -> Sum:
         """Return the sum that is written for `value`: without terms that are sums, of numbers that `dtype` has."""
-        if any(term in self.nodes.sums for term in value.terms):
+        if any(term in self.sums for term in value.terms):
             flat = Sum({}, value.constant)
             for term, factor in value.factors():
                 flat.add(self.sum(term), factor)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from math import gcd
 
 from .. import tir
+from ..intern import factors, is_index, is_scalar_int
+from ..sums import Sum
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
-from .nodes import factors, is_index, is_scalar_int
-from .sums import Sum
 
 
 @simplifies(tir.FloorDiv)

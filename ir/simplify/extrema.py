@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import tir
+from ..intern import is_index, is_scalar_int, joined
+from ..sums import Sum
 from .arithmetic import difference
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
-from .nodes import is_index, is_scalar_int, joined
-from .sums import Sum
 
 _MANY = 8
 """Of more operands not every pair is compared."""

@@ -9,8 +9,8 @@ from ..analysis.const_bounds import Bounds, bounds_of, of_domain, of_dtype
 from ..analysis.modular_set import ModularSet, modular_of
 from ..base import Op
 from ..dtype import int_range, parse_dtype
-from .nodes import Nodes, factors, is_index, is_scalar_int
-from .sums import Sum
+from ..intern import Nodes, factors, is_index, is_scalar_int
+from ..sums import Sum
 
 
 class Knowledge:
@@ -18,6 +18,7 @@ class Knowledge:
 
     def __init__(self) -> None:
         self.nodes = Nodes()
+        self.sums: dict[tir.PrimExpr, Sum] = {}
         self.truths: dict[tir.PrimExpr, bool] = {}
         self.facts: list[Sum] = []
         self.values: dict[tir.PrimExpr, tir.PrimExpr] = {}
@@ -28,7 +29,8 @@ class Knowledge:
 
     def take_over(self, other: Knowledge) -> None:
         """Know what `other` knows, and share its nodes."""
-        self.nodes, self.truths, self.facts = other.nodes, dict(other.truths), list(other.facts)
+        self.nodes, self.sums = other.nodes, other.sums
+        self.truths, self.facts = dict(other.truths), list(other.facts)
         self.values = dict(other.values)
         self._given_bounds, self._given_residues = dict(other._given_bounds), dict(other._given_residues)
 
@@ -113,7 +115,7 @@ class Knowledge:
         found = self._bounds.get(expr)
         if found is None:
             found = of_domain(expr, None, self.bounds) if isinstance(expr, tir.Var) else bounds_of(expr, self.bounds)
-            value = self.nodes.sums.get(expr)
+            value = self.sums.get(expr)
             if value is not None and self.fits(value, expr.dtype):
                 found = self.bounds_of_sum(value).meet(found)
             given = self._given_bounds.get(expr)
@@ -183,7 +185,7 @@ class Knowledge:
         """Return the sum that a scalar integer expression in normal form is, modulo its width."""
         if isinstance(expr, tir.IntImm):
             return Sum({}, expr.value)
-        return self.nodes.sums.get(expr) or Sum({expr: 1})
+        return self.sums.get(expr) or Sum({expr: 1})
 
     def exact(self, expr: tir.PrimExpr) -> Sum:
         """Return a sum whose value, as a number, is that of `expr`."""

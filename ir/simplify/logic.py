@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
+from ..intern import joined
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
-from .nodes import joined
 
 _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
     tir.LT: tir.GE, tir.LE: tir.GT, tir.GT: tir.LE, tir.GE: tir.LT, tir.EQ: tir.NE, tir.NE: tir.EQ,

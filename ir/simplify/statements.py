@@ -10,9 +10,9 @@ from .. import tir
 from ..base import Trivia
 from ..deep import deep
 from ..int_set import Interval
+from ..intern import is_index, is_pure_call
 from ..visit import field_names, walk
 from .core import Simplifier
-from .nodes import is_index, is_pure_call
 
 
 @deep

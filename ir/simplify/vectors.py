@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import gcd
 
 from .. import tir
+from ..intern import is_index
 from .core import Simplifier
-from .nodes import is_index
 from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, ramp, value_of, x, y, z, zero
 
 

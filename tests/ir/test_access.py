@@ -103,7 +103,7 @@ points = st.fixed_dictionaries({X: st.integers(-4, 4), Y: st.integers(-4, 4), Z:
 @given(st.one_of(expressions, divisions), points)
 def test_linear_forms_keep_the_value(node: tir.PrimExpr, at: dict[tir.Var, int]) -> None:
     form = linear(node)
-    assert value(node, at) == form.constant + sum(t.factor * value(t.expr, at) for t in form.terms.values())
+    assert value(node, at) == form.constant + sum(factor * value(term, at) for term, factor in form.factors())
     assert value(simplify(node), at) == value(node, at)
     assert difference(node, node) == 0
 
