@@ -43,7 +43,7 @@ def operators() -> str:
         _NOTE, "# Operators", "",
         f"{len(ops)} operators of `R`: {_count(ops.values())}.", "",
         "Each line says after the meaning what is known: **infer**, the struct info of a call; **numpy**, an oracle;",
-        "**legalise**, a loop-level function, or other calls that it stands for; **impure**, a call has side effects.",
+        "**legalise**, a loop-level function, or what else it stands for; **impure**, a call has side effects.",
     ]  # fmt: skip
     for family, names in families().items():
         heading = (import_module(f"...ir.ops.{family}", __package__).__doc__ or family).split("\n")[0]
@@ -56,11 +56,11 @@ def _operator(op: RelaxOp) -> str:
 
 
 def _known(op: RelaxOp) -> Iterator[str]:
-    if op.infer is not None:
+    if op.infer is not None or op.expand is not None:
         yield "infer"
-    if op.numpy is not None:
+    if op.numpy is not None or op.expand is not None:
         yield "numpy"
-    if op.compute is not None or op.expand is not None:
+    if op.compute is not None or op.expand is not None or op.at_run_time or op.is_identity:
         yield "legalise"
     if not op.pure:
         yield "impure"
