@@ -35,7 +35,8 @@ def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
     """
     if len(source.text) > MAX_TEXT:
         message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
-        return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0)),)
+        help = "keep large tensors in a file beside the text: I.constant"
+        return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),)
     driver = _Driver(source)
     file = driver.file()
     return file, tuple(diagnostic for _, diagnostic in sorted(driver.found, key=lambda found: found[0]))

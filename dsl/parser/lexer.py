@@ -42,7 +42,7 @@ class Problem(Struct, frozen=True):
     message: str
     start: int
     end: int
-    help: str | None = None
+    help: str
     notes: tuple[tuple[str, Token], ...] = ()
 
     def diagnostic(self, source: Source) -> Diagnostic:
@@ -138,7 +138,8 @@ class Lexer:
     def _nest(self, depth: int, position: int) -> int:
         if depth > MAX_BRACKETS:
             message = f"brackets nest more than {MAX_BRACKETS:,} deep"
-            raise LimitError(Problem("E0010", message, position, position + 1))
+            help = "name parts of the expression on lines of their own"
+            raise LimitError(Problem("E0010", message, position, position + 1, help))
         return max(0, depth)
 
     def _layout(self, text: str, position: int) -> list[tuple[str, Token]]:
@@ -153,7 +154,8 @@ class Lexer:
             self.comments.own_lines(between, [], False)
             if len(self.blocks) > MAX_BLOCKS:
                 message = f"blocks nest more than {MAX_BLOCKS:,} deep"
-                raise LimitError(Problem("E0010", message, position, position))
+                help = "move the innermost blocks to functions of their own"
+                raise LimitError(Problem("E0010", message, position, position, help))
             self.blocks.append(Block(column, tabless, self.comments.anchor))
             return [("INDENT", here)]
         closed: list[Block] = []

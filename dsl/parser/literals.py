@@ -8,33 +8,36 @@ import re
 ESCAPES = {"\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 ESCAPE = re.compile(r"\\(?:(\r?\n)|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\s\S]))")
 
+MAX_INTEGER = 2**64 - 1
+MAX_DIGITS = 1000
+"""Of an integer, zeros and underscores included."""
+
 
 class LiteralError(ValueError):
     """A literal that stands for no value: why, and the part of the token, if not all of it."""
 
-    def __init__(
-        self, code: str, message: str, start: int = 0, end: int | None = None, help: str | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, help: str, start: int = 0, end: int | None = None) -> None:
         super().__init__(message)
         self.code, self.message, self.start, self.end, self.help = code, message, start, end, help
 
 
 def number(text: str) -> int | float:
     """Return the value of a number token; LiteralError for one such as `1__0`, `08` or `1e999`."""
-    prefix = text[:2].lower()
+    is_integer = text[:2].lower() in ("0x", "0o", "0b") or text.replace("_", "").isdigit()
     try:
-        if prefix in ("0x", "0o", "0b"):
-            return int(text, 0)
-        if text.replace("_", "").isdigit():
-            return int(text, 0)
-        value = float(text)
-    except ValueError as error:
-        if "Exceeds the limit" in str(error):
-            raise LiteralError("E0010", "this number has too many digits") from None
-        raise LiteralError("E0012", f"{text} is not a number") from None
-    if math.isinf(value):
-        raise LiteralError("E0010", "this number is larger than any float64")
+        value = (int(text, 0) if len(text) <= MAX_DIGITS else MAX_INTEGER + 1) if is_integer else float(text)
+    except ValueError:
+        help = "write digits as in 42, 0x2a or 4.2e1: no 0 before others, and single underscores between them"
+        raise LiteralError("E0012", f"{_shown(text)} is not a number", help) from None
+    if isinstance(value, int) and value > MAX_INTEGER:
+        raise LiteralError("E0010", "this integer has more than 64 bits", "write a float for a greater number")
+    if isinstance(value, float) and math.isinf(value):
+        raise LiteralError("E0010", "this number is larger than any float64", 'write T.float64("inf") for infinity')
     return value
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def string(text: str) -> str:
@@ -57,6 +60,6 @@ def _unescape(match: re.Match[str], offset: int) -> str:
         return ESCAPES[single]
     start, end = match.start() + offset, match.end() + offset
     if point is not None:
-        raise LiteralError("E0011", f"{match.group()} is no character", start, end)
+        raise LiteralError("E0011", f"{match.group()} is no character", "characters end at \\U0010ffff", start, end)
     help = "write \\\\ for a backslash"
-    raise LiteralError("E0011", f"the escape {match.group()} means nothing", start, end, help)
+    raise LiteralError("E0011", f"the escape {match.group()} means nothing", help, start, end)

@@ -84,7 +84,7 @@ def _character(place: Place) -> Problem | None:
         message = "a backslash continues a line only as its last character"
         return Problem("E0005", message, start, end, "remove what follows it, or the backslash")
     shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
-    help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else None
+    help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else "remove it, or write it in a string"
     return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
 
 
@@ -113,17 +113,22 @@ def _bracket(place: Place) -> Problem | None:
 def _expected(place: Place) -> Problem:
     kind, token = place.kind, place.token
     if kind in ("else", "elif"):
-        return Problem("E0008", f"`{kind}` without an `if` before it", token.start, token.end)
-    *most, last = _choices(place)
-    choices = f"{', '.join(most)} or {last}" if most else last
-    message = f"expected {choices}, found {WORDS[kind] if kind == 'NEWLINE' else repr(token.text)}"
-    help, notes = None, ()
+        help = "indent it as its `if`, right below the body"
+        return Problem("E0008", f"`{kind}` without an `if` before it", token.start, token.end, help)
+    *most, last = choices = _choices(place)
+    said = f"{', '.join(most)} or {last}" if most else last
+    message = f"expected {said}, found {WORDS[kind] if kind == 'NEWLINE' else repr(token.text)}"
+    in_list = place.opening if "," in place.expected else None
+    notes = ((f"inside this '{in_list.text}'", in_list),) if in_list else ()
+    return Problem("E0008", message, token.start, token.end, _remedy(place, choices), notes)
+
+
+def _remedy(place: Place, choices: list[str]) -> str:
     if place.opening and "," in place.expected:
-        help = "put a comma before it, or close the bracket"
-        notes = ((f"inside this '{place.opening.text}'", place.opening),)
-    elif ":" in place.expected and kind == "NEWLINE":
-        help = "end the line with ':'"
-    return Problem("E0008", message, token.start, token.end, help, notes)
+        return "put a comma before it, or close the bracket"
+    if place.kind == "NEWLINE":
+        return "end the line with ':'" if ":" in place.expected else f"write {choices[0]} before the line ends"
+    return f"write {choices[0]} before it, or {'start a new line' if WORDS['NEWLINE'] in choices else 'remove it'}"
 
 
 def _choices(place: Place) -> list[str]:

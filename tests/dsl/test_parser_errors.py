@@ -43,11 +43,13 @@ def test_messages(text: str, message: str) -> None:
         (
             "x = \u202e1\n",
             "error[E0005]: the character U+202E is not part of the language\n"
-            "  --> a.tvms:1:5\n   |\n 1 | x = \\u202e1\n   |     ^^^^^^",
+            "  --> a.tvms:1:5\n   |\n 1 | x = \\u202e1\n   |     ^^^^^^\n"
+            "   = help: remove it, or write it in a string",
         ),
         (
             "x = 1\r\ny = = 2\r\n",
-            "error[E0008]: expected an expression, found '='\n  --> a.tvms:2:5\n   |\n 2 | y = = 2\n   |     ^",
+            "error[E0008]: expected an expression, found '='\n  --> a.tvms:2:5\n   |\n 2 | y = = 2\n   |     ^\n"
+            "   = help: write an expression before it, or remove it",
         ),
     ],
 )

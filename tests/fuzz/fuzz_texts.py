@@ -29,7 +29,6 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 WHOLE_FILE = {"E0001", "E0002", "E0003", "E0004"}
 """Codes of errors that stand at no place in the text."""
 SECONDS = 2.0
-NEEDS_HELP = not os.environ.get("NOHELP")
 TOKEN = re.compile(
     r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*|\d(?:[eE][+-]\d|[\w.])*|\w+|->|<<|>>|//|\*\*|[<>=!]=|\n[ ]*|[ \t]+|[^\w\s]'
 )
@@ -164,7 +163,7 @@ def check_diagnostics(text: str, errors: Sequence[Diagnostic]) -> None:
     for error in errors:
         assert error.code in CODES, error
         assert error.message, error
-        assert error.help or not NEEDS_HELP, f"no help: {error.code} {error.message}"
+        assert error.help, f"no help: {error.code} {error.message}"
         if error.code not in WHOLE_FILE:
             assert error.span is not None, f"no place: {error.code} {error.message}"
         for span in (error.span, *(note.span for note in error.notes)):
