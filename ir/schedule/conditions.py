@@ -63,6 +63,9 @@ STARTS_AT_ZERO = Condition(
 ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all factors but one")
 POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
 NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or take others")
+IN_ORDER = Condition(
+    "E0534", "iterations that touch the same element, one writing it, stay in order", "take the blocks apart first"
+)
 PLAIN_ITERATORS = Condition(
     "E0515", "every iterator of the block is spatial or a reduction", "leave the order of this block as it is"
 )

@@ -1,8 +1,10 @@
-"""Whether iterations may change their order: two that touch the same element, one writing it, must not."""
+"""Whether iterations may change their order: of two that touch the same element, one writing it, the first must stay
+first. What cannot be proven apart is taken to touch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 from msgspec import Struct
@@ -10,9 +12,13 @@ from msgspec import Struct
 from ... import make, tir
 from ...analysis.proof import prove
 from ...visit import substitute
+from ..conditions import IN_ORDER, name_of
+from ..program import Program
 from ..tree import statements_in
-from .bindings import Domains
-from .pipeline import bindings_of, bound_region
+from .bindings import Domains, domains_of
+from .blocks import why_not_complete
+from .pipeline import bindings_of, bound_region, is_region_covered
+from .scope import Scope
 
 _FALSE = tir.IntImm("bool", 0)
 
@@ -20,21 +26,26 @@ _FALSE = tir.IntImm("bool", 0)
 class Access(Struct, frozen=True):
     """A region that a block touches, in terms of the variables of the loops around it."""
 
+    block: tir.Block
     buffer: tir.Buffer
     region: tuple[tir.Range, ...]
     is_write: bool
     domains: Domains
     """The loops between the statement that was asked about and the block."""
 
+    def touches(self, other: Access) -> bool:
+        """Whether their order may matter: one writes a buffer that the other touches too."""
+        return self.buffer is other.buffer and (self.is_write or other.is_write)
+
 
 def accesses(node: tir.Stmt, domains: Domains | None = None) -> Iterator[Access]:
     """Yield what the outermost blocks in `node` touch."""
     inside: Domains = {} if domains is None else domains
     if isinstance(node, tir.BlockRealize):
-        values = bindings_of(node)
-        for regions, is_write in ((node.block.reads, False), (node.block.writes, True)):
+        values, block = bindings_of(node), node.block
+        for regions, is_write in ((block.reads, False), (block.writes, True)):
             for region in regions:
-                yield Access(region.buffer, bound_region(region, values), is_write, inside)
+                yield Access(block, region.buffer, bound_region(region, values), is_write, inside)
         return
     if isinstance(node, tir.For):
         inside = {**inside, node.loop_var: tir.Range(node.min, node.extent)}
@@ -45,11 +56,32 @@ def accesses(node: tir.Stmt, domains: Domains | None = None) -> Iterator[Access]
 def conflicts(first: tir.Stmt, second: tir.Stmt) -> tir.Buffer | None:
     """Return a buffer that keeps two statements in order: both touch it, and one writes it."""
     others = list(accesses(second))
-    for mine in accesses(first):
-        for other in others:
-            if mine.buffer is other.buffer and (mine.is_write or other.is_write):
-                return mine.buffer
-    return None
+    return next((mine.buffer for mine in accesses(first) for other in others if mine.touches(other)), None)
+
+
+class Pair:
+    """An iteration of the loops around one access, and another iteration, of the loops around another access."""
+
+    def __init__(self, mine: Access, loops: Sequence[tir.For], other: Access, others: Sequence[tir.For]) -> None:
+        theirs = [*[loop.loop_var for loop in others], *other.domains]
+        fresh = {each: tir.Var(each.dtype, f"{each.name}_") for each in theirs}
+        self.mine = [loop.loop_var for loop in loops]
+        self.other = [fresh[loop.loop_var] for loop in others]
+        renamed = {fresh[variable]: substitute(domain, fresh) for variable, domain in other.domains.items()}
+        domains: dict[tir.Var, tir.Range] = {**domains_of(tuple(loops)), **mine.domains, **renamed}
+        domains.update({fresh[loop.loop_var]: tir.Range(loop.min, loop.extent) for loop in others})
+        self.domains = domains
+        self.apart = _apart(mine.region, tuple([substitute(each, fresh) for each in other.region]))
+
+    def is_apart(self, given: Sequence[tir.PrimExpr]) -> bool:
+        """Whether the accesses are proven to have no element in common where all of `given` hold."""
+        return prove(self.apart, self.domains, given).is_proven
+
+    def before(self, first: Sequence[tir.Var], second: Sequence[tir.Var]) -> Iterator[list[tir.PrimExpr]]:
+        """Yield the cases in which the iteration `first` comes before `second`: as conditions that hold together."""
+        for depth in range(len(first)):
+            same = [make.equal(x, y) for x, y in zip(first[:depth], second[:depth], strict=True)]
+            yield [*same, make.less(first[depth], second[depth])]
 
 
 def conflict_of_later(
@@ -57,31 +89,64 @@ def conflict_of_later(
 ) -> tir.Buffer | None:
     """Return a buffer that an iteration of `loops` around `first` touches, and an earlier iteration of `others` around
     `second` too, one of them writing; None where it is proven that there is none."""
-    fresh: dict[tir.Var, tir.Var] = {
-        each: tir.Var(each.dtype, f"{each.name}_")
-        for each in [*[loop.loop_var for loop in others], *{v for access in accesses(second) for v in access.domains}]
-    }
-    after = [loop.loop_var for loop in loops]
-    before = [fresh[loop.loop_var] for loop in others]
-    outer: dict[tir.Var, tir.Range] = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
     for mine in accesses(first):
         for other in accesses(second):
-            if mine.buffer is not other.buffer or not (mine.is_write or other.is_write):
-                continue
-            renamed = {fresh[v]: substitute(domain, fresh) for v, domain in other.domains.items()}
-            domains = {
-                **outer,
-                **mine.domains,
-                **renamed,
-                **{new: outer[old] for old, new in zip(after, before, strict=True)},
-            }
-            apart = _apart(mine.region, tuple([substitute(each, fresh) for each in other.region]))
-            for depth in range(len(after)):
-                given = [make.equal(after[i], before[i]) for i in range(depth)]
-                given.append(make.less(before[depth], after[depth]))
-                if not prove(apart, domains, given).is_proven:
+            if mine.touches(other):
+                pair = Pair(mine, loops, other, others)
+                if not all(pair.is_apart(case) for case in pair.before(pair.other, pair.mine)):
                     return mine.buffer
     return None
+
+
+def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
+    """Refuse an order of loops in which iterations of different blocks in `body`, of which the second needs the first,
+    would change places (E0534). Iterations of one block are free: its iterators say so."""
+    found = list(accesses(body))
+    places = [old.index(loop) for loop in new]
+    for mine in found:
+        for other in found:
+            if mine.block is other.block or not mine.touches(other):
+                continue
+            pair = Pair(mine, old, other, old)
+            mine_new, other_new = [pair.mine[i] for i in places], [pair.other[i] for i in places]
+            for was in pair.before(pair.mine, pair.other):
+                for now in pair.before(other_new, mine_new):
+                    if not pair.is_apart([*was, *now]):
+                        reason = f"{name_of(mine.block)} and {name_of(other.block)} need '{mine.buffer.name}' in order"
+                        raise IN_ORDER.refuse(reason, mine.block, other.block)
+
+
+def check_independent(program: Program, loop: tir.For, shared: Mapping[str, bool], reduces: bool) -> None:
+    """Refuse a loop of which two iterations touch one element, one of them writing it (E0534).
+
+    `shared` says of which storage scopes the iterations have memory of their own (False). A complete block may compute
+    an element in several iterations: always to the same value; what reads it then must find it written in its own
+    iteration. With `reduces`, iterations of a reduction combine what they add up.
+    """
+    found = [each for each in accesses(loop.body) if shared.get(each.buffer.scope.split(".")[0], True)]
+    scope = Scope(loop)
+    for index, mine in enumerate(found):
+        for other in found[index:]:
+            if not mine.touches(other) or _may_meet(program, scope, mine, other, reduces):
+                continue
+            pair = Pair(mine, (loop,), other, (loop,))
+            orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
+            if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
+                where = f"{name_of(mine.block)}" + ("" if mine.block is other.block else f" and {name_of(other.block)}")
+                reason = f"its iterations may touch one element of '{mine.buffer.name}', in {where}"
+                raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.block, other.block)))
+
+
+def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
+    """Whether two iterations may touch the same element."""
+    if mine.block is other.block:
+        return reduces or why_not_complete(mine.block, scope) is None
+    writer, reader = (mine, other) if mine.is_write else (other, mine)
+    if reader.is_write or why_not_complete(writer.block, scope) is not None:
+        return False
+    return scope.blocks.index(writer.block) < scope.blocks.index(reader.block) and is_region_covered(
+        program, scope, reader.block
+    )
 
 
 def _apart(a: tuple[tir.Range, ...], b: tuple[tir.Range, ...]) -> tir.PrimExpr:

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from ... import tir
 from ...visit import walk
 from ..analysis.blocks import check_compact_dataflow
+from ..analysis.order import check_independent
 from ..arguments import Loop, Text
-from ..conditions import COMPACT, Condition, name_of
+from ..conditions import COMPACT, IN_ORDER, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import walk_statements
@@ -21,9 +22,12 @@ INDEPENDENT_ITERATIONS = Condition(
 THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
 THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
            "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
+_PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
+_SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
+"""Of which storage scopes the iterations of a loop on that kind of thread have memory of their own: False."""
 
 
-@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS))
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def parallel(program: Program, loop: Loop) -> None:
     """Run the iterations of a loop on the cores of the machine.
 
@@ -32,7 +36,7 @@ def parallel(program: Program, loop: Loop) -> None:
     _run_as(program, loop, tir.ForKind.PARALLEL)
 
 
-@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS))
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def vectorize(program: Program, loop: Loop) -> None:
     """Run the iterations of a loop as the elements of a vector.
 
@@ -41,7 +45,7 @@ def vectorize(program: Program, loop: Loop) -> None:
     _run_as(program, loop, tir.ForKind.VECTORIZED)
 
 
-@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, THREAD))
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER, THREAD))
 def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     """Run the iterations of a loop on the threads of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, and y and z.
 
@@ -68,6 +72,8 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
     for realize in walk_statements(loop.body):
         if isinstance(realize, tir.BlockRealize):
             _check_independent(loop, realize, across_threads)
+    shared = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
+    check_independent(program, loop, shared, across_threads)
     binding = None
     if thread is not None:
         variable = tir.Var(loop.loop_var.dtype, thread)

@@ -12,16 +12,13 @@ from ..analysis.loops import check_plain, check_starts_at_zero
 from ..analysis.order import conflict_of_later, conflicts
 from ..analysis.trivia import joined
 from ..arguments import Loop
-from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import ARGUMENT, IN_ORDER, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
 
 SAME_SCOPE = Condition("E0532", "the loops stand in the same block, side by side", "merge loops of one block")
 SAME_EXTENTS = Condition("E0533", "the nests have the same depth and the same extents", "split or pad the loops alike")
-IN_ORDER = Condition(
-    "E0534", "no iteration needs a later one of a nest before", "compute_at moves the producer instead"
-)
 
 
 @primitive(requires=(SAME_SCOPE, PLAIN_LOOP, STARTS_AT_ZERO, NESTED, SAME_EXTENTS, IN_ORDER), results=("merged loop",))

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from ... import tir
 from ...visit import walk
 from ..analysis.affine import check_affine_under
+from ..analysis.order import check_reorderable
 from ..arguments import Loop
-from ..conditions import AFFINE, PLAIN_ITERATORS, Condition, name_of
+from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
@@ -23,7 +24,7 @@ CHAIN = Condition(
 DOMAINS_OUTSIDE = Condition("E0514", "no domain depends on a loop further in", "keep the loop that the domain depends on outside")  # fmt: skip
 
 
-@primitive(requires=(ONCE, CHAIN, PLAIN_ITERATORS, AFFINE, DOMAINS_OUTSIDE))
+@primitive(requires=(ONCE, CHAIN, PLAIN_ITERATORS, AFFINE, DOMAINS_OUTSIDE, IN_ORDER))
 def reorder(program: Program, *ordered_loops: Loop) -> None:
     """Put nested loops into the given order; the loops between them that are not given stay where they are.
 
@@ -45,6 +46,8 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
             check_affine_under(program, block, chain[0])
     new = _new_order(chain, ordered_loops)
     _check_domains(new)
+    if len(program.child_blocks(chain[-1])) > 1:
+        check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body
     became: dict[tir.Stmt, tir.Stmt | None] = {}
     for loop in reversed(new):
