@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Node, Span, Trivia
+from ...ir.base import Span, Trivia
 from ...ir.equal import structural_equal
 from .convert import (
     Attributes,
@@ -111,7 +111,7 @@ def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None)
     """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` of nothing: something said while the body runs."""
     pairs = node.items() if is_dict(node) else ((attr_key, value),)
     subject = tir.IntImm("int32", 0) if is_dict(node) else node
-    if not isinstance(subject, Node):
+    if isinstance(subject, str | bool | int | float):
         subject = argument(subject, site.span)
     said = [(_key(site, key), _said(site, each)) for key, each in pairs]
 

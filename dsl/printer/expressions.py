@@ -247,7 +247,8 @@ def call(printer: Printer, node: tir.Call, dtype: str) -> str:
         callee = printer.expr(node.op)
     else:
         row = INTRINSICS.get(node.op.name)
-        if row is None or not _reads_back(row, node):
+        is_typed = dtype != string(node.dtype)
+        if row is None or not _reads_back(row, node) or (is_typed and row.dtype_location == "none"):
             callee = printer.tir("call_intrin")
             arguments[:0] = [dtype, string(printer.attr_key(node.op.name))]
         else:

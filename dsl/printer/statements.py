@@ -104,6 +104,9 @@ def _let(printer: Printer, node: tir.LetStmt) -> None:
     else:
         value = printer.expr(node.value)
     known = printer.name_of(node.var)
+    if known is not None and printer.dialect.types_calls and printer.frames[-1].concise:
+        _add_scope(printer, node, node.body, _Scope(f"{printer.tir('Bind')}({value}, var={known})"))
+        return
     if known is not None:
         with printer.frame(node) as frame:
             body(printer, node.body)

@@ -283,7 +283,8 @@ def test_every_kind_of_node_has_a_printer() -> None:
         base.Node, base.Commented, base.StructInfo, base.RelaxExpr, base.BaseFunc, base.GlobalInfo, relax.Binding, tir.Type,
         tir.PrimExpr, tir.BinaryOp, tir.CmpOp, tir.Stmt,
     }  # fmt: skip
-    assert kinds - abstract == set(EXPRESSIONS) | set(STATEMENTS)
+    printed = {kind for kind in {*EXPRESSIONS, *STATEMENTS} if not kind.__module__.startswith("tvms.ir.schedule")}
+    assert kinds - abstract == printed
 
 
 def test_programs_may_nest_ten_thousand_deep() -> None:
