@@ -26,6 +26,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self.by_key: dict[Any, tir.PrimExpr] = {}
+        self._known: dict[tir.PrimExpr, tir.PrimExpr] = {}
 
     def intern(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the one node equal to `expr`, whose operands are interned."""
@@ -33,7 +34,11 @@ class Nodes:
 
     def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the one node equal to `expr`, whose operands need not be interned."""
-        return rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
+        found = self._known.get(expr)
+        if found is None:
+            found = rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
+            self._known[expr] = found
+        return found
 
     def _key(self, expr: tir.PrimExpr) -> Any:
         match expr:

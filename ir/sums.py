@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import gcd
 
 from . import tir
-from .dtype import int_range
+from .dtype import int_range, parse_dtype
 from .fold import wrap
 from .intern import is_index
 
@@ -57,9 +57,11 @@ class Sum:
         """Return this divided by what divides it."""
         return Sum({term: value // divisor for term, value in self.terms.items()}, self.constant // divisor)
 
-    def wrapped(self, bits: int) -> Sum:
-        """Return the sum that is the same modulo two to the `bits`, of factors nearest to zero."""
-        half, whole = 1 << (bits - 1), 1 << bits
+    def wrapped(self, dtype: str) -> Sum:
+        """Return the sum that is the same modulo the width of `dtype`, of factors nearest to zero."""
+        parsed = parse_dtype(dtype)
+        whole = 1 << parsed.bits
+        half = whole // 2 if parsed.code == "int" else whole // 2 - 1
         terms = {term: (value + half) % whole - half for term, value in self.terms.items() if value % whole}
         return Sum(terms, (self.constant + half) % whole - half)
 

@@ -168,4 +168,4 @@ class Simplifier(Knowledge):
         most = int_range(dtype)[1]
         if is_index(dtype) or (max(map(abs, value.terms.values()), default=0) <= most and self.fits(value, dtype)):
             return value
-        return value.wrapped(parse_dtype(dtype).bits)
+        return value.wrapped(dtype)
