@@ -88,7 +88,7 @@ class Flow:
                 self._visit(node.body, place)
             case tir.IfThenElse():
                 self._visit_choice(node.condition, node.then_case, node.else_case, place)
-            case tir.Select():
+            case tir.Select():  # TVM makes it guard what it reads (RewriteUnsafeSelect), and programs rely on that
                 self._visit_choice(node.condition, node.true_value, node.false_value, place)
             case tir.Call():
                 self._visit_call(node, place)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from .. import tir
 from ..equal import structural_equal
-from ..visit import walk
+from ..visit import substitute, walk
+from .affine import any_of
 from .order import order_matters
+from .place import BlockSite
 from .subject import Subject
 
 
@@ -25,11 +27,28 @@ def check_reductions(subject: Subject) -> None:
             or not isinstance(body, tir.BufferStore)
         ):
             continue
-        if init.buffer is not body.buffer or not structural_equal(init.indices, body.indices):
+        if _starts_another(subject, site, init, body):
             message = f"the T.init of block '{block.name_hint}' starts an element that the block does not update"
             subject.report.add("E0424", message, init, "let both be the same element")
         else:
             _check_update(subject, block, body, axes)
+
+
+def _starts_another(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> bool:
+    """Whether an init certainly starts another element than that of its own spatial axes' updates."""
+    if init.buffer is not body.buffer or len(init.indices) != len(body.indices):
+        return init.buffer.data is not body.buffer.data
+    if structural_equal(init.indices, body.indices):
+        return False
+    starts = {
+        axis.var: axis.dom.min
+        for axis in site.node.block.iter_vars
+        if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
+    }
+    resolve = subject.flow.resolve
+    pairs = [(resolve(substitute(a, starts)), resolve(b)) for a, b in zip(init.indices, body.indices, strict=True)]
+    differ = any_of([tir.NE("bool", a, b) for a, b in pairs])
+    return subject.solver.ask(differ, site.place.facts).values is not None
 
 
 def _has_steps(axis: tir.IterVar) -> bool:
