@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from msgspec.structs import asdict
-
 from ..load import load_verified
 from . import options
 
@@ -18,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
     module = load_verified(arguments.file)
     from ...codegen import Settings, aot, compile, emit
 
-    settings = Settings(not arguments.no_schedule, arguments.bounds, arguments.threads, arguments.opt_level)
+    settings = Settings(**options.settings_of(arguments))
     target = arguments.target
     match arguments.emit:
         case "tir":
@@ -28,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         case "so":
             result = aot.shared_library(module, target, settings)
         case "module":
-            result = compile(module, target, **asdict(settings)).to_bytes()
+            result = compile(module, target, **options.settings_of(arguments)).to_bytes()
         case kind:
             result = emit(module, kind, target, settings)
     options.write_output(result, arguments.output)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ...ir.diagnostics import Diagnostic, error
 
@@ -102,6 +103,7 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     _add_values(parser)
+    _add_settings(parser)
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
     parser.add_argument(
         "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
@@ -125,6 +127,19 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm, this machine's CPU)")
     _add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_values(parser)
+    _add_settings(parser)
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, metavar="S", help="how long to measure, at least five calls (default: 1)"
+    )
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    """It takes no options."""
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -184,6 +199,16 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of the compiler that `_add_settings` reads, as `codegen.compile` takes them."""
+    return {
+        "schedule": not arguments.no_schedule,
+        "bounds": arguments.bounds,
+        "threads": arguments.threads,
+        "level": arguments.opt_level,
+    }
+
+
 ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "check": _add_check,
     "convert": _add_convert,
@@ -193,6 +218,8 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "schedule": _add_schedule,
     "run": _add_run,
     "compile": _add_compile,
+    "bench": _add_bench,
+    "doctor": _add_doctor,
     "explain": _add_explain,
     "debug": _add_debug,
     "fuzz": _add_fuzz,

@@ -101,11 +101,11 @@ def _interpreted(module: IRModule, entry: str, order: ThreadOrder, is_trapped: b
     return lambda *values: interp.run(module, entry, values, track=is_trapped, thread_order=order, observer=trap)
 
 
-def _compiled(module: IRModule, entry: str) -> tuple[Callable[..., Any], float]:
+def _compiled(module: IRModule, entry: str, settings: dict[str, Any]) -> tuple[Callable[..., Any], float]:
     from ...codegen import compile as compile_module
 
     start = time.perf_counter()
-    executable = compile_module(module, target="llvm")
+    executable = compile_module(module, target="llvm", **settings)
     return executable[entry], time.perf_counter() - start
 
 
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         results, seconds = _call(reference, function, params, values)
         summary = f"interpreted in {table.duration(seconds)}"
     else:
-        call, compile_seconds = _compiled(module, entry)
+        call, compile_seconds = _compiled(module, entry, options.settings_of(arguments))
         results, seconds = _call(call, function, params, values)
         summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}"
     if arguments.out:

@@ -1,0 +1,75 @@
+"""What this machine can do at most, measured: multiply-adds of float32 in registers, and copies of memory."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from ..ir import tir
+from .rules.build import (
+    allocated,
+    lanes,
+    load,
+    loop,
+    multiply_add,
+    new_buffer,
+    parallel,
+    splat,
+    store,
+    unrolled,
+)  # fmt: skip
+from .runtime.executable import compile
+from .runtime.threads import thread_count
+from .target import get_target
+
+_STEPS = 1 << 20
+_COPY_BYTES = 1 << 27
+
+
+def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
+    """Return the median time of `call`, after one run to warm up."""
+    call()
+    return statistics.median(_timed(call) for _ in range(repeats))
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@cache
+def peak_flops(threads: int = 0) -> float:
+    """Return how many operations of float32 a second `threads` cores do (0: as many as run a parallel loop)."""
+    machine, count = get_target("llvm").processor, threads or thread_count()
+    width, chains = machine.vector_bytes // 4, machine.registers - 4
+    data = new_buffer("A", "float32", (count, chains * width))
+    sums = new_buffer("sums", "float32", (chains, width), "local")
+    factor = splat(tir.FloatImm("float32", 0.5), width)
+
+    def step(chain: tir.Var) -> tir.Stmt:
+        value = load(sums, chain, lanes(0, width))
+        return store(sums, multiply_add(value, factor, factor, machine.has_fma), chain, lanes(0, width))
+
+    def core(number: tir.Var) -> tir.Stmt:
+        begin = unrolled("c", chains, lambda c: store(sums, tir.FloatImm("float32", 0.0), c, lanes(0, width)))
+        work = loop("i", _STEPS, lambda i: unrolled("c", chains, step))
+        end = unrolled("c", chains, lambda c: store(data, load(sums, c, lanes(0, width)), number, lanes(0, width)))
+        return allocated([sums], [begin, work, end])
+
+    param = tir.Var("handle", "A_handle")
+    body = parallel("core", count, core)
+    function = tir.PrimFunc((param,), body, None, {param: data}, attrs={"global_symbol": "peak"})
+    call, memory = compile(function, threads=count, bounds="trust")["peak"], np.zeros((count, chains * width), "f4")
+    return count * _STEPS * chains * width * 2 / median_seconds(lambda: call(memory))
+
+
+@cache
+def copy_rate() -> float:
+    """Return how many bytes a second a copy of large arrays reads and writes on one core."""
+    source, target = np.ones(_COPY_BYTES, np.uint8), np.zeros(_COPY_BYTES, np.uint8)
+    return 2 * _COPY_BYTES / median_seconds(lambda: np.copyto(target, source))

@@ -1,0 +1,14 @@
+"""`tvms doctor`: what of the machine tvms can use, and how to get what is missing."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one line for each thing; what is missing is optional, so that it is no failure."""
+    from ...codegen.doctor import examine
+
+    for finding in examine():
+        print(f"{finding.name:<12}{finding.found or f'missing: {finding.remedy}'}")
+    return 0
