@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
-from .. import te
+from .. import te, tir
 from ..base import StructInfo
 from ..te import topi
 from . import dims as d
@@ -18,6 +20,9 @@ _ATTRIBUTES = (
     Param("causal_mask", "opt_str", None),
     Param("window_size", "opt_int", None),
 )
+
+_Seen: TypeAlias = Callable[[te.Expr, te.Expr], te.Expr]
+"""Whether the query at one place sees the key at another."""
 
 
 def _infer(a: Inference) -> StructInfo:
@@ -62,38 +67,59 @@ def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
     return te.compute([x.dims[0], x.dims[1], columns], value, f"T_batch_matmul_N{'T' if transposed else 'N'}")
 
 
-def _attention(a: Any) -> te.Tensor:
+def _attend(
+    q: te.Tensor, key: te.Tensor, value: te.Tensor, bias: te.Tensor | None, scale: float | None, seen: _Seen | None
+) -> te.Tensor:
     """Batch and heads become one; scores, softmax, weighted sum (TVM: `legalize_ops/nn.py`)."""
-    q: te.Tensor = a.query
     batch, length, heads, width = q.dims
     rows = d.multiply(batch, heads)
 
     def flat(x: te.Tensor) -> te.Tensor:
-        return topi.reshape(topi.transpose(x, [0, 2, 1, 3]), [rows, x.dims[1], x.dims[3]])
+        shared = _shared(x, heads)
+        return topi.reshape(topi.transpose(shared, [0, 2, 1, 3]), [rows, x.dims[1], x.dims[3]])
 
-    key: te.Tensor = a.key
     scores = _batch_matmul(flat(q), flat(key), True)
-    if a.scale is not None:
-        scores = topi.multiply(scores, te.const(a.scale, q.dtype))
+    if scale is not None:
+        scores = topi.multiply(scores, te.const(scale, q.dtype))
     else:
         scores = topi.divide(scores, te.sqrt(te.cast(te.Expr(width), q.dtype)))
-    if a.bias is not None:
-        whole = topi.add(topi.reshape(scores, [batch, heads, length, key.dims[1]]), a.bias)
+    if bias is not None:
+        whole = topi.add(topi.reshape(scores, [batch, heads, length, key.dims[1]]), bias)
         scores = topi.reshape(whole, scores.dims)
-    weights = softmax(scores, -1) if a.causal_mask is None else _masked(a, scores)
-    result = _batch_matmul(weights, flat(a.value), False)
+    weights = softmax(scores, -1) if seen is None else _masked(scores, seen)
+    result = _batch_matmul(weights, flat(value), False)
     return topi.transpose(topi.reshape(result, [batch, heads, length, result.dims[2]]), [0, 2, 1, 3])
 
 
-def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
-    """Softmax over the keys that a causal mask lets each query see."""
-    offset = 0 if a.causal_mask == "TopLeft" else te.Expr(d.subtract(scores.dims[2], scores.dims[1]))
+def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:
+    """Keys or values of fewer heads, each for several heads of the query."""
+    if d.is_equal(x.dims[2], heads):
+        return x
+    each = te.Expr(d.floordiv(heads, x.dims[2]))
+    shape = (*x.dims[:2], heads, x.dims[3])
+
+    def element(b: te.Expr, s: te.Expr, h: te.Expr, w: te.Expr) -> te.Expr:
+        return x(b, s, h // each, w)
+
+    return te.compute(shape, element, "T_shared_heads")
+
+
+def _attention(a: Any) -> te.Tensor:
+    offset = te.Expr(d.subtract(a.key.dims[1], a.query.dims[1])) if a.causal_mask == "BottomRight" else 0
 
     def seen(i: te.Expr, j: te.Expr) -> te.Expr:
-        causal = j <= i + offset
-        if a.window_size is None:
-            return causal
-        return te.all(causal, i + offset < j + a.window_size)
+        return _causal(a, i + offset, j)
+
+    return _attend(a.query, a.key, a.value, a.bias, a.scale, None if a.causal_mask is None else seen)
+
+
+def _causal(a: Any, i: te.Expr, j: te.Expr) -> te.Expr:
+    """Whether a query at `i` sees a key at `j`, both counted from one end of their sequences."""
+    return j <= i if a.window_size is None else te.all(j <= i, i < j + a.window_size)
+
+
+def _masked(scores: te.Tensor, seen: _Seen) -> te.Tensor:
+    """Softmax over the keys that each query sees."""
 
     def lowest(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
         return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
@@ -106,12 +132,46 @@ def _masked(a: Any, scores: te.Tensor) -> te.Tensor:
     return te.compute(scores.dims, kept, "T_masked_softmax")
 
 
-def _oracle(np: Any, a: Any) -> Any:
-    q, k, v = (np.moveaxis(x, 2, 1) for x in (a.query, a.key, a.value))
+def _var_len(a: Any) -> te.Tensor:
+    """A query sees the keys of its own sequence; a causal mask counts from the start or from the end of both."""
+    from_end = a.causal_mask == "BottomRight"
+    queries = _sequences(a.seqstart_q, a.queries.dims[1], from_end)
+    keys = _sequences(a.seqstart_k, a.keys.dims[1], from_end)
+
+    def seen(i: te.Expr, j: te.Expr) -> te.Expr:
+        (number, origin), (other, start) = (
+            tuple(part(at) for part in parts) for parts, at in ((queries, i), (keys, j))
+        )
+        same = te.equal(number, other)
+        return same if a.causal_mask is None else te.all(same, _causal(a, i - origin, j - start))
+
+    return _attend(a.queries, a.keys, a.values, None, a.scale, seen)
+
+
+def _sequences(starts: te.Tensor, length: tir.PrimExpr, from_end: bool) -> tuple[te.Tensor, te.Tensor]:
+    """For each place among packed sequences: the number of its sequence, from 1 on, and where that starts or ends."""
+    k, bound = (te.reduce_axis((te.const(0, "int64"), starts.dims[0]), "k") for _ in range(2))
+
+    def number(i: te.Expr) -> te.Expr:
+        return te.sum(te.cast(te.cast(starts(k), "int64") <= i, "int64"), axis=k)
+
+    def end(i: te.Expr) -> te.Expr:
+        at = te.cast(starts(bound), "int64")
+        if from_end:
+            return te.min(te.if_then_else(i < at, at, te.max_value("int64")), axis=bound)
+        return te.max(te.if_then_else(at <= i, at, te.const(0, "int64")), axis=bound)
+
+    return te.compute((length,), number, "T_sequence"), te.compute((length,), end, "T_sequence_end")
+
+
+def _numpy_attend(np: Any, a: Any, q: Any, k: Any, v: Any, bias: Any) -> Any:
+    """Attention of one batch of sequences in NumPy."""
+    q, k, v = (np.moveaxis(x, 2, 1) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
     scale = 1 / sqrt(q.shape[-1]) if a.scale is None else a.scale
     scores = q @ np.swapaxes(k, -1, -2) * q.dtype.type(scale)
-    if a.bias is not None:
-        scores = scores + a.bias
+    if bias is not None:
+        scores = scores + bias
     if a.causal_mask is not None:
         rows, columns = np.indices(scores.shape[-2:])
         rows = rows + (0 if a.causal_mask == "TopLeft" else scores.shape[-1] - scores.shape[-2])
@@ -119,7 +179,20 @@ def _oracle(np: Any, a: Any) -> Any:
         scores = np.where(seen, scores, -np.inf)
     exponential = np.exp(scores - scores.max(-1, keepdims=True))
     weights = exponential / exponential.sum(-1, keepdims=True)
-    return np.moveaxis(weights @ v, 1, 2).astype(a.query.dtype)
+    return np.moveaxis(weights @ v, 1, 2).astype(q.dtype)
+
+
+def _oracle(np: Any, a: Any) -> Any:
+    return _numpy_attend(np, a, a.query, a.key, a.value, a.bias)
+
+
+def _numpy_var_len(np: Any, a: Any) -> Any:
+    bounds = map(pairwise, (a.seqstart_q, a.seqstart_k))
+    parts = [
+        _numpy_attend(np, a, a.queries[:, p:q], a.keys[:, r:s], a.values[:, r:s], None)
+        for (p, q), (r, s) in zip(*bounds, strict=True)
+    ]
+    return np.concatenate(parts, 1)
 
 
 _QUERY_KEY_VALUE = (Param("query"), Param("key"), Param("value"))
@@ -158,7 +231,10 @@ register(
             *_ATTRIBUTES,
         ),
         _infer,
-        "Return attention over sequences of different lengths, packed one after another.",
+        "Return attention over sequences of different lengths, packed one after another: `seqstart_q` and `seqstart_k` say "
+        "where each starts, and where the last one ends.",
+        _numpy_var_len,
+        _var_len,
         complete=lambda values: values.update(
             seqstart_k=values["seqstart_q"] if values["seqstart_k"] is None else values["seqstart_k"],
             max_seqlen_k=values["max_seqlen_q"] if values["max_seqlen_k"] is None else values["max_seqlen_k"],

@@ -239,6 +239,12 @@ CASES: list[Case] = [
     ("nn.attention", f(1, 3, 2, 4), f(1, 5, 2, 4), f(1, 5, 2, 4), f(1, 1, 3, 5), {"scale": 0.5}),
     ("nn.attention", f(1, 3, 2, 4), f(1, 5, 2, 4), f(1, 5, 2, 4), {"causal_mask": "BottomRight"}),
     ("nn.attention", f(1, 4, 1, 4), f(1, 4, 1, 4), f(1, 4, 1, 4), {"causal_mask": "TopLeft", "window_size": 2}),
+    ("nn.attention", f(1, 3, 4, 4), f(1, 5, 2, 4), f(1, 5, 2, 4)),
+    *(
+        ("nn.attention_var_len", f(1, 7, 2, 4), f(1, 7, 2, 4), f(1, 7, 2, 4), number((0, 2, 6, 7), "int32"), number(4, "int32"), {"causal_mask": mask})
+        for mask in (None, "TopLeft", "BottomRight")
+    ),
+    ("nn.attention_var_len", f(1, 3, 2, 4), f(1, 7, 1, 4), f(1, 7, 1, 4), number((0, 1, 3), "int32"), number(2, "int32"), number((0, 4, 7), "int32"), number(4, "int32"), {"causal_mask": "BottomRight", "window_size": 2}),
     ("nn.cross_entropy_with_logits", f(2, 3), f(2, 3)),
     *(("nn.nll_loss", f(3, 4), i(3), positive(4), {"reduction": how}) for how in ("none", "sum", "mean")),
     ("nn.nll_loss", f(2, 4, 3), i(2, 3), {"ignore_index": 1}),
