@@ -10,8 +10,9 @@ from functools import reduce
 from msgspec import Struct
 
 from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
-from ...visit import substitute
+from ...visit import substitute, walk
 from ..conditions import IN_ORDER, name_of
 from ..program import Program
 from ..tree import statements_in
@@ -129,6 +130,8 @@ def check_independent(program: Program, loop: tir.For, shared: Mapping[str, bool
         for other in found[index:]:
             if not mine.touches(other) or _may_meet(program, scope, mine, other, reduces):
                 continue
+            if mine.block is other.block and _has_own_elements(program, mine.block, loop):
+                continue
             pair = Pair(mine, (loop,), other, (loop,))
             orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
             if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
@@ -147,6 +150,21 @@ def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduc
     return scope.blocks.index(writer.block) < scope.blocks.index(reader.block) and is_region_covered(
         program, scope, reader.block
     )
+
+
+def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool:
+    """Whether each iteration of `loop` writes elements of its own, as can be told without a proof: iterators are bound
+    one to one, and those in which the loop is are indices of what is written."""
+    realize = program.realize_of(block)
+    domains = domains_of(program.loops_of(block))
+    if not detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.BIJECTIVE).is_detected:
+        return False
+    of_loop = [
+        axis.var
+        for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
+        if any(each is loop.loop_var for each in walk(value))
+    ]
+    return all(all(any(axis.min is each for axis in write.region) for each in of_loop) for write in block.writes)
 
 
 def _apart(a: tuple[tir.Range, ...], b: tuple[tir.Range, ...]) -> tir.PrimExpr:

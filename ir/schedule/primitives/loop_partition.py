@@ -8,21 +8,24 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...access import detect_regions
-from ...visit import rewrite
+from ...visit import rewrite, walk
 from ..analysis.copies import buffers_of, fresh_copy
 from ..analysis.loops import check_plain
 from ..arguments import Factors, Flag, Loop
 from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program, child_blocks
-from ..tree import sequence
+from ..tree import sequence, walk_statements
 
 CONSTANT = Condition("E0530", "the domain of the loop is constant", "partition a loop of constant extent")
 FITS = Condition("E0531", "the parts are shorter than the loop", "leave an iteration for the last part")
+NOT_REDUCED = Condition(
+    "E0535", "the loop is in no reduction that has T.init, which would run in each part", "decompose_reduction first"
+)
 _TRUE = tir.IntImm("bool", 1)
 
 
-@primitive(requires=(PLAIN_LOOP, CONSTANT, ONE_INFERRED, POSITIVE, FITS), results=("part",))
+@primitive(requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS), results=("part",))
 def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
     """Divide a loop into loops that run one after the other, of `factors` iterations each; one of them may be None.
     What is left over is one more loop.
@@ -33,6 +36,7 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
     those below it are in every part.
     """
     check_plain(loop)
+    _check_not_reduced(loop)
     ends = _ends(loop, factors)
     names = [block.name_hint for block in child_blocks(loop)]
     name = f"{names[0] if names else 'loop'}_{loop.loop_var.name}"
@@ -49,6 +53,17 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
     stmts = [_block(f"{name}{index}_partition", part) for index, part in enumerate(parts)]
     program.replace(loop, _block(f"{name}_common", sequence(*stmts)), {loop: None})
     return parts
+
+
+def _check_not_reduced(loop: tir.For) -> None:
+    for realize in walk_statements(loop.body):
+        if not isinstance(realize, tir.BlockRealize) or realize.block.init is None:
+            continue
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            is_reduced = axis.iter_type is tir.IterVarType.COMM_REDUCE
+            if is_reduced and any(each is loop.loop_var for each in walk(value)):
+                reason = f"{name_of(loop)} is in the reduction iterator '{axis.var.name}' of {name_of(realize)}"
+                raise NOT_REDUCED.refuse(reason, loop, realize.block)
 
 
 def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
