@@ -134,8 +134,8 @@ class _Visitor:
         new = self._visit_fields(store)
         match new:
             case tir.BufferStore(value=tir.BufferLoad() as load) if load.buffer is new.buffer:
-                same = all(a is b for a, b in zip(load.indices, new.indices, strict=True))
-                return _nothing(store) if same and load.predicate is new.predicate else new
+                is_same = _same(load.indices, new.indices) and load.predicate is new.predicate
+                return _nothing(store) if is_same else new
             case _:
                 return new
 

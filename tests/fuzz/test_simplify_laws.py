@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "ir"))
 from evaluate_expressions import check_narrow, check_wide
 
 NARROW, WIDE = (70_000, 15_000) if settings().max_examples > 1000 else (200, 50)
