@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ...ir import make, tir
 from ...ir.base import Op
+from ...ir.buffers import decl_buffer
 from ...ir.dtype import lanes_of, with_lanes
 from ...ir.visit import substitute
 from ..lower.rewriter import sequence
@@ -144,8 +145,7 @@ def when(condition: tir.PrimExpr, body: Statements) -> tir.Stmt:
 
 def new_buffer(name: str, dtype: str, shape: Sequence[Index], scope: str = "global") -> tir.Buffer:
     """Return a buffer of memory of its own, to be allocated by `allocated`."""
-    data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), scope))
-    return tir.Buffer(data, dtype, tuple([index(size, "int32") for size in shape]), name, scope=scope)
+    return decl_buffer([index(size, "int32") for size in shape], dtype, name, scope)
 
 
 def allocated(buffers: Sequence[tir.Buffer], body: Statements) -> tir.Stmt:
@@ -195,6 +195,13 @@ def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.P
     places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferStore(buffer, splat(value, count), places, where)
+
+
+def prefetched(buffer: tir.Buffer, *indices: Index) -> tir.Stmt:
+    """Return the statement that has the cache fetch the element at `indices`, which will be written soon."""
+    address = tir.Call("handle", Op("tir.address_of"), (load(buffer, *indices),))
+    hints = [tir.IntImm("int32", hint) for hint in (1, 3, 1)]
+    return tir.Evaluate(tir.Call("int32", Op("tir.prefetch"), (address, *hints)))
 
 
 def multiply_add(a: tir.PrimExpr, b: tir.PrimExpr, c: tir.PrimExpr, is_fused: bool) -> tir.PrimExpr:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Attrs, Span, Trivia
+from ...ir.buffers import data_pointer
 from .convert import (
     Attributes,
     DTypeName,
@@ -65,8 +66,7 @@ def make_buffer(
         raise site.error("E0202", f'a buffer is "default" or "auto", not \'{buffer_type}\'')
     name, span = site.first_name, site.span
     if data is None:
-        element = "int8" if dtype == "bool" else dtype
-        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(element), scope), span=span)
+        data = data_pointer(name, dtype, scope, span)
     elif isinstance(data.type_annotation, tir.PointerType):
         scope = data.type_annotation.storage_scope or "global"
     if elem_offset is None and offset_factor:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.access import detect_regions
+from ...ir.buffers import decl_buffer
 from ...ir.visit import walk
 from .choices import Choices
 from .expressions import DTYPES, constants, expression
@@ -63,8 +64,7 @@ class Kernel:
     def declare(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr], scope: str = "global") -> tir.Buffer:
         """Return a new buffer, which is nobody's yet."""
         name = self.choose.fresh(name)
-        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), scope))
-        return tir.Buffer(data, dtype, tuple(shape), name, scope=scope)
+        return decl_buffer(shape, dtype, name, scope)
 
     def parameter(self, name: str, dtype: str, shape: Sequence[tir.PrimExpr]) -> tir.Buffer:
         """Return a new buffer that the caller gives."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
+from ..buffers import decl_buffer
 from ..deep import deep
 from ..equal import structural_equal
 from ..ops.inference import dims_of
@@ -96,8 +97,7 @@ class _Fuser:
             raise _Declined
         name = unused_name(name, self._body.buffer_names)
         self._body.buffer_names.add(name)
-        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(info.dtype), scope))
-        return tir.Buffer(data, info.dtype, dims, name, scope=scope)
+        return decl_buffer(dims, info.dtype, name, scope)
 
     # --- Values
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from .. import make, tir
 from ..access import detect_regions
+from ..buffers import decl_buffer
 from ..visit import rewrite, substitute
 from .expr import Expr, node_of
 from .index_dtype import IndexDtype
@@ -99,9 +100,7 @@ def computations(tensors: Sequence[Tensor]) -> list[Operation]:
 
 
 def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
-    pointer = tir.PointerType(tir.PrimType(tensor.dtype), "global")
-    shape = tuple(state.indices.index(dim) for dim in tensor.dims)
-    buffer = tir.Buffer(tir.Var("handle", tensor.name, pointer), tensor.dtype, shape, tensor.name)
+    buffer = decl_buffer([state.indices.index(dim) for dim in tensor.dims], tensor.dtype, tensor.name)
     state.buffers[_key(tensor)] = buffer
     return buffer
 

@@ -1,0 +1,16 @@
+"""The passes that can run without options."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+from tvms.ir.passes.transform import passes
+
+
+def is_complete(constructor: Any) -> bool:
+    """Whether a pass needs no options."""
+    return all(option.default is not option.empty for option in signature(constructor).parameters.values())
+
+
+COMPLETE = [name for name, constructor in passes().items() if is_complete(constructor)]

@@ -1,0 +1,42 @@
+"""Passes on random graphs: what they make keeps the law, reads back, and computes the same."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvms
+from hypothesis import given, settings
+from tvms.ir.passes.instrument import VerifyEach
+from tvms.ir.passes.pipelines import PIPELINES, get_pipeline
+from tvms.ir.passes.transform import PassContext, get_pass
+from tvms.testing import assert_equivalent, graph_functions
+from tvms.testing.oracle import as_module
+
+sys.path.insert(0, str(Path(__file__).parent))
+from complete_passes import COMPLETE
+
+
+def check(transform: Any, function: Any) -> None:
+    module = as_module(function)
+    with PassContext(opt_level=3, instruments=[VerifyEach()]):
+        after = transform(module)
+    if after is not module:
+        assert tvms.structural_equal(tvms.parse(after.script()), after)
+        assert_equivalent(module, after)
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+@settings(max_examples=max(settings().max_examples // 10, 5))
+@given(graph_functions())
+def test_a_pass_changes_no_result(name: str, function: Any) -> None:
+    check(get_pass(name), function)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@settings(max_examples=max(settings().max_examples // 5, 5))
+@given(graph_functions())
+def test_a_pipeline_changes_no_result(name: str, function: Any) -> None:
+    check(get_pipeline(name), function)
