@@ -83,6 +83,7 @@ _PLACES = {
 
 
 _ALIASES = {
+    "tvms.arith": "tvms.ir.api.arith",
     "tvms.instrument": "tvms.ir.passes.instrument",
     "tvms.relax": "tvms.ir.api.relax",
     "tvms.relax.backend": "tvms.ir.backend",
