@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from .. import tir
 from ..equal import structural_equal
-from ..visit import substitute, walk
+from ..visit import children, substitute, walk
 from .affine import all_of, any_of, is_affine
 from .place import Facts, Iterate, Site, Step, Where
 from .solve import Values
@@ -130,21 +130,31 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
     assert isinstance(a, tir.BufferStore)
     assert isinstance(b, tir.BufferStore)
     if first is not second:
-        return None if structural_equal(a.value, b.value) else tir.IntImm("bool", 1)
-    parts = [subject.flow.resolve(part) for part in _deciding(a.value)]
+        differ = _deciding(subject, a.value) or _deciding(subject, b.value) or _are_constants(a.value, b.value)
+        return tir.IntImm("bool", 1) if differ and not structural_equal(a.value, b.value) else None
+    parts = [subject.flow.resolve(part) for part in _deciding(subject, a.value)]
     pairs = [(part, twin(part)) for part in parts if is_affine(part)]
     differing: list[tir.PrimExpr] = [tir.NE("bool", x, y) for x, y in pairs if x is not y]
     return any_of(differing) if differing else None
 
 
-def _deciding(value: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return what decides the value of an expression: indices of what it reads, and variables."""
+def _are_constants(*values: tir.PrimExpr) -> bool:
+    return all(isinstance(value, tir.IntImm | tir.FloatImm) for value in values)
+
+
+def _deciding(subject: Subject, value: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return what decides the value of an expression: which elements of inputs it reads, and variables."""
     found: list[tir.PrimExpr] = []
-    for node in walk(value):
+    stack: list[tir.PrimExpr] = [value]
+    while stack:
+        node = stack.pop()
         if isinstance(node, tir.BufferLoad):
-            found.extend([index for index in node.indices if is_known(index)])
-        elif isinstance(node, tir.Var) and node.dtype in ("int32", "int64"):
-            found.append(node)
+            if node.buffer.data in subject.inputs:
+                found.extend([index for index in node.indices if is_known(index)])
+        elif isinstance(node, tir.Var):
+            found += [node] if node.dtype in ("int32", "int64") else []
+        else:
+            stack.extend([each for each in children(node) if isinstance(each, tir.PrimExpr)])
     return found
 
 

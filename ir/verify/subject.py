@@ -37,6 +37,12 @@ class Subject:
     def solver(self) -> Solver:
         return Solver(self.function)
 
+    @cached_property
+    def inputs(self) -> frozenset[tir.Var]:
+        """The data pointers of what the caller passes and nothing here writes: its elements may have any values."""
+        written = {site.node.buffer.data for site in self.flow.sites if is_write(site)}
+        return frozenset([buffer.data for buffer in self.function.buffer_map.values()]) - written
+
     def value(self, expr: tir.PrimExpr, values: Values) -> int:
         """Return the value of `expr` for `values` of loop variables and parameters; 0 for one that may have any."""
         resolved = self.flow.resolve(expr.base if isinstance(expr, tir.Ramp) else expr)
