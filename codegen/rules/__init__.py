@@ -108,10 +108,10 @@ class _Scheduler:
                 group.append(nest)
                 continue
             if group:
-                result.append(self._group(group, nests))
+                result.append(self._group(group, nests, owned))
             group = [] if statement is not None else [nests[position]]
             result += [] if statement is None else [statement]
-        return [*result, self._group(group, nests)] if group else result
+        return [*result, self._group(group, nests, owned)] if group else result
 
     def _single(self, nest: Nest) -> tir.Stmt | None:
         """Return what a rule for one block makes of it, None where all decline."""
@@ -127,19 +127,22 @@ class _Scheduler:
         self.decisions.append(Decision(nest.name, None, tuple(declined)))
         return None
 
-    def _group(self, group: Sequence[Nest], nests: Sequence[Nest]) -> tir.Stmt:
-        """Return neighbours by rows: together, else each for itself, else as they stand."""
+    def _group(self, group: Sequence[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]) -> tir.Stmt:
+        """Return neighbours by rows: together, else each for itself, else as they stand.
+
+        `owned` are the buffers that nothing but the nests accesses.
+        """
         group = [flattened(group[0])] if len(group) == 1 else group
         shared = shared_axes(group)
         others = [nest for nest in nests if nest not in group]
-        inside = {buffer for buffer in self.buffers if not any(_accesses(nest, buffer) for nest in others)}
+        inside = {buffer for buffer in owned if not any(_accesses(nest, buffer) for nest in others)}
         names = ", ".join(nest.name for nest in group)
         try:
             small, rows = compact(group, shared, inside)
             statement = schedule_rows(small, shared, self.machine, rows)
         except Declined as problem:
             if len(group) > 1:
-                return sequence([self._group([nest], nests) for nest in group])
+                return sequence([self._group([nest], nests, owned) for nest in group])
             self.decisions.append(Decision(names, None, (("rows", str(problem)),)))
             return statement_of(group[0])
         self.decisions.append(Decision(names, "rows", ()))

@@ -73,8 +73,6 @@ MUTANTS = (
     Mutant("too few indices pass", "verify", "ir/verify/dtypes.py",
            "if len(node.indices) != len(buffer.shape):", "if len(node.indices) < len(buffer.shape):"),
     # --- Access regions
-    Mutant("init's reads are not left out", "roundtrip", "ir/access.py",
-           "if block.init is not None else set[tir.Buffer]()", "if False else set[tir.Buffer]()"),
     Mutant("an access region is one short", "bounds", "ir/access.py",
            "self.domains[node.loop_var] = from_range(node.min, node.extent)",
            "self.domains[node.loop_var] = from_range(node.min, make.sub(node.extent, 1))"),

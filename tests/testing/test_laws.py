@@ -33,7 +33,7 @@ def test_a_law_holds(name: str) -> None:
 @pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.name)
 def test_what_failed_once_holds(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    name = text.removeprefix("# law: ").partition(",")[0]
+    name = text.removeprefix("# law: ").partition("\n")[0].partition(",")[0]
     law = find_law(name)
     law.check(law.read(Source(str(path), text)), compiled)
 
