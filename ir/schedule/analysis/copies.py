@@ -8,27 +8,15 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...base import Node
-from ...visit import substitute, walk
+from ...visit import defined_variables, substitute, walk
 
 
-def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node]) -> Any:
-    """Return `node` with `mapping` applied, and with new loop variables, iterators and allocated buffers, which are
-    called as the old ones."""
-    renamed: dict[Any, Node] = {}
-    for each in walk(node):
-        match each:
-            case (
-                tir.For(loop_var=variable)
-                | tir.IterVar(var=variable)
-                | tir.LetStmt(var=variable)
-                | tir.Let(var=variable)
-            ):
-                renamed[variable] = replace(variable)
-            case tir.Block():
-                for buffer in (*each.alloc_buffers, *[match.buffer for match in each.match_buffers]):
-                    renamed[buffer.data] = replace(buffer.data)
-            case _:
-                pass
+def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc) -> Any:
+    """Return `node`, which stands in `function`, with `mapping` applied, and with new loop variables, iterators and
+    buffers, which are called as the old ones."""
+    outside = set(defined_variables(function))
+    inside = [variable for each in walk(node) for variable in defined_variables(each) if variable not in outside]
+    renamed: dict[Any, Node] = {variable: replace(variable) for variable in inside}
     return substitute(node, {**renamed, **mapping})
 
 

@@ -42,11 +42,11 @@ def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit
     name = f"{names[0] if names else 'loop'}_{loop.loop_var.name}"
     dtype = loop.loop_var.dtype
     parts: list[tir.For] = []
-    start = _value(loop.min)
+    start, function = _value(loop.min), program.prim_func_of(loop)
     for index, end in enumerate(ends):
         variable = tir.Var(dtype, f"{loop.loop_var.name}{index}")
         domain = tir.Range(make.const(start, dtype), make.const(end - start, dtype))
-        body = _renamed(fresh_copy(loop.body, {loop.loop_var: variable}), variable, domain)
+        body = _renamed(fresh_copy(loop.body, {loop.loop_var: variable}, function), variable, domain)
         parts.append(tir.For(variable, domain.min, domain.extent, tir.ForKind.SERIAL, body))
         start = end
     parts[0] = replace(parts[0], trivia=loop.trivia)
