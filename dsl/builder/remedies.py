@@ -20,6 +20,7 @@ REMEDIES = {
     "E0233": 'cast it first, as in T.Cast("int32", value)',
     "E0234": "docs/language.md says what each intrinsic takes",
     "E0235": "give one index for each dimension",
+    "E0301": "docs/operators.md lists every operator",
     "E0303": "write a variable, R.const(…), R.prim_value(…), a tuple of them, or a call",
     "E0304": "count the elements from 0",
     "E0312": "give one name for each element",

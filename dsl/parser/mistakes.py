@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .foreign import foreign_form
 from .lexer import Problem, Token
-from .place import CLOSING, HEAD, Place, Tokens, opened_by
+from .place import CLOSING, HEAD, OPENING, Place, Tokens, closed_last, opened_by
 
 STATEMENT = frozenset({"with", "def", "class", "return", "assert", "while", "pass", "import", "from"})
 """Words that start a statement and never stand in brackets."""
@@ -63,7 +63,8 @@ def unexpected(place: Place, decorator: Token | None) -> Problem:
     for rule in (foreign_form, _unclosed_string, _character, _bracket, _equal_sign):
         if problem := rule(place):
             return problem
-    return undecorated(decorator) if decorator else _expected(place)
+    is_definition = place.tokens[0][0] in ("def", "class")
+    return undecorated(decorator) if decorator and not is_definition else _expected(place)
 
 
 def _unclosed_string(place: Place) -> Problem | None:
@@ -99,14 +100,19 @@ def _bracket(place: Place) -> Problem | None:
     kind, token, opening = place.kind, place.token, place.opening
     if kind in CLOSING.values():
         if opening is None:
-            return Problem("E0009", f"'{kind}' closes nothing", token.start, token.end, "remove it")
+            first = closed_last(place.tokens[: place.index]) or place.tokens[0][1]
+            help = f"remove it, or write the '{OPENING[kind]}' that it closes"
+            notes = ((f"no '{OPENING[kind]}' in here is left to close", Token(first.start, token.start)),)
+            return Problem("E0009", f"'{kind}' closes nothing", token.start, token.end, help, notes)
         wanted = CLOSING[opening.text]
         if wanted != kind:
             message, notes = f"'{kind}' does not match '{opening.text}'", (("opened here", opening),)
             return Problem("E0009", message, token.start, token.end, f"write '{wanted}'", notes)
     elif opening and opened_by(place.tokens):
         message = f"'{opening.text}' is never closed"
-        return Problem("E0009", message, opening.start, opening.end, f"close it with '{CLOSING[opening.text]}'")
+        within = Token(opening.start, place.previous.end if place.previous else opening.end)
+        notes = (("this is read as being inside it", within),) if within.end > opening.end else ()
+        return Problem("E0009", message, opening.start, opening.end, f"close it with '{CLOSING[opening.text]}'", notes)
     return None
 
 
@@ -120,6 +126,10 @@ def _expected(place: Place) -> Problem:
     message = f"expected {said}, found {WORDS[kind] if kind == 'NEWLINE' else repr(token.text)}"
     in_list = place.opening if "," in place.expected else None
     notes = ((f"inside this '{in_list.text}'", in_list),) if in_list else ()
+    if place.opening and place.previous and place.previous.text == ",":
+        start = next(index for index, (_, token) in enumerate(place.tokens) if token is place.opening)
+        closed = closed_last(place.tokens[start + 1 : place.index])
+        notes = (("these brackets end before it", closed),) if closed else ()
     return Problem("E0008", message, token.start, token.end, _remedy(place, choices), notes)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from .lexer import Token
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+OPENING = {closing: opening for opening, closing in CLOSING.items()}
 HEAD = re.compile(r"(?:def|class|[\w.]+(?:\([^()\n]*\))?)[ \t]+(\w+)[ \t]*[(\[:]")
 """What the head of a definition starts with; the group is the name."""
 
@@ -55,3 +56,16 @@ def opened_by(tokens: Tokens) -> list[Token]:
         elif opened and kind == CLOSING[opened[-1].text]:
             opened.pop()
     return opened
+
+
+def closed_last(tokens: Tokens) -> Token | None:
+    """Return the last part of `tokens` that stands in brackets inside no others, from its bracket to its bracket."""
+    depth, start, found = 0, 0, None
+    for kind, token in tokens:
+        if kind in CLOSING:
+            start = token.start if not depth else start
+            depth += 1
+        elif kind in OPENING and depth:
+            depth -= 1
+            found = found if depth else Token(start, token.end)
+    return found
