@@ -50,8 +50,9 @@ def split(
     zero = make.const(0)
     domains = {each: tir.Range(zero, extent) for each, extent in zip(variables, extents, strict=True)}
     condition = make.less(value, loop.extent)
-    if not prove(condition, domains).is_proven:
-        if disable_predication and all(isinstance(each, tir.IntImm) for each in (loop.extent, *extents)):
+    proof = prove(condition, domains)
+    if not proof.is_proven:
+        if disable_predication and proof.is_refuted:
             reason = f"without conditions, {name_of(loop)} would run beyond its extent {loop.extent}"
             raise DIVIDES.refuse(reason, loop, argument="disable_predication")
         if not disable_predication:
