@@ -14,7 +14,7 @@ from tvms.testing.campaign import Total, read_state, run_batch
 from tvms.testing.laws import LAWS, find_law
 from tvms.testing.oracle import Call
 
-EXAMPLES = {"format": 4, "simplify": 50}
+EXAMPLES = {"codegen": 30, "format": 4, "simplify": 50}
 """For laws whose examples take longer, or less."""
 REGRESSIONS = sorted(Path(__file__).parents[1].glob("cases/regressions/*.tvms"))
 
