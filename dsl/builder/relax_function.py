@@ -26,7 +26,7 @@ from .relax_bindings import bind as bind_value
 from .relax_blocks import BlockBuilder
 from .relax_dataflow import output_names
 from .relax_dimensions import symbolic_names
-from .signatures import check_no_value, names_in, type_variables
+from .signatures import check_no_value, check_private, names_in, type_variables
 
 HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
 """What `R.function` takes."""
@@ -72,6 +72,8 @@ def build_function(context: Context, definition: syntax.Definition, is_local: bo
         known = _known_dimensions(context, signature)
         builder.begin()
         result = _body(builder, definition)
+    if signature.is_private and "global_symbol" in builder.attrs:
+        check_private(context, definition)
     if result is None or len(context.diagnostics) > reported:
         raise Failed
     body = builder.end(result)

@@ -43,6 +43,13 @@ def check_no_value(context: Context, param: syntax.Param) -> None:
         raise context.error("E0013", message, param, "pass the value in every call")
 
 
+def check_private(context: Context, definition: syntax.Definition) -> None:
+    """E0209 at a private function that has a symbol for others all the same."""
+    name = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+    message = f"'{definition.name}' is private, and has a global_symbol"
+    context.error("E0209", message, name, "leave out private=True, or the attribute")
+
+
 def quoted(context: Context, text: str, node: syntax.Expr) -> syntax.Expr:
     """Return the expression that a string holds, placed where the string, `node`, stands; E0321 where it holds none."""
     if text.isidentifier():

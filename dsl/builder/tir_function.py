@@ -14,7 +14,7 @@ from .context import Context, Failed
 from .convert import Flag, describe
 from .expressions import apply, evaluate
 from .forms import Form, Site, form
-from .signatures import check_no_value, matched_annotation, type_variables
+from .signatures import check_no_value, check_private, matched_annotation, type_variables
 from .tir_assignments import build_annotation
 from .tir_frames import FunctionFrame
 from .tir_statements import build_statements, joined
@@ -66,6 +66,8 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
             body = _without_unused_names(function, body)
     finally:
         context.tir = outer
+    if is_private and "global_symbol" in function.attrs:
+        check_private(context, definition)
     if len(context.diagnostics) > reported:
         raise Failed
     attrs = function.attrs
