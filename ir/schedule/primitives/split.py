@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.proof import prove
+from ...base import Op
 from ...dtype import parse_dtype
 from ...simplify import simplify
+from ...visit import walk
 from ..analysis.bindings import Domains, map_realizes, simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..arguments import Factors, Flag, Loop
@@ -33,8 +35,8 @@ def split(
 ) -> list[tir.For]:
     """Divide a loop into nested loops of the extents `factors`, the outermost first; one of them may be None.
 
-    Where the factors do not divide the extent, the blocks below get a condition, unless `disable_predication` says
-    that they need none. Without `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
+    Where the factors do not divide the extent, the blocks below get a condition. `disable_predication` leaves it out:
+    that it is not needed is proven, and believed only of sizes that depend on `T.vscale()`. Without `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
 
     Preserves: how often, and in which order, every block below runs. Comments stay with the outermost loop.
     """
@@ -50,10 +52,9 @@ def split(
     zero = make.const(0)
     domains = {each: tir.Range(zero, extent) for each, extent in zip(variables, extents, strict=True)}
     condition = make.less(value, loop.extent)
-    proof = prove(condition, domains)
-    if not proof.is_proven:
-        if disable_predication and proof.is_refuted:
-            reason = f"without conditions, {name_of(loop)} would run beyond its extent {loop.extent}"
+    if not prove(condition, domains).is_proven:
+        if disable_predication and not any(map(_is_scalable, extents)):
+            reason = f"without conditions, {name_of(loop)} might run beyond its extent {loop.extent}"
             raise DIVIDES.refuse(reason, loop, argument="disable_predication")
         if not disable_predication:
             body = _guarded_blocks(program, body, condition)
@@ -81,6 +82,10 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
         raise COVERS.refuse(reason, loop, argument="factors")
     inferred = simplify(make.ceildiv(loop.extent, product))
     return [inferred if each is None else each for each in given]
+
+
+def _is_scalable(extent: tir.PrimExpr) -> bool:
+    return any(isinstance(each, tir.Call) and each.op == Op("tir.vscale") for each in walk(extent))
 
 
 def _fitted(factor: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
