@@ -1,77 +1,167 @@
-"""What compiled kernels cost, beside NumPy: a product, an addition, and the price of one small call.
+"""What compiled kernels cost with default schedules, beside NumPy: products, fused chains, reductions, transposes, calls.
 
-    python bench/kernels.py
+    python bench/kernels.py [THREADS]
 
-Medians of several runs in one process, on the default (unscheduled) lowering.
+Both take turns in one process; each figure is the median of several rounds, each ratio the median of the rounds'. With
+one thread (the default) what is measured is processor time, which other work on the machine disturbs least; with more,
+time by the clock, and NumPy's product (OpenBLAS) has as many threads.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
-import numpy as np
-import tvms
+THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 
-ADD = """
-T.prim_func add(A: T.Buffer(({n},), "float32"), B: T.Buffer(({n},), "float32"), C: T.Buffer(({n},), "float32")):
-    T.func_attr({{"tir.noalias": True}})
-    for i in range({n}):
-        with T.block("add"):
-            vi = T.axis.spatial({n}, i)
-            C[vi] = A[vi] + B[vi]
-"""
+import numpy as np  # noqa: E402
+import tvms  # noqa: E402
+
+Call = Callable[[], object]
+ROUNDS = 7
+
 MATMUL = """
-T.prim_func matmul(A: T.Buffer(({n}, {n}), "float32"), B: T.Buffer(({n}, {n}), "float32"), C: T.Buffer(({n}, {n}), "float32")):
+T.prim_func main(A: T.Buffer({a}, "float32"), B: T.Buffer({b}, "float32"), C: T.Buffer(({m}, {n}), "float32")):
     T.func_attr({{"tir.noalias": True}})
-    for i, k, j in T.grid({n}, {n}, {n}):
+    for i, j, k in T.grid({m}, {n}, {k}):
         with T.block("matmul"):
-            vi, vk, vj = T.axis.remap("SRS", [i, k, j])
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+            C[vi, vj] = C[vi, vj] + A[{ai}] * B[{bi}]
 """
+SOFTMAX = """
+T.prim_func main(A: T.Buffer(({m}, {n}), "float32"), B: T.Buffer(({m}, {n}), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    M = T.alloc_buffer(({m},), "float32")
+    E = T.alloc_buffer(({m}, {n}), "float32")
+    S = T.alloc_buffer(({m},), "float32")
+    for i, k in T.grid({m}, {n}):
+        with T.block("greatest"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float32")
+            M[vi] = T.max(M[vi], A[vi, vk])
+    for i, k in T.grid({m}, {n}):
+        with T.block("exponential"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            E[vi, vk] = T.exp(A[vi, vk] - M[vi])
+    for i, k in T.grid({m}, {n}):
+        with T.block("total"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + E[vi, vk]
+    for i, k in T.grid({m}, {n}):
+        with T.block("quotient"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = E[vi, vk] / S[vi]
+"""
+ELEMENTWISE = """
+T.prim_func main(A: T.Buffer({shape}, "float32"), B: T.Buffer({result}, "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    for i, j in T.grid{result}:
+        with T.block("elements"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = {value}
+"""
+GELU = "A[vi, vj] * T.float32(0.5) * (T.float32(1) + T.tanh(T.float32(0.7978846) * (A[vi, vj] + T.float32(0.044715) * A[vi, vj] * A[vi, vj] * A[vi, vj])))"
 
 
-def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
-    """Return the median time of `call`, after one run to warm up."""
-    call()
-    times: list[float] = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+def compiled(text: str) -> Callable[..., object]:
+    """Return the compiled function of `text`."""
+    return tvms.compile(tvms.parse(text), threads=THREADS)["main"]
 
 
-def arrays(*shape: int) -> list[np.ndarray]:
-    """Return two random arrays and one for the result."""
+def seconds(call: Call) -> float:
+    """Return the time of one call, from as many as take a while."""
+    clock = time.process_time if THREADS == 1 else time.perf_counter
+    count, taken = 1, 0.0
+    while taken < 0.02:
+        start = clock()
+        for _ in range(count):
+            call()
+        taken, count = clock() - start, count * 2
+    return taken / (count // 2)
+
+
+def compare(name: str, ours: Call, peer: Call, amount: float, unit: str) -> None:
+    """Print the rates of both, and the ratio."""
+    rounds: list[tuple[float, float]] = []
+    for _ in range(ROUNDS + 1):
+        if THREADS > 1:
+            time.sleep(0.2)  # until the threads of the one before have gone to sleep
+        rounds.append((seconds(ours), seconds(peer)))
+    mine, theirs = (statistics.median(column) for column in zip(*rounds[1:], strict=True))
+    ratio = statistics.median(other / own for own, other in rounds[1:])
+    print(f"{name:<26} {amount / mine / 1e9:8.1f} {amount / theirs / 1e9:8.1f} {unit:<8} {ratio:6.2f}", flush=True)
+
+
+def products() -> None:
+    """Square, tall, wide and odd shapes, and a transposed right side."""
     random = np.random.default_rng(0)
-    return [random.random(shape, np.float32), random.random(shape, np.float32), np.empty(shape, np.float32)]
+    squares = [(n, n, n) for n in (256, 512, 1024, 2048)]
+    others = [(4096, 64, 512), (64, 4096, 512), (16, 1024, 1024), (1000, 1000, 1000), (333, 777, 555), (127, 129, 131)]
+    for m, n, k in squares + others:
+        for is_transposed in (False, True)[: 2 if m == n == k == 1024 else 1]:
+            b_shape, b_index = ((n, k), "vj, vk") if is_transposed else ((k, n), "vk, vj")
+            call = compiled(MATMUL.format(m=m, n=n, k=k, a=(m, k), b=b_shape, ai="vi, vk", bi=b_index))
+            a, b = random.random((m, k), np.float32), random.random(b_shape, np.float32)
+            c = np.empty((m, n), np.float32)
+            right = b.T if is_transposed else b
+            name = f"sgemm {m}x{n}x{k}{' NT' if is_transposed else ''}"
+            compare(name, lambda: call(a, b, c), lambda: np.matmul(a, right, out=c), 2 * m * n * k, "GFLOP/s")  # noqa: B023
 
 
-def line(name: str, ours: float, numpy: float, amount: float, unit: str) -> None:
-    """Print one comparison."""
-    print(
-        f"  {name:<22} tvms {ours * 1e6:10.1f} µs {amount / ours:9.2f} {unit:<8}"
-        f" NumPy {numpy * 1e6:10.1f} µs {amount / numpy:9.2f} {unit:<8} ratio {numpy / ours:5.2f}"
-    )
+def rows() -> None:
+    """A softmax, a chain and a transpose, in the caches and out of them."""
+    random = np.random.default_rng(0)
+    for m, n in ((64, 1024), (4096, 1024)):
+        a, b = random.standard_normal((m, n)).astype("f4"), np.empty((m, n), "f4")
+        softmax = compiled(SOFTMAX.format(m=m, n=n))
+
+        def numpy_softmax(a: np.ndarray = a, b: np.ndarray = b) -> None:
+            np.exp(np.subtract(a, a.max(1, keepdims=True), out=b), out=b)
+            np.divide(b, b.sum(1, keepdims=True), out=b)
+
+        compare(f"softmax {m}x{n}", lambda: softmax(a, b), numpy_softmax, 8 * m * n, "GB/s")  # noqa: B023
+        gelu = compiled(ELEMENTWISE.format(shape=(m, n), result=(m, n), value=GELU))
+
+        def numpy_gelu(a: np.ndarray = a, b: np.ndarray = b) -> None:
+            np.tanh(0.7978846 * (a + 0.044715 * a * a * a), out=b)
+            np.multiply(a * np.float32(0.5), b + 1, out=b)
+
+        compare(f"gelu (tanh) {m}x{n}", lambda: gelu(a, b), numpy_gelu, 8 * m * n, "GB/s")  # noqa: B023
+        swap, t = compiled(ELEMENTWISE.format(shape=(m, n), result=(n, m), value="A[vj, vi]")), np.empty((n, m), "f4")
+        compare(f"transpose {m}x{n}", lambda: swap(a, t), lambda: np.copyto(t, a.T), 8 * m * n, "GB/s")  # noqa: B023
+
+
+def calls() -> None:
+    """The price of a call with three arguments."""
+    text = """
+T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("add"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + B[vi]
+"""
+    a, b, c = (np.ones(8, "f4") for _ in range(3))
+    add = compiled(text)
+    mine = statistics.median(seconds(lambda: add(a, b, c)) for _ in range(ROUNDS))
+    theirs = statistics.median(seconds(lambda: np.add(a, b, out=c)) for _ in range(ROUNDS))
+    print(f"{'a call of 3 arguments':<26} {mine * 1e6:8.2f} {theirs * 1e6:8.2f} {'µs':<8} {theirs / mine:6.2f}")
 
 
 def main() -> None:
     """Print the table."""
-    for n in (8, 1 << 22):
-        a, b, c = arrays(n)
-        add = tvms.compile(tvms.parse(ADD.format(n=n)))["add"]
-        ours = median_seconds(lambda add=add, a=a, b=b, c=c: add(a, b, c))
-        numpy = median_seconds(lambda a=a, b=b, c=c: np.add(a, b, out=c))
-        line(f"add {n}", ours, numpy, 12 * n / 1e9, "GB/s")
-    n = 512
-    a, b, c = arrays(n, n)
-    matmul = tvms.compile(tvms.parse(MATMUL.format(n=n)))["matmul"]
-    ours = median_seconds(lambda: matmul(a, b, c))
-    line(f"matmul {n}", ours, median_seconds(lambda: np.matmul(a, b, out=c)), 2 * n**3 / 1e9, "GFLOP/s")
+    print(f"{THREADS} thread{'s' * (THREADS > 1)}{'tvms':>26} {'NumPy':>8} {'':<8}  ratio")
+    products()
+    rows()
+    calls()
 
 
 if __name__ == "__main__":

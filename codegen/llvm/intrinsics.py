@@ -17,7 +17,7 @@ from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
 from .mathematics import FUNCTIONS, Arithmetic
 from .operators import intrinsic, kind_of, number
-from .types import I32, register_type
+from .types import I32, POINTER, register_type
 
 Intrinsic = Callable[[ExpressionEmitter, tir.Call], Value]
 Table = dict[str, Intrinsic]
@@ -287,6 +287,19 @@ def _is_null(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emitter.builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
 
 
+def _prefetch(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(address, rw, locality, cache)`, the last three constants as LLVM has them."""
+    address, *hints = call.args
+    numbers = [hint.value for hint in hints if isinstance(hint, tir.IntImm)]
+    if not isinstance(address, tir.PrimExpr) or len(numbers) != 3:
+        raise error("E0606", "a prefetch takes an address and three constants", call.span)
+    module, name = emitter.builder.module, "llvm.prefetch.p0"
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+    function = module.globals.get(name) or ir.Function(module, kind, name)
+    emitter.builder.call(function, [emitter.emit(address), *(number(I32, hint) for hint in numbers)])
+    return number(I32, 0)
+
+
 def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     from .checks import emit_checked_index
 
@@ -338,7 +351,8 @@ ANY: Table = {
     **_named("sqrt copysign", _llvm),
     **_named("floor ceil trunc round nearbyint", _identity_on_integers),
     **_named("likely ignore_loop_partition assume", lambda name: _first),
-    **_named("prefetch start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
+    **_named("start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
+    "tir.prefetch": _prefetch,
     "tir.checked_index": _checked_index,
     "tir.fabs": _absolute,
     "tir.rsqrt": _reciprocal_root,

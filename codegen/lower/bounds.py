@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Op
-from ...ir.dtype import lanes_of
+from ...ir.dtype import lanes_of, with_lanes
 from .rewriter import Rewriter
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
@@ -112,8 +112,9 @@ class _Guard(Rewriter):
                 self.proven += 1
                 continue
             self.checked += 1
+            checked = _where_on(changed.indices[axis], changed.predicate)
             said = (tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis), *changed.indices, *extents)
-            indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, (changed.indices[axis], *said), span=access.span)
+            indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, (checked, *said), span=access.span)
         return replace(changed, indices=tuple(indices))
 
     def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
@@ -128,6 +129,15 @@ class _Guard(Rewriter):
         zero = make.const(0, first.dtype)
         conditions = (make.greater_equal(first, zero), make.less(last, extent))
         return all(prove(condition, self._domains, self._facts).is_proven for condition in conditions)
+
+
+def _where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExpr:
+    """Return `index` with 0 in the lanes that are not accessed."""
+    if predicate is None or lanes_of(index.dtype) != lanes_of(predicate.dtype):
+        return index
+    lanes = tir.IntImm("int32", lanes_of(index.dtype))
+    zero = tir.Broadcast(index.dtype, make.const(0, with_lanes(index.dtype, 1)), lanes)
+    return tir.Select(index.dtype, predicate, index, zero)
 
 
 def _ends(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:

@@ -197,13 +197,6 @@ def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.P
     return tir.BufferStore(buffer, splat(value, count), places, where)
 
 
-def prefetched(buffer: tir.Buffer, *indices: Index) -> tir.Stmt:
-    """Return the statement that has the cache fetch the element at `indices`, which will be written soon."""
-    address = tir.Call("handle", Op("tir.address_of"), (load(buffer, *indices),))
-    hints = [tir.IntImm("int32", hint) for hint in (1, 3, 1)]
-    return tir.Evaluate(tir.Call("int32", Op("tir.prefetch"), (address, *hints)))
-
-
 def multiply_add(a: tir.PrimExpr, b: tir.PrimExpr, c: tir.PrimExpr, is_fused: bool) -> tir.PrimExpr:
     """Return `a * b + c`, rounded once where the machine can."""
     return tir.Call(c.dtype, Op("tir.fma"), (a, b, c)) if is_fused else make.add(make.mul(a, b), c)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ...ir import tir
+from ..lower.rewriter import sequence
 from ..machine import Machine
 from .build import (
     Index,
@@ -122,29 +123,25 @@ class _Emitter:
         return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
 
     def _tall(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
-        """Many rows: the panels are packed together, and each block of rows just before it meets all of them."""
+        """Many rows: each block of them is packed, and meets each panel just after that is packed for it."""
         count = self.tiles.tiles
-        b_panels = self._b_buffer(panels)
-
-        def pack(number: tir.Var) -> tir.Stmt:
-            return self._pack_b(b_panels, number, plus(first, number), start, length)
 
         def block(number: tir.Var) -> tir.Stmt:
-            top, a_tiles = times(number, count), self._a_buffer(count)
+            top, a_tiles, b_panel = times(number, count), self._a_buffer(count), self._b_buffer(1)
             left = least(index(count), minus(self.row_tiles, top))
             here = index(count) if is_multiple(self.row_tiles, count) else left
 
             def panel(p: tir.Var) -> tir.Stmt:
                 column = plus(first, p)
-                return loop(
-                    "t", here, lambda t: self._tile(a_tiles, t, b_panels, p, plus(top, t), column, start, length)
+                tiles = loop(
+                    "t", here, lambda t: self._tile(a_tiles, t, b_panel, index(0), plus(top, t), column, start, length)
                 )
+                return sequence([self._pack_b(b_panel, index(0), column, start, length), tiles])
 
             packing = loop("t", here, lambda t: self._pack_a(a_tiles, t, plus(top, t), start, length))
-            return allocated([a_tiles], [packing, loop("panel", panels, panel)])
+            return allocated([a_tiles, b_panel], [packing, loop("panel", panels, panel)])
 
-        blocks = self.distribute("block", ceil_divide(self.row_tiles, count), block)
-        return allocated([b_panels], [self.distribute("panel", panels, pack), blocks])
+        return self.distribute("block", ceil_divide(self.row_tiles, count), block)
 
     # --- Packing
 

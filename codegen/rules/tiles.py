@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..machine import Machine
 from .build import Index, constant
 
-DEPTH = 320
+DEPTH = 384
 """The most steps of the sum between two visits of an accumulator to memory."""
 COLUMNS = 6144
 """The most columns of the right matrix that are packed at a time."""
@@ -40,7 +40,7 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
     lanes = machine.vector_bytes // element_bytes
     rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
     depth = _even_part(constant(k), DEPTH, lanes)
-    most = max(1, machine.l2_bytes // 2 // (rows * depth * element_bytes))
+    most = max(1, machine.l2_bytes * 3 // 5 // (rows * depth * element_bytes))
     size = constant(m)
     if size is None:
         return Tiles(lanes, rows, vectors, depth, most)
