@@ -15,6 +15,8 @@ TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|\w+(?:\.\d+)?|->|//|\*\*|[<>=!]
 """Tokens and the white space between them: joined, they are the text."""
 
 _SAYS = (" why", "", "!", " ünïcødé 漢字", ' "quoted', " (", " ]}", ":", " \\", "\t tab", " # twice", " {x} %s")
+_GAPS = ("  ", "\n  ", "  # inside\n")
+"""What may stand for a space; the line ends in brackets only."""
 _STRAY = (*"()[]{}:,.=-+*\"'\\@#\0\t", "\n", "\n    ", "é", "T.", "for", "0x", "1e", "\u202e", "in range(4):")
 
 
@@ -41,12 +43,12 @@ def commented_texts(draw: st.DrawFn, text: str | None = None) -> str:
 
 @st.composite
 def loose_texts(draw: st.DrawFn, text: str | None = None) -> str:
-    """Commented texts with more spaces than needed, blank lines, and broken brackets."""
+    """Commented texts with more spaces than needed, blank lines, and broken brackets with comments in them."""
     choose, parts, depth = Choices(draw), list[str](), 0
     for token in TOKEN.findall(draw(commented_texts(text))):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token, 0)
         if token.isspace() and "\n" not in token and parts and not parts[-1].endswith("\n"):
-            parts.append(choose.pick(("  ", "\n  ") if depth else ("   ",)) if choose.rarely(20) else token)
+            parts.append(choose.pick(_GAPS if depth else _GAPS[:1]) if choose.rarely(20) else token)
         elif token.startswith("\n") and not depth and choose.rarely(20):
             parts.append("\n" * choose.number(1, 3) + token)
         else:
