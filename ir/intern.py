@@ -9,7 +9,7 @@ from . import tir
 from .base import Op
 from .dtype import is_int, parse_dtype
 from .ops.tir import get
-from .visit import field_names, rewrite
+from .visit import field_names, rewrite, walk
 
 
 def is_index(dtype: str) -> bool:
@@ -19,6 +19,16 @@ def is_index(dtype: str) -> bool:
 
 def is_scalar_int(dtype: str) -> bool:
     return is_int(dtype) and parse_dtype(dtype).lanes == 1 and not parse_dtype(dtype).scalable
+
+
+def has_effects(expr: tir.PrimExpr) -> bool:
+    """Whether evaluating `expr` may change something, so that it must be evaluated as often as it stands there."""
+    return any(isinstance(node, tir.Call) and not _only_reads(node) for node in walk(expr))
+
+
+def _only_reads(call: tir.Call) -> bool:
+    row = get(call.op.name) if isinstance(call.op, Op) else None
+    return row is not None and (row.is_pure or row.effect == "read")
 
 
 class Nodes:

@@ -22,6 +22,7 @@ def simplify(expr: tir.PrimExpr, domains: Domains | None = None, given: Sequence
     """Return `expr` in normal form, for variables that range over `domains` where all conditions in `given` hold.
 
     Equal to `expr` wherever that has a value: index expressions (int32, int64) are taken not to overflow, other
-    integers wrap around, floats are rearranged only where that is exact. Simplifying again changes nothing.
+    integers wrap around, floats are rearranged only where that is exact. Calls that have effects stay as they are.
+    Simplifying again changes nothing.
     """
-    return Simplifier(domains, given).visit(expr)
+    return Simplifier(domains, given).run(expr)

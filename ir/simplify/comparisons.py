@@ -22,15 +22,16 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
         return elementwise(s, expr)
     for _ in range(_ROUNDS):
         new = _decide(s, expr)
-        if new is expr or not isinstance(new, tir.LT | tir.LE) or not _has_extrema(s, new):
+        if new is expr or not isinstance(new, tir.LT | tir.LE) or not _may_change(s, new):
             return new
         expr = new
     return expr
 
 
-def _has_extrema(s: Simplifier, expr: tir.CmpOp) -> bool:
-    """Whether a constant that moved from one side to the other may now cancel with one in a minimum."""
-    return any(isinstance(term, tir.Min | tir.Max) for side in (expr.a, expr.b) for term in s.sum(side).terms)
+def _may_change(s: Simplifier, expr: tir.CmpOp) -> bool:
+    """Whether what is left may be decided otherwise: a constant may cancel in a minimum, a quotient stand alone."""
+    kinds = (tir.Min, tir.Max, tir.FloorDiv)
+    return any(isinstance(term, kinds) for side in (expr.a, expr.b) for term in s.sum(side).terms)
 
 
 def _decide(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:

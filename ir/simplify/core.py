@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from .. import tir
 from ..analysis.const_bounds import Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
-from ..intern import is_index, is_pure_call
+from ..intern import has_effects, is_index, is_pure_call
 from ..promote import const
 from ..sums import Sum, render
 from ..visit import children, field_names
@@ -27,6 +27,7 @@ from .knowledge import Knowledge
 
 _Rule = Callable[["Simplifier", Any], tir.PrimExpr]
 _R = TypeVar("_R", bound=_Rule)
+_Visit = Callable[[tir.PrimExpr], tir.PrimExpr]
 _RULES: dict[type[tir.PrimExpr], _Rule] = {}
 
 
@@ -89,8 +90,12 @@ class Simplifier(Knowledge):
 
     # --- Expressions ----------------------------------------------------------------------------------------------
 
+    def run(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `expr` in normal form, but what has effects as it stands, with its operands in normal form."""
+        return self._rebuild(expr, self.run) if has_effects(expr) else self.visit(expr)
+
     def visit(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr` in normal form."""
+        """Return `expr`, which has no effects, in normal form."""
         found = self._memo.get(expr)
         if found is None:
             rule = _RULES.get(type(expr))
@@ -107,21 +112,16 @@ class Simplifier(Knowledge):
 
     def rebuild(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return `expr` with its operands in normal form."""
+        return self.intern(self._rebuild(expr, self.visit))
+
+    def _rebuild(self, expr: tir.PrimExpr, visit: _Visit) -> tir.PrimExpr:
         changes: dict[str, Any] = {}
         for name in field_names(type(expr)):
             value = getattr(expr, name)
-            new = self._visit_value(value)
+            new = _visited(value, visit)
             if new is not value:
                 changes[name] = new
-        return self.intern(replace(expr, **changes) if changes else expr)
-
-    def _visit_value(self, value: Any) -> Any:
-        if isinstance(value, tir.PrimExpr):
-            return self.visit(value)
-        if isinstance(value, tuple):
-            new = tuple([self._visit_value(each) for each in value])  # type: ignore[reportUnknownVariableType]
-            return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
-        return value
+        return replace(expr, **changes) if changes else expr
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
         """Return an integer constant; of a vector dtype, broadcast."""
@@ -169,3 +169,13 @@ class Simplifier(Knowledge):
         if is_index(dtype) or (max(map(abs, value.terms.values()), default=0) <= most and self.fits(value, dtype)):
             return value
         return value.wrapped(dtype)
+
+
+def _visited(value: Any, visit: _Visit) -> Any:
+    """Return what stands in a field, with the expressions in it visited."""
+    if isinstance(value, tir.PrimExpr):
+        return visit(value)
+    if isinstance(value, tuple):
+        new = tuple([_visited(each, visit) for each in value])  # type: ignore[reportUnknownVariableType]
+        return value if all(a is b for a, b in zip(new, value, strict=True)) else new  # type: ignore[reportUnknownVariableType]
+    return value

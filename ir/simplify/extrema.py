@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from .. import tir
 from ..intern import is_index, is_scalar_int, joined
 from ..sums import Sum
@@ -24,7 +26,7 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
     if common is None:
         return _build(s, kind, operands)
     rest = [s.to_expr(s.sum(each).plus(common, -1), dtype) for each in operands]
-    inner = _build(s, kind, _reduced(s, kind, [each for each in rest if each is not None]))
+    inner = s.visit(reduce(lambda a, b: kind(dtype, a, b), [each for each in rest if each is not None]))
     return s.to_expr(s.sum(inner).plus(common), dtype) or _build(s, kind, operands)
 
 

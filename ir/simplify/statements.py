@@ -73,7 +73,7 @@ class _Visitor:
             case tir.IfThenElse():
                 return self._visit_if(statement)
             case tir.AssertStmt():
-                condition = self.simplifier.visit(statement.condition)
+                condition = self.simplifier.run(statement.condition)
                 if isinstance(condition, tir.IntImm) and condition.value:
                     return _with_comments(self.visit(statement.body), statement.trivia)
                 body = self.where(condition).visit(statement.body)
@@ -87,21 +87,21 @@ class _Visitor:
             case tir.BlockRealize():
                 return self._visit_realize(statement)
             case tir.AttrStmt(node=tir.IterVar() as axis, attr_key="thread_extent" | "virtual_thread"):
-                value = self.simplifier.visit(statement.value)
+                value = self.simplifier.run(statement.value)
                 domain = tir.Range(tir.IntImm(axis.var.dtype, 0), value)
                 return _changed(statement, value=value, body=self.within(axis.var, domain).visit(statement.body))
             case _:
                 return self._visit_fields(statement)
 
     def _visit_for(self, loop: tir.For) -> tir.Stmt:
-        start, extent = self.simplifier.visit(loop.min), self.simplifier.visit(loop.extent)
+        start, extent = self.simplifier.run(loop.min), self.simplifier.run(loop.extent)
         if self.simplifier.bounds(extent).max <= 0:
             return _nothing(loop)
         body = self.within(loop.loop_var, tir.Range(start, extent)).visit(loop.body)
         return _changed(loop, min=start, extent=extent, body=body)
 
     def _visit_if(self, choice: tir.IfThenElse) -> tir.Stmt:
-        condition = self.simplifier.visit(choice.condition)
+        condition = self.simplifier.run(choice.condition)
         if isinstance(condition, tir.IntImm):
             taken = choice.then_case if condition.value else choice.else_case
             return _nothing(choice) if taken is None else _with_comments(self.visit(taken), choice.trivia)
@@ -112,7 +112,7 @@ class _Visitor:
         return _changed(choice, condition=condition, then_case=then_case, else_case=else_case)
 
     def _visit_let(self, let: tir.LetStmt) -> tir.Stmt:
-        value = self.simplifier.visit(let.value)
+        value = self.simplifier.run(let.value)
         inner = self
         if is_index(value.dtype) and _is_lasting(value):
             inner = self.within(let.var, Interval(value, value))
@@ -140,13 +140,13 @@ class _Visitor:
                 return new
 
     def _visit_realize(self, realize: tir.BlockRealize) -> tir.Stmt:
-        values = tuple([self.simplifier.visit(each) for each in realize.iter_values])
-        predicate = self.simplifier.visit(realize.predicate)
+        values = tuple([self.simplifier.run(each) for each in realize.iter_values])
+        predicate = self.simplifier.run(realize.predicate)
         inner = self.where(predicate)
         block = realize.block
         for axis in block.iter_vars:
             if axis.dom is not None:
-                domain = tir.Range(self.simplifier.visit(axis.dom.min), self.simplifier.visit(axis.dom.extent))
+                domain = tir.Range(self.simplifier.run(axis.dom.min), self.simplifier.run(axis.dom.extent))
                 inner = inner.within(axis.var, domain)
         body, init = inner.visit(block.body), None if block.init is None else inner.visit(block.init)
         parts = {name: inner.visit_value(getattr(block, name)) for name in ("reads", "writes", "match_buffers")}
@@ -164,7 +164,7 @@ class _Visitor:
             case tir.Var() | tir.Buffer():
                 return value
             case tir.PrimExpr():
-                return self.simplifier.visit(value)
+                return self.simplifier.run(value)
             case tir.Stmt():
                 return self.visit(value)
             case tir.Range() | tir.BufferRegion() | tir.IterVar() | tir.MatchBufferRegion():

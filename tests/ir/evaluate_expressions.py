@@ -32,52 +32,56 @@ def grid(values: Mapping[tir.Var, Sequence[int]]) -> dict[tir.Var, Array]:
     return dict(zip(values, axes, strict=True))
 
 
-def evaluate(expr: tir.PrimExpr, at: Mapping[tir.Var, Array]) -> tuple[Array, Array]:
-    """Return the values of `expr`, as int64, and where it faults."""
+def evaluate(expr: tir.PrimExpr, at: Mapping[tir.Var, Array], strict: bool = True) -> tuple[Array, Array]:
+    """Return the values of `expr`, as int64, and where it faults or, if `strict`, an int32 overflows."""
     match expr:
         case tir.IntImm():
             return np.int64(expr.value), NEVER
         case tir.Var():
             return at[expr], NEVER
         case tir.And() | tir.Or():
-            (a, wrong), (b, also) = evaluate(expr.a, at), evaluate(expr.b, at)
+            (a, wrong), (b, also) = evaluate(expr.a, at, strict), evaluate(expr.b, at, strict)
             decides = a == isinstance(expr, tir.Or)
             return (a & b if isinstance(expr, tir.And) else a | b), wrong | (also & ~decides)
         case tir.Not():
-            a, wrong = evaluate(expr.a, at)
+            a, wrong = evaluate(expr.a, at, strict)
             return ~a, wrong
         case tir.Select():
-            parts = [evaluate(each, at) for each in (expr.condition, expr.true_value, expr.false_value)]
+            parts = [evaluate(each, at, strict) for each in (expr.condition, expr.true_value, expr.false_value)]
             return np.where(*[value for value, _ in parts]), parts[0][1] | parts[1][1] | parts[2][1]
         case tir.Cast():
-            value, wrong = evaluate(expr.value, at)
+            value, wrong = evaluate(expr.value, at, strict)
             return wrap(np.asarray(value), expr.dtype), wrong
         case tir.Call(op=Op(name="tir.if_then_else")):
-            condition, yes, no = [evaluate(each, at) for each in expr.args]  # type: ignore[arg-type]
+            condition, yes, no = [evaluate(each, at, strict) for each in expr.args]  # type: ignore[arg-type]
             wrong = condition[1] | np.where(condition[0], yes[1], no[1])
             return np.where(condition[0], yes[0], no[0]), wrong
         case tir.Call(op=Op(name="tir.likely")):
-            return evaluate(expr.args[0], at)  # type: ignore[arg-type]
+            return evaluate(expr.args[0], at, strict)  # type: ignore[arg-type]
         case tir.Call():
-            (a, wrong), (b, also) = [evaluate(each, at) for each in expr.args]  # type: ignore[arg-type]
+            (a, wrong), (b, also) = [evaluate(each, at, strict) for each in expr.args]  # type: ignore[arg-type]
             if expr.op.name in _BITS:
                 return _BITS[expr.op.name](a, b), wrong | also
             shift = np.left_shift if expr.op.name == "tir.shift_left" else np.right_shift
             return wrap(shift(a, b), expr.dtype), wrong | also
         case tir.BinaryOp():
-            (a, wrong), (b, also) = evaluate(expr.a, at), evaluate(expr.b, at)
+            (a, wrong), (b, also) = evaluate(expr.a, at, strict), evaluate(expr.b, at, strict)
             if type(expr) in _PLAIN:
                 value = _PLAIN[type(expr)](a, b)
-                return (value, wrong | also) if isinstance(expr, tir.CmpOp) else _fit(value, expr.dtype, wrong | also)
+                return (
+                    (value, wrong | also)
+                    if isinstance(expr, tir.CmpOp)
+                    else _fit(value, expr.dtype, wrong | also, strict)
+                )
             zero = b == 0
-            return _fit(_divide(type(expr), a, np.where(zero, 1, b)), expr.dtype, wrong | also | zero)
+            return _fit(_divide(type(expr), a, np.where(zero, 1, b)), expr.dtype, wrong | also | zero, strict)
         case _:
             raise AssertionError(expr)
 
 
-def _fit(value: Array, dtype: str, wrong: Array) -> tuple[Array, Array]:
+def _fit(value: Array, dtype: str, wrong: Array, strict: bool) -> tuple[Array, Array]:
     wrapped = wrap(value, dtype)
-    return wrapped, wrong | (wrapped != value) if dtype == "int32" else wrong
+    return wrapped, wrong | (wrapped != value) if strict and dtype == "int32" else wrong
 
 
 def _divide(kind: type[tir.PrimExpr], a: Array, b: Array) -> Array:
@@ -100,8 +104,8 @@ def wrap(value: Array, dtype: str) -> Array:
 
 
 def differ(a: tir.PrimExpr, b: tir.PrimExpr, at: Mapping[tir.Var, Array], where: Array = True) -> Array:
-    """Return where `a` has a value and `b` has not the same."""
-    (x, wrong), (y, also) = evaluate(a, at), evaluate(b, at)
+    """Return where `a` has a value and `b` has not the same; sums and products in `b` may overflow on the way to it."""
+    (x, wrong), (y, also) = evaluate(a, at), evaluate(b, at, strict=False)
     return ~wrong & ((x != y) | also) & where
 
 

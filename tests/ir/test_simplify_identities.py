@@ -134,6 +134,18 @@ def test_vectors_are_ramps_of_normal_forms() -> None:
     assert str(simplify(make.add(lanes, make.ramp(i.node, 1, 4)))) == "T.Ramp(i * 33 + j * 4, 2, 4)"
 
 
+def test_calls_with_effects_stay() -> None:
+    called = make.call("tir.call_extern", (tir.StringImm("handle", "f"), (i + 0).node), "int32")
+    both = tir.Sub("int32", called, called)
+    assert structural_equal(simplify(both), both)
+    assert str(simplify(tir.Mul("int32", called, (i - i).node))) == 'T.Mul(T.call_extern("int32", "f", i), 0)'
+    exponential = make.call("tir.exp", (te.var("a", "float32").node,), "float32")
+    assert (
+        simplify(tir.EQ("bool", tir.Cast("int32", exponential), tir.Cast("int32", exponential))).script()
+        == "T.bool(True)"
+    )
+
+
 def test_any_depth() -> None:
     deep_sum, deep_choice = i.node, i.node
     for number in range(10_000):
