@@ -153,6 +153,7 @@ CODES: dict[str, str] = {
     "E0533": "nests of different depths or extents",
     "E0534": "iterations that must stay in order",
     "E0535": "parts of a reduction with T.init",
+    "E0536": "a thread axis that another loop of the kernel is bound to",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is not known, or is called wrongly",

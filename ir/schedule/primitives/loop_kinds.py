@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ... import tir
+from ... import make, tir
+from ...analysis.proof import prove
 from ...visit import walk
 from ..analysis.blocks import check_compact_dataflow
 from ..analysis.order import check_independent
@@ -20,6 +21,11 @@ INDEPENDENT_ITERATIONS = Condition(
     "split the reduction off with rfactor, or run another loop in parallel",
 )
 THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
+SAME_THREADS = Condition(
+    "E0536",
+    "no loop around or inside is bound to the same axis, and those beside in the kernel have the same extent",
+    "bind it to another axis, or split it to the same extent",
+)
 THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
            "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
 _PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
@@ -45,7 +51,7 @@ def vectorize(program: Program, loop: Loop) -> None:
     _run_as(program, loop, tir.ForKind.VECTORIZED)
 
 
-@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER, THREAD))
+@primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER, THREAD, SAME_THREADS))
 def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     """Run the iterations of a loop on the threads of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, and y and z.
 
@@ -54,6 +60,7 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     """
     if thread_axis not in THREADS:
         raise THREAD.refuse(f"there is no thread axis '{thread_axis}'", argument="thread_axis")
+    _check_threads(program, loop, thread_axis)
     _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)
 
 
@@ -79,6 +86,24 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
         variable = tir.Var(loop.loop_var.dtype, thread)
         binding = tir.IterVar(None, variable, tir.IterVarType.THREAD_INDEX, thread)
     program.replace(loop, replace(loop, kind=kind, thread_binding=binding))
+
+
+def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
+    """Refuse an axis that a loop around or inside is bound to, or another loop of the kernel with another extent."""
+    around = [each for each in program.around(loop) if isinstance(each, tir.For)]
+    root = next((each for each in reversed(around) if each.thread_binding is not None), loop)
+    inside = set(walk_statements(loop))
+    for other in walk_statements(root):
+        if not isinstance(other, tir.For) or other is loop or other.thread_binding is None:
+            continue
+        if other.thread_binding.thread_tag != axis or axis == "vthread":
+            continue
+        if other in around or other in inside:
+            reason = f"{name_of(other)}, {'around' if other in around else 'inside'} it, is bound to '{axis}' already"
+            raise SAME_THREADS.refuse(reason, loop, other)
+        if not prove(make.equal(other.extent, loop.extent)).is_proven:
+            reason = f"{name_of(other)} of the same kernel is bound to {other.extent} threads of '{axis}'"
+            raise SAME_THREADS.refuse(reason, loop, other)
 
 
 def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:

@@ -36,7 +36,8 @@ def split(
     """Divide a loop into nested loops of the extents `factors`, the outermost first; one of them may be None.
 
     Where the factors do not divide the extent, the blocks below get a condition. `disable_predication` leaves it out:
-    that it is not needed is proven, and believed only of sizes that depend on `T.vscale()`. Without `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
+    that it is not needed is proven, and believed only of sizes that depend on `T.vscale()`. Without
+    `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
 
     Preserves: how often, and in which order, every block below runs. Comments stay with the outermost loop.
     """
