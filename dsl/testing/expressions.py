@@ -138,7 +138,17 @@ def _negation(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 
 _ARITHMETIC = (_binary(make.add), _binary(make.sub), _binary(make.mul), _binary(make.minimum), _binary(make.maximum))
 _COMMON = (_choice, _cast, _narrowing, _let)
-_INT: tuple[Operation, ...] = (*_ARITHMETIC, _division, _division, _bits, _shift, *_COMMON, _absolute, _complement, _counted)
+_INT: tuple[Operation, ...] = (
+    *_ARITHMETIC,
+    _division,
+    _division,
+    _bits,
+    _shift,
+    *_COMMON,
+    _absolute,
+    _complement,
+    _counted,
+)
 _FLOAT: tuple[Operation, ...] = (*_ARITHMETIC, _quotient, _rounded, *_COMMON, _absolute)
 _BOOL: tuple[Operation, ...] = (
     _comparison, _binary(make.logical_and), _binary(make.logical_or), _negation, _choice,

@@ -155,16 +155,20 @@ def staged(kernel: Kernel, last: bool) -> tir.Stmt:
     dtype, width = kernel.choose.pick(DTYPES), kernel.const(kernel.choose.number(1, 4))
     rows = axes_of(kernel, (kernel.extent(),))
     local = kernel.declare("row", dtype, (width,), kernel.choose.pick(("local", "global", "shared")))
-    value = kernel.value(dtype, rows, 2)
+    fill = _along(kernel, width, lambda at: tir.BufferStore(local, _inner(kernel, dtype, rows, at, width), (at,)))
     target = kernel.result("D", dtype, (rows[0].extent, width), last)
     view = _view(kernel, dtype, width)
     region = (tir.Range(rows[0].var, kernel.const(1)), tir.Range(kernel.const(0), width))
     match = tir.MatchBufferRegion(view, tir.BufferRegion(target, region))
-    fill = _along(kernel, width, lambda place: tir.BufferStore(local, value, (place,)))
     copy = _along(kernel, width, lambda place: tir.BufferStore(view, tir.BufferLoad(dtype, local, (place,)), (place,)))
     block = kernel.block("stage", rows, sequence([fill, copy]), own=(local,), matches=(match,))
     kernel.readable.append(target)
     return nest(kernel, rows, block)
+
+
+def _inner(kernel: Kernel, dtype: str, rows: Sequence[Axis], place: tir.Var, width: tir.PrimExpr) -> tir.PrimExpr:
+    """A value that the loop inside a block goes over: what the block reads is the region of all its iterations."""
+    return kernel.value(dtype, [*rows, Axis(place, width)], 2)
 
 
 def _view(kernel: Kernel, dtype: str, width: tir.PrimExpr) -> tir.Buffer:
