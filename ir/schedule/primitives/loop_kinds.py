@@ -89,21 +89,23 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
 
 
 def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
-    """Refuse an axis that a loop around or inside is bound to, or another loop of the kernel with another extent."""
+    """Refuse an axis that a loop around or inside is bound to, and loops of one kernel that would be bound to the same
+    axis with different extents."""
     around = [each for each in program.around(loop) if isinstance(each, tir.For)]
     root = next((each for each in reversed(around) if each.thread_binding is not None), loop)
     inside = set(walk_statements(loop))
+    first: dict[str, tir.For] = {axis: loop}
     for other in walk_statements(root):
         if not isinstance(other, tir.For) or other is loop or other.thread_binding is None:
             continue
-        if other.thread_binding.thread_tag != axis or axis == "vthread":
-            continue
-        if other in around or other in inside:
+        tag = other.thread_binding.thread_tag
+        if tag == axis != "vthread" and (other in around or other in inside):
             reason = f"{name_of(other)}, {'around' if other in around else 'inside'} it, is bound to '{axis}' already"
             raise SAME_THREADS.refuse(reason, loop, other)
-        if not prove(make.equal(other.extent, loop.extent)).is_proven:
-            reason = f"{name_of(other)} of the same kernel is bound to {other.extent} threads of '{axis}'"
-            raise SAME_THREADS.refuse(reason, loop, other)
+        same = first.setdefault(tag, other)
+        if not tag.startswith("vthread") and not prove(make.equal(other.extent, same.extent)).is_proven:
+            counts = f"{same.extent} threads of '{tag}', {name_of(other)} to {other.extent}"
+            raise SAME_THREADS.refuse(f"in its kernel, {name_of(same)} is bound to {counts}", loop, same, other)
 
 
 def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:
