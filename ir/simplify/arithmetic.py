@@ -87,6 +87,13 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
                 whole = s.sum(dividend).shifted(-(residue.base % divisor))
                 return total.plus(Sum({term: factor}), -1).plus(whole, factor // divisor)
             return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
+        case tir.Mod(a=dividend, b=tir.IntImm(value=divisor)):
+            whole = s.intern(tir.Div(dtype, dividend, term.b))
+            if total.terms.get(whole, 0) != factor * divisor:
+                return None
+            return total.plus(Sum({term: factor, whole: factor * divisor}), -1).plus(s.sum(dividend), factor)
+        case tir.Div(a=dividend, b=tir.IntImm(value=divisor)) if divisor and factor % divisor == 0:
+            return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
         case tir.Mul():
             return _merge_symbolic(s, total, term, factor, dtype)
         case tir.Min() | tir.Max() if is_index(dtype):
@@ -171,7 +178,7 @@ def _congruent(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr, modulus: int) ->
 
 
 def _remainder_of_rest(
-    s: Simplifier, total: Sum, term: tir.FloorDiv, dividend: tir.PrimExpr, scale: int, dtype: str
+    s: Simplifier, total: Sum, term: tir.FloorDiv | tir.Div, dividend: tir.PrimExpr, scale: int, dtype: str
 ) -> Sum | None:
     """`scale * (x - x // c * c)` where `scale * x` stands in the sum, or at least half of its terms."""
     parts = s.sum(dividend)
@@ -179,7 +186,8 @@ def _remainder_of_rest(
     if matching == 0 or 2 * matching < len(parts.terms) or (matching < len(parts.terms) and not is_index(dtype)):
         return None
     assert isinstance(term.b, tir.IntImm)
-    remainder = s.sum(s.visit(tir.FloorMod(dtype, dividend, term.b)))
+    kind = tir.FloorMod if isinstance(term, tir.FloorDiv) else tir.Mod
+    remainder = s.sum(s.visit(kind(dtype, dividend, term.b)))
     return total.plus(parts, -scale).plus(Sum({term: scale * term.b.value})).plus(remainder, scale)
 
 
