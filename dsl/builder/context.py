@@ -15,6 +15,7 @@ tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (names
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -25,10 +26,12 @@ from msgspec.structs import replace
 from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
+from ..compatibility import is_tvm_text
 from .remedies import REMEDIES
 
 _ABSENT = object()
-_MARKS_OF_NEWER_TVM = ("T.sblock", "tirx", "s_tir=", "T.let", "out_ty=")
+_NEWER_TVM = re.compile(r"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\bout_ty=)", re.MULTILINE)
+"""What only TVM's texts of after 0.21 have, outside comments."""
 
 
 class Failed(Exception):
@@ -95,7 +98,7 @@ class Context:
         self.source = source
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
-        self.is_newer_tvm = any(mark in source.text for mark in _MARKS_OF_NEWER_TVM)
+        self.is_newer_tvm = is_tvm_text(source) and _NEWER_TVM.search(source.text) is not None
         """Whether the text is TVM's of after 0.21, where `T.alloc_buffer` belongs to no block."""
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tvms.dsl.load import parse as parse_text
 from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
@@ -29,6 +30,8 @@ def test_what_tvm_printed_prints_back_byte_for_byte(path: Path) -> None:
 @pytest.mark.parametrize("path", PRINTED_BY_TVM + SAMPLES, ids=lambda path: path.stem)
 def test_print_and_parse_are_inverse(path: Path, dialect: str) -> None:
     module = parse(path)
+    if dialect != "tvms":  # which alone has a word for schedules
+        module = replace(module, schedules={})
     text = module.script(dialect)
     again = parse_text(text, "printed")
     assert structural_equal(module, again, map_free_vars=True)
