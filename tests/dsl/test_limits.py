@@ -1,0 +1,55 @@
+"""Depth and length: ten thousand of anything is read, printed, formatted and compared; what goes beyond says so."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tvms.dsl.formatter import format_text
+from tvms.dsl.load import parse
+from tvms.dsl.parser.driver import MAX_TEXT
+from tvms.ir.diagnostics import TvmsError
+from tvms.ir.equal import structural_equal
+
+N = 10_000
+HEAD = 'T.prim_func f(A: T.Buffer((4,), "int32"), n: T.int32):\n'
+DEEP = {
+    "a sum": f"    A[0] = {' + '.join(['n'] * N)}\n",
+    "parentheses": f"    A[0] = {'(' * N}n{')' * N}\n",
+    "calls": f"    A[0] = {'T.popcount(' * N}n{')' * N}\n",
+    "signs": f"    A[0] = {'-' * N}n\n",
+    "assertions": '    assert n > 0, "positive"\n' * N + "    A[0] = 1\n",
+}
+
+
+@pytest.mark.parametrize("body", DEEP.values(), ids=DEEP)
+def test_ten_thousand_of_anything(body: str) -> None:
+    module = parse(HEAD + body)
+    printed = module.script()
+    assert structural_equal(parse(printed), module)
+    assert format_text(printed).rstrip("\n") == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEAD}    A[0] = {'(' * 20_001}", "brackets nest more than 20,000 deep"),
+        ("(" * MAX_TEXT, "brackets nest more than 20,000 deep"),
+        ("x" * (MAX_TEXT + 1), f"the text is longer than {MAX_TEXT // 2**20} MiB"),
+        ("".join(" " * depth + "if x:\n" for depth in range(5_002)), "blocks nest more than 5,000 deep"),
+        (f"{HEAD}    A[0] = {'9' * 5_000}\n", "this integer has more than 64 bits"),
+        (f"{HEAD}    A[0] = 0x{'f' * 5_000_000}\n", "this integer has more than 64 bits"),
+        (f"{HEAD}    A[0] = {2**40}\n", f"{2**40} does not fit int32"),
+        (f'{HEAD}    A[0] = "{"x" * 2**20}', "this string is not closed on its line"),
+    ],
+    ids=["brackets", "only brackets", "bytes", "blocks", "digits", "hexadecimal", "width", "a string"],
+)
+def test_what_goes_beyond_a_limit_says_so_at_once(text: str, message: str) -> None:
+    start = time.process_time()
+    with pytest.raises(TvmsError) as caught:
+        parse(text)
+    assert time.process_time() - start < 10
+    error = caught.value.diagnostics[0]
+    assert error.message == message
+    assert error.span is not None
+    assert error.help
