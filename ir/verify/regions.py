@@ -6,6 +6,8 @@ and of what a block only passes on · E0422: a matched region outside its source
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .. import tir
 from ..diagnostics import Note
 from .affine import any_of, is_affine
@@ -14,19 +16,32 @@ from .subject import Subject, is_write
 
 
 def check_regions(subject: Subject) -> None:
-    """Check every access against the block that it stands in, once for each buffer and block."""
+    """Check every access against the blocks that it stands in, once for each buffer and block."""
     reported: set[tuple[tir.Block, tir.Var]] = set()
     for site in subject.flow.sites:
-        realize = site.place.block
-        if realize is None:
-            continue
-        block, data = realize.block, site.node.buffer.data
-        is_silent = not (block.iter_vars or block.reads or block.writes)
+        data = site.node.buffer.data
         owner = subject.flow.owners.get(data)
-        if is_silent or owner is None or _is_inside(owner, block) or (block, data) in reported:
-            continue
-        if _breaks(subject, site, block):
-            reported.add((block, data))
+        for block in _answerable(site) if owner is not None else ():
+            is_own = owner is not None and _is_inside(owner, block)
+            if is_own or (block, data) in reported:
+                break
+            if _breaks(subject, site, block):
+                reported.add((block, data))
+                break
+
+
+def _answerable(site: Site) -> Iterator[tir.Block]:
+    """Yield the blocks that declare an access, the innermost first; of a read only that one is asked.
+
+    A block without axes that declares nothing, such as the root, says nothing of its accesses.
+    """
+    for step in site.place.steps():
+        if isinstance(step, Inside):
+            block = step.realize.block
+            if block.iter_vars or block.reads or block.writes:
+                yield block
+            if not is_write(site):
+                return
 
 
 def _is_inside(place: Place, block: tir.Block) -> bool:
