@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from ...ir import relax, tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
-from ...ir.dtype import is_bool, is_float, parse_dtype
+from ...ir.dtype import is_bool, is_float
 from ...ir.visit import free_variables
 from ..cli.arguments import Argument, arguments_of, select_entry
 
@@ -61,7 +61,7 @@ def assert_equivalent(
     """Assert that function `entry` (`main`, or the first) of two programs returns and writes the same.
 
     It is called with `inputs`, else with random ones made from `seed`: integers from `integers` (the upper bound
-    excluded), floats in quarters from -2 to 2; symbolic dimensions are those of `sizes` by name, else 1 to 5, as are
+    excluded; unsigned ones wrap around), floats in quarters from -2 to 2; symbolic dimensions are those of `sizes` by name, else 1 to 5, as are
     scalar integers. Floats
     are equal within `tolerance`, else within `TOLERANCE`; all else, and infinities and NaNs, exactly. Raises
     AssertionError with the first element that differs and how to get it again, and TvmsError where `before` fails.
@@ -118,7 +118,7 @@ def _random(argument: Argument, shape: tuple[int, ...], random: np.random.Genera
     elif is_bool(dtype):
         array = random.integers(0, 2, shape)
     else:
-        array = random.integers(max(low, 0) if parse_dtype(dtype).code == "uint" else low, high, shape)
+        array = random.integers(low, high, shape)
     typed = np.asarray(array).astype(numpy_dtype(dtype))
     return typed[()] if argument.shape is None else typed
 
