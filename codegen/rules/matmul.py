@@ -8,6 +8,7 @@ Several axes of a kind that lie one after the other in memory are one; other one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from msgspec import Struct
 
@@ -23,6 +24,8 @@ from .strides import plain_steps
 
 FEW = 4096
 """A product of fewer steps than this is not worth tiles."""
+PARALLEL_STEPS = 1 << 18
+"""With fewer steps, which take some microseconds, threads cost more than they give."""
 
 
 class _Operand(Struct, frozen=True, eq=False):
@@ -122,11 +125,13 @@ def _size(step: tir.PrimExpr) -> int:
 
 
 def _check_size(nest: Nest) -> None:
-    steps = 1
-    for axis in nest.axes:
-        steps *= FEW if axis.size is None else axis.size
-    if steps < FEW:
+    if _steps(nest, FEW) < FEW:
         raise Declined(f"it is too small: fewer than {FEW} steps")
+
+
+def _steps(nest: Nest, unknown: int) -> int:
+    """How often the statement of a nest runs, where an axis of unknown size counts as `unknown`."""
+    return prod(unknown if axis.size is None else axis.size for axis in nest.axes)
 
 
 def _extent(axes: Sequence[Axis]) -> Index:
@@ -144,7 +149,8 @@ def _emit(
     machine: Machine,
 ) -> tir.Stmt:
     (a, b, c), (m, n, k) = operands, groups
-    is_many = sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads
+    is_large = _steps(nest, PARALLEL_STEPS) >= PARALLEL_STEPS
+    is_many = is_large and sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads
     element_bytes = parse_dtype(c.buffer.dtype).bytes
 
     def at(offsets: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
@@ -157,7 +163,7 @@ def _emit(
             return view(operand.buffer, (_extent(first), _extent(second)), steps, start)
 
         product = Product(_extent(m), _extent(n), _extent(k), matrix(a, m, k), matrix(b, k, n), matrix(c, m, n))
-        return emit_product(product, machine, element_bytes, is_parallel=not (outer and is_many))
+        return emit_product(product, machine, element_bytes, is_parallel=is_large and not (outer and is_many))
 
     def around(rest: Sequence[Axis], offsets: dict[tir.Var, tir.PrimExpr]) -> tir.Stmt:
         if not rest:

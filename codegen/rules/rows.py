@@ -67,7 +67,7 @@ def schedule_rows(nests: Sequence[Nest], outer: int, machine: Machine, buffers: 
     """
     first = nests[0].axes[:outer]
     emitters = [_Row(nest, outer, machine) for nest in nests]
-    if not first and len(nests) == 1 and not nests[0].reduced and not buffers:
+    if not first and len(nests) == len(nests[0].axes) == 1 and not nests[0].reduced and not buffers:
         return emitters[0].chunked(_is_large(nests))
     return _around(first, nests, lambda: allocated(buffers, [emitter.run() for emitter in emitters]), machine)
 
