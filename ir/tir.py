@@ -146,7 +146,7 @@ class Not(PrimExpr, frozen=True, eq=False):
 
 
 class Select(PrimExpr, frozen=True, eq=False):
-    """A choice that evaluates both sides (`T.Select`); `tir.if_then_else` evaluates one."""
+    """A choice (`T.Select`); what is not chosen has no effect, and guards what it reads (TVM: `RewriteUnsafeSelect`)."""
 
     condition: PrimExpr
     true_value: PrimExpr

@@ -151,6 +151,11 @@ class ExpressionEmitter(ABC):
         return self.branch(self.emit(expr.a), lambda: number(ir.IntType(1), 1), lambda: self.emit(expr.b))
 
     def _select(self, expr: tir.Select) -> Value:
+        """Both sides are evaluated only where that cannot be noticed."""
+        if lanes_of(expr.condition.dtype) == 1 and not (is_cheap(expr.true_value) and is_cheap(expr.false_value)):
+            return self.branch(
+                self.emit(expr.condition), lambda: self.emit(expr.true_value), lambda: self.emit(expr.false_value)
+            )
         return self.builder.select(self.emit(expr.condition), self.emit(expr.true_value), self.emit(expr.false_value))
 
     def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:

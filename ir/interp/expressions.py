@@ -123,6 +123,10 @@ def _cast(expr: tir.Cast) -> Expression:
 
 @meaning_of(tir.Select)
 def _select(expr: tir.Select) -> Expression:
+    """The side that is not chosen is not evaluated: programs rely on a Select to guard what it reads."""
+    if not is_vector(expr.condition.dtype):
+        condition, yes, no = map(compile_expr, (expr.condition, expr.true_value, expr.false_value))
+        return lambda frame: yes(frame) if condition(frame) else no(frame)
     parts = compile_all((expr.condition, expr.true_value, expr.false_value))
 
     def choose(condition: bool, yes: Value, no: Value) -> Value:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from itertools import islice
 
 from .. import tir
 from ..base import Span
 from ..diagnostics import error
 from ..dtype import is_bool, is_float, is_int, parse_dtype
 from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr, with_base
+from ..visit import walk
 from .operators import add, call, equal, greater_equal, logical_and, logical_not, select, sub
+
+LARGEST_REPEATED = 10_000
+"""Nodes that an operand may have that stands in the result more than once: nested, such operands grow exponentially."""
 
 
 def power(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
@@ -32,6 +37,9 @@ def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
     if parsed.code in ("uint", "bool"):
         return a
     if parsed.code == "int":
+        if next(islice(walk(a), LARGEST_REPEATED, None), None) is not None:
+            help = "bind the operand to a variable first, as in x: T.int32 = …"
+            raise error("E0010", "T.abs of an integer repeats its operand, which is too large for that", span, help)
         zero = const(0, a.dtype)
         minus = tir.IntImm(a.dtype, 0) if parsed.lanes == 1 else zero
         return select(greater_equal(a, zero), a, sub(minus, a, span), span)
