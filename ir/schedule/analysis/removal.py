@@ -1,0 +1,85 @@
+"""Blocks that leave their place, with the loops that hold nothing else, and their comments, which stay."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...access import detect_regions
+from ...base import Node, Trivia
+from ...visit import children, walk
+from ..conditions import Condition, name_of
+from ..program import Program
+from ..tree import sequence
+from .trivia import joined
+
+ONLY_LEAF = Condition("E0545", "another block remains in the scope", "keep the block: its scope would be empty")
+OPAQUE = Condition(
+    "E0544", "the buffer is accessed by its elements only", "access it by its elements, not by its address or a view"
+)
+
+
+def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
+    """Take a block out of the program, with the loops around it that hold nothing else, and return them; refused where
+    its scope would be empty (E0545; TVM: `LeafBlockRemovalPlan`)."""
+    nest: tir.Stmt = program.realize_of(block)
+    around = program.statement_around(nest)
+    while isinstance(around, tir.For):
+        nest, around = around, program.statement_around(around)
+    if not isinstance(around, tir.SeqStmt):
+        raise ONLY_LEAF.refuse(f"{name_of(block)} is all that stands in its place", block)
+    program.replace(around, sequence(*[each for each in around.seq if each is not nest]))
+    return nest
+
+
+def comments_in(node: Node) -> tuple[str, ...]:
+    """Return all comments in `node`, in the order of the text."""
+    return tuple([line for each in walk(node) for line in _lines(getattr(each, "trivia", None))])
+
+
+def _lines(trivia: Trivia | None) -> tuple[str, ...]:
+    if trivia is None:
+        return ()
+    parts = [line for _, part in trivia.parts for line in _lines(part)]
+    return (*trivia.before, *((trivia.after,) if trivia.after else ()), *parts, *trivia.end)
+
+
+def add_comments(program: Program, block: tir.Block, comments: tuple[str, ...]) -> None:
+    """Write comments above a block."""
+    if comments:
+        realize = program.realize_of(block)
+        program.replace(realize, replace(realize, trivia=joined(Trivia(comments), realize.trivia)))
+
+
+def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer) -> None:
+    """Refuse a buffer that is used by its address, or seen as another buffer, whole or in part (E0544)."""
+    stack: list[Node] = [node]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, tir.MatchBufferRegion) and each.source.buffer is buffer:
+            raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{each.buffer.name}'")
+        if isinstance(each, tir.Buffer):
+            if each is not buffer and each.data is buffer.data:
+                raise OPAQUE.refuse(f"'{buffer.name}' is seen as '{each.name}', too")
+        elif each is buffer.data:
+            raise OPAQUE.refuse(f"'{buffer.name}' is used by its address")
+        else:
+            stack.extend(children(each))
+
+
+def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:
+    """Allocate `buffer` in `scope` no more."""
+    realize = program.realize_of(scope)
+    kept = tuple([each for each in scope.alloc_buffers if each is not buffer])
+    block = replace(scope, alloc_buffers=kept)
+    program.replace(realize, replace(realize, block=block), {scope: block})
+
+
+def with_regions(block: tir.Block, visible: tuple[tir.Buffer, ...]) -> tir.Block:
+    """Return a block with what it reads and writes found anew, in `visible` and what it named before."""
+    known = [region.buffer for region in (*block.reads, *block.writes)]
+    reads, writes, opaque = detect_regions(block, dict.fromkeys((*known, *visible)))
+    for region in opaque:
+        reads = reads if any(each.buffer is region.buffer for each in reads) else (*reads, region)
+        writes = writes if any(each.buffer is region.buffer for each in writes) else (*writes, region)
+    return replace(block, reads=reads, writes=writes)

@@ -1,0 +1,137 @@
+"""`compute_inline`: a block vanishes into those that read what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ... import tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
+from ...analysis.iter_map_use import inverse_affine_iter_map
+from ...base import Node
+from ...intern import has_effects
+from ...visit import substitute
+from ..analysis.blocks import check_complete, check_not_output
+from ..analysis.loops import is_one
+from ..analysis.pipeline import check_stage_pipeline
+from ..analysis.removal import (
+    ONLY_LEAF,
+    OPAQUE,
+    add_comments,
+    check_not_opaque,
+    comments_in,
+    remove_leaf,
+    with_regions,
+    without_buffer,
+)
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block
+from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+NO_INIT = Condition("E0540", "the block has no T.init", "decompose_reduction it first")
+ONE_WRITE = Condition("E0541", "the block writes one buffer", "take another block, or split this one by hand")
+INLINABLE = Condition(
+    "E0542",
+    "the block is one store A[f(i, j, …)] = g(i, j, …), where f gives each element once",
+    "keep the block, and use compute_at to bring it near its consumers",
+)
+
+
+@primitive(requires=(NO_INIT, ONE_WRITE, NOT_ROOT, STAGE_PIPELINE, NOT_OUTPUT, COMPLETE, INLINABLE, ONLY_LEAF, OPAQUE))
+def compute_inline(program: Program, block: Block) -> None:
+    """Put what a block computes in the place of every read of it, and remove the block with its buffer.
+
+    Preserves: what all other blocks compute. Comments of the block stand above the first block that has read it, or
+    above the scope's first block.
+    """
+    buffer = _only_write(block)
+    scope = scope_root(program, block)
+    check_stage_pipeline(program, scope)
+    check_not_output(block, scope)
+    check_complete(block, scope)
+    value_at = _value_of_element(block)
+    check_not_opaque(scope, buffer)
+    heirs = Scope(scope).consumers(block)
+    comments = comments_in(remove_leaf(program, block))
+    heir = heirs[0] if heirs else Scope(program.current(scope)).blocks[0]
+    add_comments(program, program.current(heir), comments)
+    _inline(program, program.current(scope), block, buffer, value_at)
+    without_buffer(program, program.current(scope), buffer)
+
+
+def _only_write(block: tir.Block) -> tir.Buffer:
+    if block.init is not None:
+        raise NO_INIT.refuse(f"{name_of(block)} has T.init", block)
+    if len(block.writes) != 1:
+        raise ONE_WRITE.refuse(f"{name_of(block)} writes {len(block.writes)} regions", block)
+    return block.writes[0].buffer
+
+
+def _inline(
+    program: Program,
+    scope: tir.Block,
+    block: tir.Block,
+    buffer: tir.Buffer,
+    value_at: Callable[[tuple[tir.PrimExpr, ...]], tir.PrimExpr],
+) -> None:
+    """Replace the loads of `buffer` in a scope, and say anew what the blocks around them read."""
+    sources = tuple([region.buffer for region in block.reads])
+
+    def inlined(node: Node) -> Node | None:
+        if isinstance(node, tir.BufferLoad) and node.buffer is buffer:
+            return value_at(node.indices)
+        if isinstance(node, tir.Block) and any(region.buffer is buffer for region in node.reads):
+            return with_regions(node, sources)
+        return None
+
+    program.replace(scope, program.rewrite(scope, inlined))
+
+
+def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], tir.PrimExpr]:
+    """Return what gives the value that `block` computes for an element at indices; refused where that is unknown."""
+    store = block.body
+    if not isinstance(store, tir.BufferStore) or store.predicate is not None:
+        raise INLINABLE.refuse(f"{name_of(block)} is more than one store", block)
+    check_value(block, store.value)
+    places, values = _inverse(block, store)
+
+    def value_at(indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
+        found = dict(zip(places, indices, strict=True))
+        return substitute(store.value, {variable: substitute(value, found) for variable, value in values.items()})
+
+    return value_at
+
+
+def check_value(block: tir.Block, value: tir.PrimExpr) -> None:
+    """Refuse a value that may have effects (E0542): it would be computed more often, or less."""
+    if has_effects(value):
+        raise INLINABLE.refuse(f"{name_of(block)} calls what may have effects", block)
+
+
+def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, ...], dict[tir.Var, tir.PrimExpr]]:
+    """Return variables for the indices of a store, and the block's iterators in terms of them."""
+    variables = tuple([axis.var for axis in block.iter_vars])
+    places = tuple([tir.Var(index.dtype, f"ph_{at}") for at, index in enumerate(store.indices)])
+    if len(store.indices) == len(variables) and all(
+        index is axis.var or (_is_zero(index) and _is_unit(axis))
+        for index, axis in zip(store.indices, block.iter_vars, strict=True)
+    ):
+        return places, dict(zip(variables, places, strict=True))
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
+    if not found.is_detected:
+        raise INLINABLE.refuse(f"{name_of(block)} may not give each element once", block)
+    values = inverse_affine_iter_map(found.indices, places)
+    for axis in block.iter_vars:
+        if axis.dom is not None and is_one(axis.dom.extent):
+            values[axis.var] = axis.dom.min
+    return places, values
+
+
+def _is_zero(expr: tir.PrimExpr) -> bool:
+    return isinstance(expr, tir.IntImm) and expr.value == 0
+
+
+def _is_unit(axis: tir.IterVar) -> bool:
+    return axis.dom is not None and _is_zero(axis.dom.min) and is_one(axis.dom.extent)

@@ -1,0 +1,185 @@
+"""`reverse_compute_inline`: a block vanishes into the one that computes what it reads."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
+from ...analysis.iter_map_use import inverse_affine_iter_map
+from ...analysis.proof import prove
+from ...base import Node
+from ...equal import structural_equal
+from ...simplify import simplify
+from ...visit import rewrite, substitute, walk
+from ..analysis.blocks import check_complete, check_not_output
+from ..analysis.loops import is_one
+from ..analysis.pipeline import bindings_of, check_stage_pipeline
+from ..analysis.removal import (
+    ONLY_LEAF,
+    OPAQUE,
+    add_comments,
+    check_not_opaque,
+    comments_in,
+    remove_leaf,
+    with_regions,
+    without_buffer,
+)
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block
+from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from .compute_inline import INLINABLE, NO_INIT, check_value
+
+ONE_PRODUCER = Condition(
+    "E0543",
+    "the block reads one buffer that its scope computes, in one block that no other block reads",
+    "inline the other producers first, or compute_inline what it reads",
+)
+INVERTIBLE = Condition(
+    "E0546",
+    "the block is one store without a condition, whose iterators follow from the element that it reads",
+    "keep the block, and use reverse_compute_at to bring it near its producer",
+)
+
+
+@primitive(
+    requires=(NO_INIT, NOT_ROOT, STAGE_PIPELINE, ONE_PRODUCER, COMPLETE, NOT_OUTPUT, INLINABLE, INVERTIBLE, ONLY_LEAF, OPAQUE)
+)  # fmt: skip
+def reverse_compute_inline(program: Program, block: Block) -> None:
+    """Let the block that computes what `block` reads write what `block` writes, and remove `block` with the buffer
+    between them. Where not all that is computed is read, the producer gets a condition.
+
+    Preserves: what `block` and all other blocks but its producer write. Comments of the block stand above its producer.
+    """
+    if block.init is not None:
+        raise NO_INIT.refuse(f"{name_of(block)} has T.init", block)
+    scope = scope_root(program, block)
+    check_stage_pipeline(program, scope)
+    buffer, producer = _only_producer(block, Scope(scope))
+    check_complete(block, scope)
+    check_complete(producer, scope)
+    check_not_output(producer, scope)
+    made, guard = _store_of(producer)
+    iterators = _iterators(program, block, buffer, producer, made)
+    check_not_opaque(scope, buffer)
+    comments = comments_in(remove_leaf(program, block))
+    add_comments(program, program.current(producer), comments)
+    producer = program.current(producer)
+    realize = program.realize_of(producer)
+    program.replace(realize, _merged(realize, buffer, block, made, guard, iterators), {})
+    without_buffer(program, program.current(scope), buffer)
+
+
+def _only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Block]:
+    written = list(dict.fromkeys(region.buffer for region in block.reads if region.buffer in scope.writers))
+    if len(written) != 1:
+        names = ", ".join([f"'{each.name}'" for each in written]) or "nothing"
+        raise ONE_PRODUCER.refuse(f"{name_of(block)} reads {names} of what its scope computes", block)
+    (buffer,) = written
+    writers, readers = scope.writers[buffer], [each for each in scope.readers[buffer] if each is not block]
+    if len(writers) != 1 or readers:
+        other = (readers or writers)[-1]
+        verb = "reads" if readers else "writes"
+        raise ONE_PRODUCER.refuse(f"{name_of(other)} {verb} '{buffer.name}' too", block, other)
+    return buffer, writers[0]
+
+
+def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None]:
+    """Return the store that a producer consists of, and the condition around it."""
+    body, guard = producer.body, None
+    if isinstance(body, tir.IfThenElse) and body.else_case is None:
+        body, guard = body.then_case, body.condition
+    if not isinstance(body, tir.BufferStore) or body.predicate is not None or producer.init is not None:
+        raise INLINABLE.refuse(f"{name_of(producer)} is more than one store", producer)
+    check_value(producer, body.value)
+    return body, guard
+
+
+def _iterators(
+    program: Program, block: tir.Block, buffer: tir.Buffer, producer: tir.Block, made: tir.BufferStore
+) -> dict[tir.Var, tir.PrimExpr]:
+    """Return the iterators of `block` for the element that an iteration of its producer makes."""
+    store = block.body
+    if not is_one(program.realize_of(block).predicate):
+        raise INVERTIBLE.refuse(f"{name_of(block)} runs only where a condition holds", block)
+    if not isinstance(store, tir.BufferStore) or store.predicate is not None:
+        raise INVERTIBLE.refuse(f"{name_of(block)} is more than one store", block)
+    check_value(block, store.value)
+    loads = [each for each in walk(store) if isinstance(each, tir.BufferLoad) and each.buffer is buffer]
+    if not loads or not all(structural_equal(each.indices, loads[0].indices, True) for each in loads):
+        raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
+    read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    found = detect_iter_map(read, domains, None, IterMapLevel.NO_CHECK)
+    known = inverse_affine_iter_map(found.indices, made.indices) if found.is_detected else {}
+    known |= {axis.var: axis.dom.min for axis in block.iter_vars if axis.dom is not None and is_one(axis.dom.extent)}
+    back = inverse_affine_iter_map(found.indices, read) if found.is_detected else {}
+    for variable, domain in domains.items():
+        unique = is_one(domain.extent) or (
+            variable in back and prove(make.equal(back[variable], variable), domains).is_proven
+        )
+        if not unique:
+            reason = f"iterator '{variable.name}' of {name_of(block)} does not follow from the element that it reads"
+            raise INVERTIBLE.refuse(reason, block)
+    _check_hits(block, producer, made, read, known, domains)
+    return known
+
+
+def _check_hits(
+    block: tir.Block,
+    producer: tir.Block,
+    made: tir.BufferStore,
+    read: tuple[tir.PrimExpr, ...],
+    iterators: dict[tir.Var, tir.PrimExpr],
+    domains: dict[tir.Var, tir.Range],
+) -> None:
+    """Refuse iterators within their domains that read another element than the one that is made."""
+    ranges = {axis.var: axis.dom for axis in producer.iter_vars if axis.dom is not None}
+    inside = substitute(_within(domains), iterators)
+    for index, place in zip(read, made.indices, strict=True):
+        if not prove(make.equal(substitute(index, iterators), place), ranges, (inside,)).is_proven:
+            raise INVERTIBLE.refuse(f"{name_of(block)} may not read what {name_of(producer)} makes", block, producer)
+
+
+def _within(domains: dict[tir.Var, tir.Range]) -> tir.PrimExpr:
+    """Return the condition that iterators lie in their domains."""
+    parts: list[tir.PrimExpr] = []
+    for variable, domain in domains.items():
+        parts.append(make.greater_equal(variable, domain.min))
+        parts.append(make.less(variable, make.add(domain.min, domain.extent)))
+    return reduce(make.logical_and, parts, make.const(True, "bool"))
+
+
+def _merged(
+    realize: tir.BlockRealize,
+    buffer: tir.Buffer,
+    block: tir.Block,
+    made: tir.BufferStore,
+    guard: tir.PrimExpr | None,
+    iterators: dict[tir.Var, tir.PrimExpr],
+) -> tir.BlockRealize:
+    """Return the producer with the store of `block` in the place of its own."""
+    producer, store = realize.block, block.body
+
+    def with_value(node: Node) -> Node | None:
+        return made.value if isinstance(node, tir.BufferLoad) and node.buffer is buffer else iterators.get(node)  # type: ignore[reportArgumentType]
+
+    assert isinstance(store, tir.BufferStore)
+    new: tir.Stmt = replace(rewrite(store, with_value), trivia=None)
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    ranges = {axis.var: axis.dom for axis in producer.iter_vars if axis.dom is not None}
+    inside = simplify(substitute(_within(domains), iterators), ranges)
+    if guard is not None:
+        if is_one(inside) or structural_equal(inside, simplify(guard, ranges), True):
+            new = tir.IfThenElse(guard, new)
+        else:
+            inside = simplify(make.logical_and(inside, guard), ranges)
+    sources = tuple([region.buffer for region in (*block.reads, *block.writes)])
+    merged = with_regions(replace(producer, body=new), sources)
+    if is_one(inside):
+        return replace(realize, block=merged)
+    condition = simplify(make.logical_and(substitute(inside, bindings_of(realize)), realize.predicate))
+    return replace(realize, block=merged, predicate=condition)
