@@ -96,7 +96,10 @@ def domains_of(extents: Domain) -> dict[tir.Var, tir.Range]:
     return {variable.node: tir.Range(make.const(0), te.node_of(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("before", "after", "extents"), [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS], ids=str)
+IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS]
+
+
+@pytest.mark.parametrize(("before", "after", "extents"), IDENTITIES, ids=[f"{a} is {b}" for a, b, _ in IDENTITIES])
 def test_identities(before: te.Value, after: te.Value, extents: Domain) -> None:
     domains = domains_of(extents)
     found = simplify(te.node_of(before), domains)
