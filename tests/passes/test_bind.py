@@ -1,0 +1,60 @@
+"""Binding parameters and dimensions: the bound program computes what the unbound one does with those values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir.passes.transform import get_pass
+
+PROGRAM = """\
+I.ir_module Module:
+    R.function main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
+        n = T.int64()
+        m = T.int64()
+        with R.dataflow():
+            gv = R.matmul(x, w)
+            R.output(gv)
+        return gv
+"""
+
+
+def bound(name: str, *args: Any) -> Any:
+    module = get_pass(name, *args)(tvms.parse(PROGRAM))
+    assert not tvms.verify(module)
+    return module
+
+
+def test_a_bound_parameter_goes_and_its_dimensions_are_known() -> None:
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype("float32") for shape in ((2, 4), (4, 3)))
+    module = bound("BindParams", "main", {"w": w})
+    assert 'main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 3), "float32")' in module.script()
+    np.testing.assert_array_equal(
+        tvms.interpret(module, "main", [x]), tvms.interpret(tvms.parse(PROGRAM), "main", [x, w])
+    )
+
+
+def test_dimensions_are_bound_by_name() -> None:
+    module = bound("BindSymbolicVars", {"n": 2, "m": 3})
+    wanted = tvms.parse(
+        PROGRAM.replace('"n"', "2").replace('"m"', "3").replace("n = T.int64()", "").replace("m = T.int64()", "")
+    )
+    assert tvms.structural_equal(module, wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "message"),
+    [
+        ("BindParams", ("main", {"v": np.zeros((4, 3), "float32")}), "'main' has no parameter 'v'"),
+        ("BindParams", ("main", {"w": np.zeros((5, 3), "float32")}), "the value does not fit parameter 'w' of 'main': "),
+        ("BindParams", ("other", {}), "the module has no graph-level function 'other'"),
+        ("BindSymbolicVars", ({"k": 1}, "main"), "'main' has no symbolic dimension 'k'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_exist_or_fit_is_refused(name: str, args: Any, message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        bound(name, *args)
+    assert caught.value.diagnostics[0].message.startswith(message)
