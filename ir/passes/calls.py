@@ -1,0 +1,64 @@
+"""Changing the signatures of functions that only the module itself calls, and their calls with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import GlobalVar, IRModule, Node
+from ..infer import function_struct_info
+from ..visit import children, rewrite, walk
+from .canonicalize_bindings import canonicalize_bindings
+from .dead_code import eliminate_dead_code, is_public
+from .normalize import normalize
+
+
+def functions_only_called(mod: IRModule) -> dict[str, relax.Function]:
+    """Return the private graph-level functions of `mod` that nothing passes around: all their uses are calls."""
+    passed = {
+        child.name_hint
+        for function in mod.functions.values()
+        for node in walk(function)
+        for child in children(node)
+        if isinstance(child, GlobalVar) and not (isinstance(node, relax.Call) and node.op is child)
+    }
+    return {
+        name: function
+        for name, function in mod.functions.items()
+        if isinstance(function, relax.Function) and not is_public(function) and name not in passed
+    }
+
+
+def calls_of(mod: IRModule, name: str) -> list[relax.Call]:
+    """Return all calls of function `name` in the module."""
+    return [
+        node
+        for function in mod.functions.values()
+        for node in walk(function)
+        if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint == name
+    ]
+
+
+def with_signatures(
+    mod: IRModule,
+    changed: Mapping[str, relax.Function],
+    arguments: Callable[[str, relax.Call], tuple[relax.Expr, ...]],
+) -> IRModule:
+    """Return `mod` with functions of other parameters in place of their namesakes, and the arguments for them in all calls."""
+    callees = {name: GlobalVar(name, struct_info=function_struct_info(each)) for name, each in changed.items()}
+
+    def update(node: Node) -> Node | None:
+        if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint in callees:
+            name = node.op.name_hint
+            return replace(node, op=callees[name], args=arguments(name, node))
+        return None
+
+    functions = {name: rewrite(changed.get(name, function), update) for name, function in mod.functions.items()}
+    return replace(mod, functions=functions)
+
+
+def clean_up(mod: IRModule) -> IRModule:
+    """Return `mod` without the bindings that a change of signatures leaves behind."""
+    return eliminate_dead_code(canonicalize_bindings(normalize(mod)))

@@ -1,0 +1,63 @@
+"""Pass the fields of tuples one by one (TVM: `ExpandTupleArguments`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import IRModule, StructInfo
+from ..deep import deep
+from .calls import clean_up, functions_only_called, with_signatures
+from .transform import declare_pass
+
+
+@declare_pass("ExpandTupleArguments")
+@deep
+def expand_tuple_arguments(mod: IRModule) -> IRModule:
+    """Give private functions a parameter for each field of their tuple parameters, also of tuples within tuples."""
+    old = {
+        name: function
+        for name, function in functions_only_called(mod).items()
+        if any(isinstance(param.struct_info, relax.TupleStructInfo) for param in function.params)
+    }
+    if not old:
+        return mod
+
+    def arguments(name: str, call: relax.Call) -> tuple[relax.Expr, ...]:
+        pairs = zip(call.args, old[name].params, strict=True)
+        return tuple([field for arg, param in pairs for field in _fields(arg, param.struct_info)])
+
+    return clean_up(with_signatures(mod, {name: _expand(each) for name, each in old.items()}, arguments))
+
+
+def _expand(function: relax.Function) -> relax.Function:
+    """Return `function` with its tuple parameters made of their fields, in a block before all others."""
+    params: list[relax.Var] = []
+    bindings: list[relax.Binding] = []
+
+    def expand(param: relax.Var) -> relax.Expr:
+        info = param.struct_info
+        if not isinstance(info, relax.TupleStructInfo):
+            params.append(param)
+            return param
+        fields = [relax.Var(f"{param.name_hint}_{n}", struct_info=each) for n, each in enumerate(info.fields)]
+        return relax.Tuple(tuple(map(expand, fields)), struct_info=info)
+
+    for param in function.params:
+        value = expand(param)
+        if value is not param:
+            bindings.append(relax.VarBinding(param, value))
+    body = replace(function.body, blocks=(relax.BindingBlock(tuple(bindings)), *function.body.blocks))
+    return replace(function, params=tuple(params), body=body)
+
+
+def _fields(arg: relax.Expr, info: StructInfo | None) -> Iterator[relax.Expr]:
+    """Yield what is passed for an argument of a parameter of type `info`."""
+    if not isinstance(info, relax.TupleStructInfo):
+        yield arg
+        return
+    for index, field in enumerate(info.fields):
+        is_made = isinstance(arg, relax.Tuple)
+        yield from _fields(arg.fields[index] if is_made else relax.TupleGetItem(arg, index, struct_info=field), field)

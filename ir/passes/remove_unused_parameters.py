@@ -1,0 +1,77 @@
+"""Remove parameters that private functions do not use (TVM: `RemoveUnusedParameters`)."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import IRModule
+from ..deep import deep
+from ..infer import Bindings, bind_dims, infer_struct_info
+from ..visit import walk
+from .calls import calls_of, functions_only_called, with_signatures
+from .dead_code import remove_unused_bindings
+from .transform import declare_pass, map_functions
+
+
+@declare_pass("RemoveUnusedParameters")
+@deep
+def remove_unused_parameters(mod: IRModule) -> IRModule:
+    """Remove the parameters that private functions do not use, and what their callers compute for these alone.
+
+    A symbolic dimension that only such a parameter told of is passed as a number of its own, `param_<name>`. Where a call
+    does not know it, the function stays as it is.
+    """
+    changes: dict[str, _Change] = {}
+    for name, function in functions_only_called(mod).items():
+        change = _change_of(function)
+        if change is not None and all(change.arguments(call) is not None for call in calls_of(mod, name)):
+            changes[name] = change
+    if not changes:
+        return mod
+    changed = {name: change.function for name, change in changes.items()}
+    mod = with_signatures(mod, changed, lambda name, call: changes[name].arguments(call) or ())
+    return map_functions(mod, relax.Function, lambda function: remove_unused_bindings(function, mod))
+
+
+class _Change(Struct):
+    """A function with fewer parameters."""
+
+    function: relax.Function
+    old: tuple[relax.Var, ...]
+    used: tuple[bool, ...]
+    dims: tuple[tir.Var, ...]
+    """Dimensions that the removed parameters told of."""
+
+    def arguments(self, call: relax.Call) -> tuple[relax.Expr, ...] | None:
+        """Return the arguments of the new function in the place of `call`; None where a dimension is not known."""
+        bound: Bindings = {}
+        for param, arg in zip(self.old, call.args, strict=True):
+            bind_dims(infer_struct_info(param), infer_struct_info(arg), bound)
+        if any(dim not in bound for dim in self.dims):
+            return None
+        kept = [arg for arg, is_used in zip(call.args, self.used, strict=True) if is_used]
+        return (*kept, *[relax.PrimValue(bound[dim]) for dim in self.dims])
+
+
+def _change_of(function: relax.Function) -> _Change | None:
+    """Return what becomes of a function; None where it uses all its parameters."""
+    mentioned = dict.fromkeys(node for node in walk(function.body) if isinstance(node, relax.Var | tir.Var))
+    used = tuple([param in mentioned for param in function.params])
+    if all(used):
+        return None
+    kept = [param for param, is_used in zip(function.params, used, strict=True) if is_used]
+    told = {node for param in kept for node in _dims_of(param)}
+    result = [] if function.ret_struct_info is None else list(walk(function.ret_struct_info))
+    needed = {node: None for node in (*mentioned, *result) if isinstance(node, tir.Var)}
+    lost = {node for param in function.params for node in _dims_of(param)} - told
+    dims = tuple([dim for dim in needed if dim in lost])
+    numbers = [relax.Var(f"param_{dim.name}", struct_info=relax.PrimStructInfo(dim.dtype, dim)) for dim in dims]
+    return _Change(replace(function, params=(*kept, *numbers)), function.params, used, dims)
+
+
+def _dims_of(param: relax.Var) -> set[tir.Var]:
+    """The dimensions in a parameter's type, each of which one of its sizes is."""
+    info = param.struct_info
+    return set() if info is None else {node for node in walk(info) if isinstance(node, tir.Var)}
