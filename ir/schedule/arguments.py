@@ -157,17 +157,17 @@ def read_expression(reading: Reading, value: Any) -> tir.PrimExpr:
 
 @kind("Factors", "a list of positive integers or expressions, with None for the one to be inferred")
 def read_factors(reading: Reading, value: Any) -> tuple[tir.PrimExpr | None, ...]:
-    return tuple([None if each is None else read_expression(reading, each) for each in _elements(value)])
+    return tuple([None if each is None else read_expression(reading, each) for each in elements(value)])
 
 
 @kind("Integers", "a list of integers")
 def read_integers(reading: Reading, value: Any) -> tuple[int, ...]:
-    return tuple([read_integer(reading, each) for each in _elements(value)])
+    return tuple([read_integer(reading, each) for each in elements(value)])
 
 
 @kind("Numbers", "a list of numbers")
 def read_numbers(reading: Reading, value: Any) -> tuple[float, ...]:
-    return tuple([read_number(reading, each) for each in _elements(value)])
+    return tuple([read_number(reading, each) for each in elements(value)])
 
 
 @kind("Attribute", "a value that an attribute can have")
@@ -183,7 +183,8 @@ def read_attribute(reading: Reading, value: Any) -> Any:
     return value
 
 
-def _elements(value: Any) -> list[Any]:
+def elements(value: Any) -> list[Any]:
+    """Return what stands in a list or tuple; Mismatch where it is neither."""
     if not isinstance(value, list | tuple):
         raise Mismatch
     return list(value)  # type: ignore[reportUnknownArgumentType]

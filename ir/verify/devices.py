@@ -16,7 +16,7 @@ from ..dtype import parse_dtype
 from .loops import Kernel, Threads, kernels
 from .subject import Subject
 
-_SCOPES = (
+STORAGE_SCOPES = (
     "global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "amx.tmm",
     "m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC", "metal.simdgroup",
 )  # fmt: skip
@@ -68,9 +68,9 @@ def check_scopes(subject: Subject) -> None:
     blocks = [node for node in subject.nodes if isinstance(node, tir.Block)]
     allocated = [buffer for block in blocks for buffer in block.alloc_buffers]
     for buffer in (*subject.function.buffer_map.values(), *allocated):
-        if buffer.scope and not buffer.scope.startswith(_SCOPES):
+        if buffer.scope and not buffer.scope.startswith(STORAGE_SCOPES):
             message = f"'{buffer.name}' has the storage scope '{buffer.scope}', which does not exist"
-            subject.report.add("E0418", message, buffer, f"the name of a scope begins with {', '.join(_SCOPES)}")
+            subject.report.add("E0418", message, buffer, f"the name of a scope begins with {', '.join(STORAGE_SCOPES)}")
 
 
 def check_limits(subject: Subject) -> None:

@@ -1,0 +1,194 @@
+"""Copies of buffers: which buffer a block names, where a copy stands, and the statements that make it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.regions import lies_in
+from ...base import Node
+from ...buffers import data_pointer
+from ...int_set import cover, eval_set, from_range, intersect
+from ...simplify import simplify
+from ..conditions import Condition, name_of
+from ..program import Program
+from ..tree import sequence
+from .bindings import domains_of
+from .pipeline import bindings_of, bound_region
+
+ACCESSED = Condition(
+    "E0547", "the block reads or writes the buffer that is named", "count what T.reads and T.writes list, from 0"
+)
+ONE_WRITER = Condition("E0548", "one block of the scope writes the buffer", "merge the writers, or take another buffer")
+IN_BOUNDS = Condition(
+    "E0549", "what is copied is known to lie in the buffer", "keep the condition on what is accessed inside the block"
+)
+
+
+def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: bool) -> tir.Buffer:
+    """Return the buffer that `index` names among those that a block writes, or reads; refused where there is none
+    (E0547)."""
+    regions, verb = (block.writes, "writes") if writes else (block.reads, "reads")
+    if isinstance(index, int):
+        if not 0 <= index < len(regions):
+            raise ACCESSED.refuse(f"{name_of(block)} {verb} {len(regions)} buffers, not number {index}", block)
+        return regions[index].buffer
+    found = [each.buffer for each in regions if each.buffer is index or each.buffer.name == index]
+    if len(dict.fromkeys(found)) != 1:
+        name = index if isinstance(index, str) else index.name
+        raise ACCESSED.refuse(f"{name_of(block)} {verb} no buffer '{name}'", block)
+    return found[0]
+
+
+class Spot(Struct, frozen=True):
+    """A place for a new statement: in `place`, a loop or the scope, before statement `before`, or after `after`."""
+
+    place: tir.For | tir.Block
+    before: tir.Stmt | None = None
+    after: tir.Stmt | None = None
+
+
+def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: tir.Block | None) -> Spot:
+    """Return where to stand between two blocks, right before the second; at the end of the scope where there is none
+    (TVM: `CacheLocDetector`)."""
+    if second is None:
+        return Spot(scope, after=scope_body(scope))
+    around = set(program.around(first))
+    child: tir.Stmt = program.realize_of(second)
+    for each in program.around(child):
+        if each in around:
+            break
+        child = each
+    place = next(each for each in program.around(child) if isinstance(each, tir.For | tir.Block))
+    return Spot(place, before=child)
+
+
+def scope_body(scope: tir.Block) -> tir.Stmt:
+    """Return what a scope does, below its declarations."""
+    body = scope.body
+    while isinstance(body, tir.AllocateConst | tir.DeclBuffer):
+        body = body.body
+    return body
+
+
+def insert(program: Program, spot: Spot, statement: tir.Stmt) -> None:
+    """Put a statement into its spot."""
+    at = spot.before or spot.after
+    assert at is not None
+    pair = (statement, at) if spot.before is not None else (at, statement)
+    around = program.statement_around(at)
+    if isinstance(around, tir.SeqStmt):
+        new = [each for old in around.seq for each in (pair if old is at else (old,))]
+        program.replace(around, sequence(*new))
+    else:
+        program.replace(at, sequence(*pair))
+
+
+def region_in(
+    program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.For | tir.Block
+) -> tuple[tir.Range, ...]:
+    """Return a box around what a block accesses of a buffer while `place` stands still, within the buffer."""
+    loops = program.loops_of(block)
+    inner = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
+    intervals = {variable: from_range(each.min, each.extent) for variable, each in domains_of(inner).items()}
+    bound = bound_region(region, bindings_of(program.realize_of(block)))
+    spans = [eval_set(from_range(each.min, each.extent), intervals) for each in bound]
+    outer = fixed_domains(program, block, inner)
+    box: list[tir.Range] = []
+    for span, extent in zip(spans, region.buffer.shape, strict=True):
+        axis = _simplified(cover(span, extent))
+        whole = tir.Range(make.const(0, extent.dtype), extent)
+        if not lies_in((axis,), (whole,), outer).is_proven:
+            axis = _simplified(cover(intersect(span, from_range(whole.min, whole.extent)), extent))
+        box.append(axis)
+    return tuple(box)
+
+
+def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:
+    """Return what the loops and the iterators of blocks around `node` run over, but for `inner` loops."""
+    found: dict[tir.Var, tir.Range] = {}
+    for each in program.around(node):
+        if isinstance(each, tir.For) and each not in inner:
+            found[each.loop_var] = tir.Range(each.min, each.extent)
+        elif isinstance(each, tir.Block):
+            found.update({axis.var: axis.dom for axis in each.iter_vars if axis.dom is not None})
+    return found
+
+
+def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion) -> None:
+    """Refuse a region that may reach out of its buffer (E0549): to copy it would."""
+    whole = tuple([tir.Range(make.const(0, extent.dtype), extent) for extent in region.buffer.shape])
+    domains = fixed_domains(program, scope) | {axis.var: axis.dom for axis in scope.iter_vars if axis.dom is not None}
+    if not lies_in(region.region, whole, domains).is_proven:
+        raise IN_BOUNDS.refuse(f"{name_of(scope)} may access '{region.buffer.name}' out of its bounds", scope)
+
+
+def _simplified(axis: tir.Range) -> tir.Range:
+    return tir.Range(simplify(axis.min), simplify(axis.extent))
+
+
+class Cache:
+    """A buffer that holds a copy of a part of another one."""
+
+    def __init__(self, original: tir.Buffer, region: tuple[tir.Range, ...], scope: str, is_compact: bool) -> None:
+        name = f"{original.name}_{scope}".replace(".", "_")
+        shape = tuple([axis.extent for axis in region]) if is_compact else original.shape
+        pointer = data_pointer(name, original.dtype, scope)
+        self.buffer = replace(original, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None)
+        self.block_name = f"{original.name}_{scope}"
+        self.original, self.region, self.is_compact = original, region, is_compact
+
+    def instead(self, node: Node) -> Node | None:
+        """Return an access of the copy for one of the original, as `rewrite` takes it."""
+        match node:
+            case tir.BufferLoad() if node.buffer is self.original:
+                return replace(node, buffer=self.buffer, indices=self._places(node.indices))
+            case tir.BufferStore() if node.buffer is self.original:
+                return replace(node, buffer=self.buffer, indices=self._places(node.indices))
+            case tir.BufferRegion() if node.buffer is self.original:
+                mins = self._places(tuple([axis.min for axis in node.region]))
+                axes = [tir.Range(least, axis.extent) for least, axis in zip(mins, node.region, strict=True)]
+                return tir.BufferRegion(self.buffer, tuple(axes))
+            case _:
+                return None
+
+    def _places(self, indices: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimExpr, ...]:
+        if not self.is_compact:
+            return indices
+        return tuple([simplify(make.sub(index, axis.min)) for index, axis in zip(indices, self.region, strict=True)])
+
+    def copy(self, is_read: bool) -> tuple[tir.Stmt, tir.Block]:
+        """Return the statements that copy from the original, or to it, and the block in them (TVM: `MakeCacheStage`)."""
+        loops = [tir.Var(axis.extent.dtype, f"ax{at}") for at, axis in enumerate(self.region)]
+        variables = [tir.Var(axis.extent.dtype, f"v{at}") for at, axis in enumerate(self.region)]
+        extents = self.buffer.shape if self.is_compact else self.original.shape
+        inside: tuple[tir.PrimExpr, ...] = tuple(variables)
+        outside, values = (
+            inside,
+            tuple([make.add(axis.min, each) for axis, each in zip(self.region, loops, strict=True)]),
+        )
+        if self.is_compact:
+            outside = tuple([make.add(axis.min, each) for axis, each in zip(self.region, variables, strict=True)])
+            values = tuple(loops)
+        source, target = (self.original, self.buffer) if is_read else (self.buffer, self.original)
+        there, here = (outside, inside) if is_read else (inside, outside)
+        axes = [
+            tir.IterVar(tir.Range(make.const(0, extent.dtype), extent), variable, tir.IterVarType.DATA_PAR)
+            for variable, extent in zip(variables, extents, strict=True)
+        ]
+        body = tir.BufferStore(target, make.buffer_load(source, there), here)
+        block = tir.Block(tuple(axes), (_point(source, there),), (_point(target, here),), self.block_name, body)
+        nest: tir.Stmt = tir.BlockRealize(values, make.const(True, "bool"), block)
+        for loop, axis in reversed(list(zip(loops, self.region, strict=True))):
+            nest = tir.For(loop, make.const(0, loop.dtype), axis.extent, tir.ForKind.SERIAL, nest)
+        return nest, block
+
+
+def _point(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
+    return tir.BufferRegion(buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
+
+
+def allocate(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:
+    """Allocate a buffer in a scope, after those that are there."""
+    program.replace(scope, replace(scope, alloc_buffers=(*scope.alloc_buffers, buffer)))

@@ -1,0 +1,31 @@
+"""Kinds of arguments that name buffers, blocks in numbers, and storage scopes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from .. import tir
+from ..verify.devices import STORAGE_SCOPES
+from .arguments import Mismatch, Reading, elements, kind, read_block, read_integer, read_text
+
+BufferIndex: TypeAlias = int | str | tir.Buffer
+StorageScope: TypeAlias = str
+Blocks: TypeAlias = tuple[tir.Block, ...]
+
+
+@kind("BufferIndex", "a buffer: its position among what the block reads or writes, or its name")
+def read_buffer_index(reading: Reading, value: Any) -> int | str | tir.Buffer:
+    return value if isinstance(value, str | tir.Buffer) else read_integer(reading, value)
+
+
+@kind("StorageScope", 'a storage scope, such as "global", "shared" or "local"')
+def read_storage_scope(reading: Reading, value: Any) -> str:
+    scope = read_text(reading, value)
+    if not scope.startswith(STORAGE_SCOPES):
+        raise Mismatch(f"a storage scope, which '{scope}' is none of")
+    return scope
+
+
+@kind("Blocks", "a list of blocks")
+def read_blocks(reading: Reading, value: Any) -> tuple[tir.Block, ...]:
+    return tuple([read_block(reading, each) for each in elements(value)])

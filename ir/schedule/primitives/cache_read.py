@@ -1,0 +1,95 @@
+"""`cache_read`: blocks read a copy of a buffer, in another storage scope."""
+
+from __future__ import annotations
+
+from ... import tir
+from ...access import full_region
+from ..analysis.caching import (
+    ACCESSED,
+    IN_BOUNDS,
+    ONE_WRITER,
+    Cache,
+    Spot,
+    accessed_buffer,
+    allocate,
+    check_in_bounds,
+    insert,
+    region_in,
+    scope_body,
+    spot_between,
+)
+from ..analysis.pipeline import is_region_covered
+from ..analysis.removal import OPAQUE, check_not_opaque
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block
+from ..buffer_arguments import Blocks, BufferIndex, StorageScope
+from ..conditions import NOT_ROOT, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+WRITTEN_BEFORE = Condition(
+    "E0550", "all that is read of the buffer has been written before", "compute the buffer fully before it is read"
+)
+
+
+@primitive(requires=(ACCESSED, NOT_ROOT, ONE_WRITER, WRITTEN_BEFORE, IN_BOUNDS, OPAQUE), results=("block that copies",))
+def cache_read(
+    program: Program,
+    block: Block,
+    read_buffer_index: BufferIndex,
+    storage_scope: StorageScope,
+    consumer_blocks: Blocks | None = None,
+) -> tir.Block:
+    """Copy a buffer that a block reads into a new one, after it is written, and let all blocks that read it, or those
+    of `consumer_blocks`, read the copy.
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    buffer = accessed_buffer(block, read_buffer_index, writes=False)
+    root = scope_root(program, block)
+    scope = Scope(root)
+    writer = only_writer(scope, buffer)
+    readers = [each for each in scope.readers[buffer] if each is not writer]
+    if consumer_blocks:
+        readers = [each for each in readers if each in consumer_blocks]
+    check_not_opaque(root, buffer)
+    for each in readers:
+        check_written_before(program, scope, writer, each, buffer)
+    if writer is None:
+        spot = Spot(root, before=scope_body(root))
+        declared = next((each for each in root.reads if each.buffer is buffer), full_region(buffer))
+        check_in_bounds(program, root, declared)
+        region = declared.region
+    else:
+        spot = spot_between(program, root, writer, readers[0] if readers else None)
+        written = next(each for each in writer.writes if each.buffer is buffer)
+        region = region_in(program, writer, written, spot.place)
+    cache = Cache(buffer, region, storage_scope, is_compact=spot.place is root)
+    nest, copied = cache.copy(is_read=True)
+    insert(program, spot, nest)
+    for each in readers:
+        reader = program.current(each)
+        program.replace(reader, program.rewrite(reader, cache.instead))
+    allocate(program, program.current(root), cache.buffer)
+    return copied
+
+
+def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
+    """Return the block of a scope that writes a buffer, if any; refused where there are several (E0548)."""
+    writers = list(dict.fromkeys(scope.writers.get(buffer, ())))
+    if len(writers) > 1:
+        names = " and ".join([name_of(each) for each in writers])
+        raise ONE_WRITER.refuse(f"'{buffer.name}' is written by {names}", *writers)
+    return writers[0] if writers else None
+
+
+def check_written_before(
+    program: Program, scope: Scope, writer: tir.Block | None, reader: tir.Block, buffer: tir.Buffer
+) -> None:
+    """Refuse a block that may read what `writer` has not written by then (E0550)."""
+    if writer is not None:
+        is_before = scope.blocks.index(writer) < scope.blocks.index(reader)
+        if not is_before or not is_region_covered(program, scope, reader):
+            raise WRITTEN_BEFORE.refuse(
+                f"{name_of(reader)} may read elements of '{buffer.name}' that {name_of(writer)} has not written", reader
+            )
