@@ -109,7 +109,7 @@ class TensorSpec:
 
     def check(self, value: Any, place: Place, frame: Frame) -> Array:
         """Return `value` as an array that is what was declared, or raise what is wrong with it; binds dimensions."""
-        array = value if type(value) is np.ndarray else _as_array(value, place)
+        array = value if type(value) is np.ndarray else as_array(value, place)
         if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
             help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
             raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
@@ -144,10 +144,10 @@ class TensorSpec:
         return tuple(step // size for step in steps)
 
 
-def _as_array(value: Any, place: Place) -> Array:
+def as_array(value: Any, place: Place) -> Array:
     """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
     if isinstance(value, np.ndarray):
-        return cast("Array", value)
+        return np.asarray(cast("Array", value))  # of its own class, such as memmap, too: machine code reads plain ones
     if not hasattr(value, "__dlpack__"):
         help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
         raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
