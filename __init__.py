@@ -20,6 +20,7 @@ from .ir.aliases import AliasFinder
 
 if TYPE_CHECKING:
     from .codegen import Executable, compile, emit
+    from .codegen.device import cpu, cuda, device
     from .dsl.load import load_module as load
     from .dsl.load import parse
     from .dsl.sidecar import save_module as save
@@ -46,6 +47,9 @@ __all__ = [
     "ScheduleError",
     "TvmsError",
     "compile",
+    "cpu",
+    "cuda",
+    "device",
     "emit",
     "get_global_func",
     "interpret",
@@ -69,6 +73,9 @@ _PLACES = {
     "ScheduleError": "ir.schedule.ScheduleError",
     "TvmsError": "ir.diagnostics.TvmsError",
     "compile": "codegen.compile",
+    "cpu": "codegen.device.cpu",
+    "cuda": "codegen.device.cuda",
+    "device": "codegen.device.device",
     "emit": "codegen.emit",
     "get_global_func": "ir.functions.get_global_func",
     "interpret": "ir.interp.run",
@@ -85,11 +92,13 @@ _PLACES = {
 _ALIASES = {
     "tvms.arith": "tvms.ir.api.arith",
     "tvms.instrument": "tvms.ir.passes.instrument",
+    "tvms.nd": "tvms.codegen.runtime.ndarray",
     "tvms.relax": "tvms.ir.api.relax",
     "tvms.relax.backend": "tvms.ir.backend",
     "tvms.relax.dpl": "tvms.ir.dpl",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.frontend.nn": "tvms.ir.nn",
+    "tvms.relax.vm_build": "tvms.codegen.virtual_machine",
     "tvms.te": "tvms.ir.te",
     "tvms.testing": "tvms.dsl.testing",
     "tvms.tir": "tvms.ir.api.tir",

@@ -47,10 +47,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+_MODULES = ("backend", "dpl", "frontend", "transform", "vm_build")
+"""Public modules below this one: `tvms` itself says where they stand, which may be a room that this one does not know."""
+
+_FROM = {"VirtualMachine": "vm_build", "build": "vm_build"}
+"""Names of those that are names of this one, too."""
+
+
 def __getattr__(name: str) -> object:
-    """Import the passes, patterns and libraries when they are first asked for."""
+    """Import the passes, patterns and libraries, and what runs programs, when they are first asked for."""
     from importlib import import_module
 
-    if name not in ("backend", "dpl", "transform", "frontend"):
+    if name in _FROM:
+        return getattr(import_module(f"tvms.relax.{_FROM[name]}"), name)
+    if name not in _MODULES:
         raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")
     return import_module(f"tvms.relax.{name}")

@@ -1,0 +1,76 @@
+"""Where arrays lie and programs run, as values (TVM: `tvm.runtime.Device`)."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec import Struct
+
+from ..ir.diagnostics import error
+from .runtime.specs import Place, kind_of
+
+CPU, CUDA = 1, 2
+"""DLPack's numbers: kDLCPU, kDLCUDA."""
+
+KINDS: dict[str, int] = {"cpu": CPU, "llvm": CPU, "c": CPU, "cuda": CUDA, "nvptx": CUDA}
+"""The number of each kind of device, by its name, or by that of a target whose code runs there."""
+
+_NAMES = {CPU: "cpu", CUDA: "cuda"}
+
+
+class Device(Struct, frozen=True):
+    """A device: `device_type` is DLPack's number for its kind, `device_id` says which of them."""
+
+    device_type: int
+    device_id: int = 0
+
+    @property
+    def exist(self) -> bool:
+        """Whether programs can run there in this process."""
+        return self.device_type == CPU
+
+    def __str__(self) -> str:
+        return f"{_NAMES[self.device_type]}({self.device_id})"
+
+    __repr__ = __str__
+
+
+def device(dev_type: str | int, dev_id: int = 0) -> Device:
+    """Return the device of a kind, given by name ("cpu", "cuda"), by target, or by DLPack's number.
+
+    It need not be there: that is asked where it is used. TvmsError E0721 where there is no such kind.
+    """
+    kind = KINDS.get(dev_type.partition(" ")[0]) if isinstance(dev_type, str) else dev_type
+    if kind not in _NAMES:
+        raise error(
+            "E0721", f"there is no kind of device {dev_type!r}", help=f"kinds are: {', '.join(_NAMES.values())}"
+        )
+    return Device(kind, dev_id)
+
+
+def cpu(dev_id: int = 0) -> Device:
+    """Return the processor."""
+    return Device(CPU, dev_id)
+
+
+def cuda(dev_id: int = 0) -> Device:
+    """Return the GPU of that number."""
+    return Device(CUDA, dev_id)
+
+
+def check_device(value: object, function: str, argument: str = "device") -> Device:
+    """Return `value`, a device that is there; TvmsError E0702 where it is no device, E0721 where it is not there."""
+    place = Place(argument, function)
+    if not isinstance(value, Device):
+        help = 'pass tvms.cpu() or tvms.device("cpu", 0)'
+        raise place.fault("E0702", f"expected a device, got {kind_of(value)}", help)
+    if not value.exist:
+        help = "there is no GPU runtime in this process; compile for the target 'llvm' and use tvms.cpu()"
+        raise place.fault("E0721", f"the device {value} is not there", help)
+    return value
+
+
+def check_devices(value: object, function: str) -> tuple[Device, ...]:
+    """Return a device, or each of a list of them, as a tuple; raises as `check_device`."""
+    given = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    return tuple(check_device(each, function) for each in given)

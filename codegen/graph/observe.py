@@ -1,0 +1,103 @@
+"""The calls that graph-level functions make, seen one by one: for profiles and instruments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from ...ir import relax
+from ...ir.backend.external import external_functions
+from ...ir.base import IRModule
+from ...ir.functions import get_global_func
+from ...ir.visit import walk
+from .compiler import compile_function
+
+Entry: TypeAlias = Callable[..., Any]
+Observe: TypeAlias = Callable[[str, Entry], Entry]
+"""From a kernel, or a function of a library or of Python, and its name to what is called in its place."""
+
+
+def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe) -> dict[str, Entry]:
+    """Return the functions of a compiled module such that graph-level ones call what `observe` makes.
+
+    The machine code stays the same; those that `entries` hold are left as they are.
+    """
+    graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
+    nodes = (node for function in graphs.values() for node in walk(function))
+    named = {node.global_symbol for node in nodes if isinstance(node, relax.ExternFunc)}
+    registered = {name: function for name in named if (function := get_global_func(name, allow_missing=True))}
+    external = registered | external_functions(module)
+    seen = {name: observe(name, entry) for name, entry in entries.items() if name not in graphs}
+    outside = {name: observe(name, function) for name, function in external.items()}
+    for name, function in graphs.items():
+        seen[name] = compile_function(name, function, seen, outside)
+    return seen
+
+
+class KernelCalls(Struct, frozen=True):
+    """One row of a profile: how often a kernel was called, and the seconds that took in all."""
+
+    name: str
+    count: int
+    total: float
+
+    @property
+    def mean(self) -> float:
+        """Seconds a call."""
+        return self.total / self.count
+
+
+class Report(Struct, frozen=True):
+    """What a call spent its time on: its kernels, the dearest first, and the seconds of all of it."""
+
+    calls: tuple[KernelCalls, ...]
+    total: float
+
+    def table(self) -> str:
+        """Return the profile as text: a row for every kernel, one for what is between them, and the sum."""
+        between = self.total - sum(each.total for each in self.calls)
+        width = max(map(len, ["(between kernels)", *[each.name for each in self.calls]]))
+        rows = [f"{'Name':<{width}}{'Calls':>8}{'Total (us)':>14}{'Mean (us)':>14}{'Share':>9}"]
+        for each in self.calls:
+            numbers = f"{each.count:>8}{each.total * 1e6:>14.2f}{each.mean * 1e6:>14.2f}"
+            rows.append(f"{each.name:<{width}}{numbers}{self._share(each.total)}")
+        rows.append(f"{'(between kernels)':<{width}}{'':>8}{between * 1e6:>14.2f}{'':>14}{self._share(between)}")
+        rows.append(f"{'Total':<{width}}{'':>8}{self.total * 1e6:>14.2f}{'':>14}{self._share(self.total)}")
+        return "\n".join(rows)
+
+    def _share(self, seconds: float) -> str:
+        return f"{seconds / self.total:>9.1%}"
+
+    __str__ = table
+
+
+class Profiler:
+    """Adds up the time of the calls it observes."""
+
+    def __init__(self) -> None:
+        self._spent: dict[str, list[float]] = {}
+
+    def observe(self, name: str, entry: Entry) -> Entry:
+        """Return `entry` such that the seconds of each call are kept."""
+        spent = self._spent.setdefault(name, [])
+
+        def timed(*args: Any) -> Any:
+            start = time.perf_counter()
+            result = entry(*args)
+            spent.append(time.perf_counter() - start)
+            return result
+
+        return timed
+
+    def measure(self, function: Entry, *args: Any) -> Report:
+        """Call `function` with `args` and return where the time went."""
+        for spent in self._spent.values():
+            spent.clear()
+        start = time.perf_counter()
+        function(*args)
+        total = time.perf_counter() - start
+        calls = [KernelCalls(name, len(spent), sum(spent)) for name, spent in self._spent.items() if spent]
+        return Report(tuple(sorted(calls, key=lambda each: -each.total)), total)

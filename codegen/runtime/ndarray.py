@@ -1,0 +1,69 @@
+"""Arrays with TVM's methods (TVM: `tvm.nd`): NumPy arrays on the same memory, so that NumPy's functions take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ...ir.numpy_dtype import numpy_dtype
+from ..device import Device, check_device, cpu
+from .dlpack import Array
+from .specs import Place, as_array
+
+
+class NDArray(np.ndarray[Any, Any]):
+    """A NumPy array that programs take and return; nothing is copied on the way."""
+
+    def numpy(self) -> Array:
+        """Return the plain NumPy array on the same memory."""
+        return self.view(np.ndarray)
+
+    @property
+    def device(self) -> Any:
+        """The device on which the elements lie."""
+        return cpu()
+
+    def copyto(self, target: Array | Device) -> Array:
+        """Copy the elements into the array `target`, or into a new one on that device; returns it."""
+        if isinstance(target, Device):
+            return array(self, target)
+        target[...] = self
+        return target
+
+    def copyfrom(self, source_array: Any) -> NDArray:
+        """Overwrite the elements with those of `source_array`; returns this array."""
+        self[...] = source_array
+        return self
+
+
+def array(arr: Any, device: Device | None = None) -> NDArray:
+    """Return a new array with the elements of `arr`, laid out row by row; TvmsError E0721 where `device` is not there."""
+    check_device(device or cpu(), "nd.array")
+    return np.array(arr, order="C").view(NDArray)
+
+
+def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray:
+    """Return a new array whose elements are not set; TvmsError E0721 where `device` is not there."""
+    check_device(device or cpu(), "nd.empty")
+    return np.empty(shape, numpy_dtype(dtype)).view(NDArray)
+
+
+def from_dlpack(value: Any) -> NDArray:
+    """Return an array on the memory of `value`, which speaks DLPack; TvmsError E0702 or E0718 where it cannot be."""
+    return as_array(value, Place("value", "nd.from_dlpack")).view(NDArray)
+
+
+def wrap(value: Any) -> Any:
+    """Return a result with the arrays in it as `NDArray`."""
+    if isinstance(value, np.ndarray):
+        return cast("Array", value).view(NDArray)
+    return tuple(map(wrap, cast("tuple[Any, ...]", value))) if type(value) is tuple else value
+
+
+def unwrap(value: Any) -> Any:
+    """Return an argument with plain NumPy arrays in the place of `NDArray`: functions are quickest with those."""
+    if type(value) is NDArray:
+        return value.view(np.ndarray)
+    return tuple(map(unwrap, cast("tuple[Any, ...]", value))) if isinstance(value, tuple | list) else value

@@ -1,0 +1,217 @@
+"""Programs as TVM runs them: a virtual machine around a compiled module (TVM: `relax.VirtualMachine`, `relax.build`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+from ..ir import relax
+from ..ir.base import IRModule
+from ..ir.diagnostics import TvmsError, error
+from ..ir.functions import find_function
+from ..ir.passes.bind_params import bind_params
+from ..ir.passes.pipelines import get_pipeline
+from ..ir.passes.transform import Pass
+from .device import Device, check_device, check_devices
+from .graph.observe import Profiler, Report, observed
+from .runtime.executable import Entry, Executable, compile
+from .runtime.ndarray import unwrap, wrap
+from .runtime.specs import Place, kind_of
+from .runtime.timing import BenchmarkResult, Evaluator, warm_up
+from .target import Target
+
+
+class VMInstrumentReturnKind(IntEnum):
+    """What an instrument says before a call: to make it, or to leave it out."""
+
+    NO_OP = 0
+    SKIP_RUN = 1
+
+
+Call = tuple[Sequence[Any], Mapping[str, Any]]
+"""Arguments by position and by name."""
+
+
+class VirtualMachine:
+    """Runs the functions of a compiled module: `vm["main"](x, w)`.
+
+    Arguments are arrays (NumPy's, `tvms.nd`'s, or of any library that speaks DLPack), numbers, shapes and tuples; arrays
+    in results are `NDArray`s. Nothing is copied on the way in or out.
+    """
+
+    def __init__(
+        self,
+        rt_mod: Executable,
+        device: Device | Sequence[Device],
+        memory_cfg: str | Mapping[Device, str] | None = None,
+        profile: bool = False,
+    ) -> None:
+        """`rt_mod` comes of `tvms.compile`. `memory_cfg` and `profile` stand for TVM's: results lie in memory of their
+        own whatever it says, and every machine can profile.
+
+        Raises TvmsError: E0702 where an argument is of another kind, E0721 where a device is not there.
+        """
+        self._executable = _check_executable(rt_mod)
+        self.devices = check_devices(device, "VirtualMachine")
+        self._entries: Mapping[str, Entry] = {name: rt_mod[name] for name in rt_mod}
+        self._saved: dict[str, Entry] = {}
+        self._inputs: dict[str, Call] = {}
+        self._outputs: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Entry:
+        """Return the function, or saved function, of that name; TvmsError E0102 where there is none."""
+        function = self._find(key)
+
+        def call(*args: Any, **named: Any) -> Any:
+            return wrap(function(*map(unwrap, args), **{name: unwrap(value) for name, value in named.items()}))
+
+        return call
+
+    def _find(self, name: str) -> Entry:
+        return self._saved.get(name) or self._entries.get(name) or self._executable[name]
+
+    def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
+        """Call a closure that a function returned; TvmsError E0702 where it is none."""
+        if not callable(closure):
+            place = Place("closure", "invoke_closure")
+            raise place.fault("E0702", f"expected a closure, got {kind_of(closure)}", "pass what a function returned")
+        return wrap(closure(*map(unwrap, args)))
+
+    def save_function(
+        self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
+    ) -> None:
+        """Let `vm[saved_name]()` call function `func_name` with these arguments; it returns None unless `include_return`.
+
+        Raises TvmsError: E0102 where there is no such function, E0104 where the module has one called `saved_name`.
+        """
+        function = self[func_name]
+        if saved_name in self._executable:
+            help = "save it under another name"
+            raise error("E0104", f"the module has a function '{saved_name}' already", None, help)
+
+        def call() -> Any:
+            result = function(*args, **kwargs)
+            return result if include_return else None
+
+        self._saved[saved_name] = call
+
+    # --- Calls in stages
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Keep the arguments with which `invoke_stateful` calls the function; TvmsError E0102 where there is none."""
+        self._find(func_name)
+        self._inputs[func_name] = args, kwargs
+
+    def invoke_stateful(self, func_name: str) -> None:
+        """Call the function with the arguments that were set, and keep what it returns for `get_outputs`.
+
+        Raises TvmsError: E0722 where none were set, and what the call raises.
+        """
+        if func_name not in self._inputs:
+            raise _too_early(f"the inputs of '{func_name}' are not set", f'vm.set_input("{func_name}", ...)')
+        args, named = self._inputs[func_name]
+        self._outputs[func_name] = self[func_name](*args, **named)
+
+    def get_outputs(self, func_name: str) -> Any:
+        """Return what the last `invoke_stateful` of the function returned; TvmsError E0722 where there was none."""
+        if func_name not in self._outputs:
+            raise _too_early(f"'{func_name}' has no outputs yet", f'vm.invoke_stateful("{func_name}")')
+        return self._outputs[func_name]
+
+    # --- Watching
+
+    def set_instrument(self, instrument: Callable[..., Any]) -> None:
+        """Call `instrument(func, func_symbol, before_run, ret_value, *args)` before and after every call of a kernel or
+        of an external function; where it returns `SKIP_RUN` before one, that call is left out."""
+
+        def observe(name: str, entry: Entry) -> Entry:
+            def call(*args: Any) -> Any:
+                shown = tuple(map(wrap, args))
+                if instrument(entry, name, True, None, *shown) == VMInstrumentReturnKind.SKIP_RUN:
+                    return None
+                result = entry(*args)
+                instrument(entry, name, False, wrap(result), *shown)
+                return result
+
+            return call
+
+        self._entries = self._observed(observe)
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        f_preproc: str = "",
+    ) -> Callable[..., BenchmarkResult]:
+        """Return what times calls of a function, of a saved one, or of "invoke_stateful" with the arguments it is given.
+
+        What the numbers mean says `Evaluator`; `f_preproc` is a registered function. Raises TvmsError: E0102, E0715 and
+        E0721 where the function, that one or the device is not there.
+        """
+        check_device(dev, "time_evaluator", "dev")
+        function = self.invoke_stateful if func_name == "invoke_stateful" else self._find(func_name)
+        prepare = find_function(f_preproc) if f_preproc else None
+        cooldown = cooldown_interval_ms, repeats_to_cooldown
+        evaluator = Evaluator(function, number, repeat, min_repeat_ms, *cooldown, prepare)
+        return lambda *args: evaluator(*map(unwrap, args))
+
+    def profile(self, func_name: str, *args: Any) -> Report:
+        """Call a function, and return how often it called each kernel and external function, and how long those took.
+
+        It is called before as well, so that what is made once does not count. TvmsError E0102 where there is none.
+        """
+        profiler, entries = self._profiled
+        function, given = entries.get(func_name) or self._find(func_name), tuple(map(unwrap, args))
+        warm_up(function, given)
+        return profiler.measure(function, *given)
+
+    @cached_property
+    def _profiled(self) -> tuple[Profiler, Mapping[str, Entry]]:
+        profiler = Profiler()
+        return profiler, self._observed(profiler.observe)
+
+    def _observed(self, observe: Callable[[str, Entry], Entry]) -> Mapping[str, Entry]:
+        executable = self._executable
+        return observed(executable.module, {name: executable[name] for name in executable}, observe)
+
+
+def _check_executable(value: object) -> Executable:
+    if not isinstance(value, Executable):
+        message = f"expected an executable, got {kind_of(value)}"
+        raise Place("rt_mod", "VirtualMachine").fault("E0702", message, "compile it first: tvms.compile(mod)")
+    return value
+
+
+def _too_early(message: str, first: str) -> TvmsError:
+    return error("E0722", message, None, f"call {first} first")
+
+
+def build(
+    mod: IRModule | relax.Function,
+    target: str | Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    relax_pipeline: str | Pass | None = "default",
+    exec_mode: str = "bytecode",
+) -> Executable:
+    """Compile a graph-level module for `target`, the processor by default (TVM: `relax.build`).
+
+    `params` are values of parameters of `main`, by name. `relax_pipeline`, a pass or the name of a pipeline, runs first;
+    "default" is what `tvms.compile` does. Both of TVM's values of `exec_mode` give the same machine code.
+
+    Raises TvmsError: E0903 where there is no such pipeline, E0905 and E0906 where `params` do not fit, E0601 to E0607
+    where the module cannot be compiled.
+    """
+    module = mod if isinstance(mod, IRModule) else IRModule({mod.attrs.get("global_symbol", "main"): mod}, name="")
+    if params:
+        module = bind_params(module, "main", {name: unwrap(value) for name, value in params.items()})
+    if relax_pipeline not in (None, "default"):
+        chosen = get_pipeline(relax_pipeline) if isinstance(relax_pipeline, str) else relax_pipeline
+        module = chosen(module)
+    return compile(module, target or "llvm")
