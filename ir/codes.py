@@ -165,6 +165,8 @@ CODES: dict[str, str] = {
     "E0548": "a buffer that several blocks write",
     "E0549": "a copy that may reach out of its buffer",
     "E0550": "a block that may read what is not written yet",
+    "E0551": "a block that reads what was there before",
+    "E0552": "a copy of elements that may be unwritten",
     "E0570": "a loop that is not around the block",
     "E0571": "a reduction that begins outside of the loop",
     "E0572": "a reduction whose start cannot stand alone",

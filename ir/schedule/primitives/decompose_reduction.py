@@ -1,0 +1,176 @@
+"""`decompose_reduction`: what a reduction starts from is written by a block of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...access import detect_regions
+from ...analysis.iter_map import is_bijective
+from ...analysis.proof import prove
+from ...base import Node
+from ...visit import substitute, walk
+from ..analysis.bindings import domains_of
+from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
+from ..analysis.copies import buffers_of, fresh_copy
+from ..analysis.loops import is_one
+from ..analysis.order import accesses
+from ..analysis.pipeline import is_region_covered
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block, Loop
+from ..conditions import NOT_ROOT, REDUCTION, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import sequence
+
+AROUND = Condition("E0570", "the loop stands around the block, in its scope", "take a loop that get_loops gives")
+ABOVE_REDUCTION = Condition(
+    "E0571", "no loop outside of the given one is in a reduction iterator", "give the outermost loop of the reduction"
+)
+STARTS_ALIKE = Condition(
+    "E0572",
+    "a loop nest of its own starts the same elements: each iteration of the block runs once, where its conditions hold",
+    "decompose_reduction before the loops are split or repeated in this way",
+)
+UNTOUCHED = Condition(
+    "E0573",
+    "what stands under the loop neither writes what T.init reads, nor touches the sum before it is whole",
+    "give a loop further in, or move the other block out of the loop",
+)
+_TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
+
+
+@primitive(
+    requires=(AROUND, REDUCTION, ABOVE_REDUCTION, STARTS_ALIKE, UNTOUCHED, NOT_ROOT), results=("initialising block",)
+)
+def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block:
+    """Take `T.init` out of a reduction: it becomes a block before `loop`, with copies of the loops that it needs.
+
+    Preserves: what is computed; a reduction over nothing is what it starts from. The comments in `T.init` go with it,
+    all others stay with the block that is left, `…_update`.
+    """
+    scope = scope_root(program, block)
+    loops = program.loops_of(block)
+    if loop not in loops:
+        raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+    check_reduction(program, block, scope)
+    realize = program.realize_of(block)
+    _check_height(realize, loops[: loops.index(loop)], loop)
+    below = loops[loops.index(loop) :]
+    spatial = [index for index, axis in enumerate(block.iter_vars) if axis.iter_type is DATA_PAR]
+    kept = [each for each in below if any(_uses(realize.iter_values[index], [each]) for index in spatial)]
+    dropped = [each for each in below if each not in kept]
+    _check_once(realize, loops, below, dropped)
+    predicate = _predicate(realize, loops, kept, dropped)
+    _check_others(program, block, loop, Scope(scope))
+    init = _init_block(program, realize, spatial)
+    nest = _nest(replace(init, predicate=predicate), kept)
+    update = _update_block(block)
+    program.replace(block, update)
+    current = program.current(loop)
+    program.replace(current, sequence(nest, current))
+    return next(each for each in walk(nest) if isinstance(each, tir.Block))
+
+
+def _uses(node: Node, loops: Sequence[tir.For]) -> bool:
+    return any(each is loop.loop_var for each in walk(node) for loop in loops)
+
+
+def _check_height(realize: tir.BlockRealize, above: Sequence[tir.For], loop: tir.For) -> None:
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        for outer in above:
+            if axis.iter_type is COMM_REDUCE and _uses(value, [outer]):
+                reason = f"{name_of(outer)}, outside of it, is in the reduction iterator '{axis.var.name}'"
+                raise ABOVE_REDUCTION.refuse(reason, loop, outer, realize.block)
+
+
+def _check_once(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...], below: tuple[tir.For, ...], dropped: Sequence[tir.For]
+) -> None:
+    """Refuse iterations that repeat others, which would start a sum anew, and domains that vary with dropped loops."""
+    if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
+        raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
+    for each in below:
+        if each not in dropped and (_uses(each.min, dropped) or _uses(each.extent, dropped)):
+            raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
+
+
+def _predicate(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...], kept: Sequence[tir.For], dropped: Sequence[tir.For]
+) -> tir.PrimExpr:
+    """Return the condition of the new block: what the old one says of the loops that it has."""
+    conjuncts = _conjuncts(realize.predicate)
+    own = [each for each in conjuncts if not _uses(each, dropped)]
+    first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
+    domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
+    for each in conjuncts:
+        if each not in own and not prove(substitute(each, first), domains, own).is_proven:
+            reason = f"whether '{each}' holds in the first iteration of the reduction is not known"
+            raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
+    return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
+
+
+def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    if isinstance(condition, tir.And):
+        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+    return [] if is_one(condition) else [condition]
+
+
+def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scope) -> None:
+    """Refuse a loop under which other blocks would see the start of a sum too early, or change what it starts from."""
+    assert block.init is not None
+    read = buffers_of(block.init)
+    written = {region.buffer for region in block.writes}
+    others = {access.block: None for access in accesses(loop.body) if access.block is not block}
+    for other in others:
+        for region in other.writes:
+            if region.buffer in read:
+                reason = f"{name_of(other)} writes '{region.buffer.name}', which T.init of {name_of(block)} touches"
+                raise UNTOUCHED.refuse(reason, loop, other)
+        if any(region.buffer in written for region in other.reads) and not (
+            scope.blocks.index(other) > scope.blocks.index(block) and is_region_covered(program, scope, other)
+        ):
+            raise UNTOUCHED.refuse(
+                f"{name_of(other)} may read a sum of {name_of(block)} that is not whole", loop, other
+            )
+
+
+def _init_block(program: Program, realize: tir.BlockRealize, spatial: Sequence[int]) -> tir.BlockRealize:
+    block = realize.block
+    assert block.init is not None
+    axes = [block.iter_vars[index] for index in spatial]
+    fresh: dict[tir.Var, Node] = {axis.var: replace(axis.var) for axis in axes}
+    body = fresh_copy(block.init, fresh, program.prim_func_of(block))
+    bare = tir.Block(
+        tuple([substitute(axis, fresh) for axis in axes]),
+        (),
+        tuple([substitute(each, fresh) for each in block.writes]),
+        f"{block.name_hint}_init",
+        body,
+        annotations=block.annotations,
+    )
+    reads, _, _ = detect_regions(bare, buffers_of(body))
+    return tir.BlockRealize(tuple([realize.iter_values[index] for index in spatial]), _TRUE, replace(bare, reads=reads))
+
+
+def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tir.Stmt:
+    """Return copies of `loops` around a block."""
+    body: tir.Stmt = realize
+    fresh: dict[tir.Var, Node] = {}
+    for each in reversed(loops):
+        variable = fresh[each.loop_var] = replace(each.loop_var, name=f"{each.loop_var.name}_init")
+        thread = each.thread_binding
+        if thread is not None:
+            thread = replace(thread, var=replace(thread.var))
+        body = tir.For(variable, each.min, each.extent, each.kind, body, thread_binding=thread)
+    return substitute(body, fresh)
+
+
+def _update_block(block: tir.Block) -> tir.Block:
+    """Return what is left of a reduction: it reads what it writes."""
+    read = {region.buffer for region in block.reads}
+    reads = tuple([region for region in block.writes if region.buffer not in read])
+    return replace(block, name_hint=f"{block.name_hint}_update", init=None, reads=(*reads, *block.reads))
