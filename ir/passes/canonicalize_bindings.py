@@ -27,8 +27,17 @@ def canonicalize_bindings(mod: IRModule) -> IRModule:
 
 
 def _canonicalize(function: relax.Function) -> relax.Function:
-    function = _Unwrapper().function(function)
+    function = _with_outputs(_Unwrapper().function(function))
     return _Renamer(function).function(function)
+
+
+def _with_outputs(function: relax.Function) -> relax.Function:
+    """Return `function` with the dataflow variables that are used outside their block as outputs of it."""
+    hidden = [var for var in _used_outside(function.body) if isinstance(var, relax.DataflowVar)]
+    outputs: dict[Node, Node] = {
+        var: relax.Var(var.name_hint, struct_info=var.struct_info, span=var.span) for var in hidden
+    }
+    return substitute(function, outputs) if outputs else function
 
 
 class _Unwrapper(BindingRewriter):
@@ -37,6 +46,11 @@ class _Unwrapper(BindingRewriter):
     def __init__(self) -> None:
         super().__init__()
         self._values: dict[relax.Var, relax.Expr] = {}
+        self._in_dataflow = False
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        self._in_dataflow = isinstance(block, relax.DataflowBlock)
+        return super().block(block)
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         value = self._unwrap(binding.value)
@@ -49,7 +63,7 @@ class _Unwrapper(BindingRewriter):
         is_visible = isinstance(value, relax.Var) and not isinstance(value, relax.DataflowVar)
         if isinstance(value, relax.Constant):
             self.replaced[binding.var] = value
-        elif isinstance(value, relax.Var) and (is_hidden or is_visible):
+        elif isinstance(value, relax.Var) and (is_hidden or is_visible or not self._in_dataflow):
             self.replaced[binding.var] = value
             return ()
         return (binding,)

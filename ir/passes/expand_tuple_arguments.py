@@ -50,7 +50,7 @@ def _expand(function: relax.Function) -> relax.Function:
         if value is not param:
             bindings.append(relax.VarBinding(param, value))
     body = replace(function.body, blocks=(relax.BindingBlock(tuple(bindings)), *function.body.blocks))
-    return replace(function, params=tuple(params), body=body)
+    return replace(function, params=tuple(params), body=body, struct_info=None)
 
 
 def _fields(arg: relax.Expr, info: StructInfo | None) -> Iterator[relax.Expr]:

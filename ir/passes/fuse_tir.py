@@ -17,6 +17,7 @@ from ..visit import rewrite, substitute, variables_of_buffer, walk
 from .dead_code import is_public, remove_unused_functions
 from .grouping import PRIMITIVE, unused_name
 from .rewriter import BindingRewriter
+from .normalize import normalized
 from .transform import declare_pass
 
 _CALL_TIR = Op("relax.call_tir")
@@ -40,7 +41,7 @@ def fuse_tir(mod: IRModule) -> IRModule:
         return mod
     caller = _Caller(fused)
     functions: dict[str, BaseFunc] = {
-        name: fused.get(name, caller.function(function) if isinstance(function, relax.Function) else function)
+        name: fused.get(name, _call(function, caller) if isinstance(function, relax.Function) else function)
         for name, function in mod.functions.items()
     }
     return remove_unused_functions(
@@ -268,6 +269,11 @@ def _unused_block_name(hint: str, taken: set[str]) -> str:
         count += 1
         name = f"{hint}_{count}"
     return name
+
+
+def _call(function: relax.Function, caller: _Caller) -> relax.Function:
+    new = caller.function(function)
+    return function if new is function else normalized(new)
 
 
 class _Caller(BindingRewriter):

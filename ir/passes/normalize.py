@@ -20,7 +20,12 @@ from .transform import declare_pass, map_functions
 @deep
 def normalize(mod: IRModule) -> IRModule:
     """Bind every nested call to a variable of its own, also where a value is returned, and infer struct info."""
-    return map_functions(mod, relax.Function, lambda function: _Normalizer(function).function(function))
+    return map_functions(mod, relax.Function, normalized)
+
+
+def normalized(function: relax.Function) -> relax.Function:
+    """Return `function` in normal form."""
+    return _Normalizer(function).function(function)
 
 
 class _Normalizer(BindingRewriter):

@@ -68,7 +68,7 @@ def _change_of(function: relax.Function) -> _Change | None:
     lost = {node for param in function.params for node in _dims_of(param)} - told
     dims = tuple([dim for dim in needed if dim in lost])
     numbers = [relax.Var(f"param_{dim.name}", struct_info=relax.PrimStructInfo(dim.dtype, dim)) for dim in dims]
-    return _Change(replace(function, params=(*kept, *numbers)), function.params, used, dims)
+    return _Change(replace(function, params=(*kept, *numbers), struct_info=None), function.params, used, dims)
 
 
 def _dims_of(param: relax.Var) -> set[tir.Var]:

@@ -241,6 +241,7 @@ _FILES = (
     "bind_params",
     "attach_global_symbol",
     "remove_unused_parameters",
+    "remove_unused_outputs",
     "expand_tuple_arguments",
     "convert_to_dataflow",
     "to_non_dataflow",

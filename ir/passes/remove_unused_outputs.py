@@ -1,0 +1,111 @@
+"""Remove what private functions return and no caller uses (TVM: `RemoveUnusedOutputs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
+from ..deep import deep
+from ..visit import children, rewrite, walk
+from .calls import clean_up, functions_only_called
+from .transform import declare_pass
+
+Used = Mapping[str, frozenset[int]]
+"""The fields of the tuple that a function returns which some caller uses."""
+
+
+@declare_pass("RemoveUnusedOutputs")
+@deep
+def remove_unused_outputs(mod: IRModule) -> IRModule:
+    """Let private functions that return tuples return those fields only that a caller uses; one field without a tuple."""
+    counts = {
+        name: len(function.ret_struct_info.fields)
+        for name, function in functions_only_called(mod).items()
+        if isinstance(function.ret_struct_info, relax.TupleStructInfo)
+    }
+    used: dict[str, set[int]] = {name: set() for name in counts}
+    results = {name: _results(function, counts) for name, function in mod.functions.items()}
+    for name, function in mod.functions.items():
+        for callee, index in _uses(function, results[name], counts):
+            used[callee].update(range(counts[callee]) if index is None else (index,))
+    kept = {name: frozenset(indices) for name, indices in used.items() if len(indices) < counts[name]}
+    if not kept:
+        return mod
+    functions = {
+        name: _with_results(function, kept[name]) if name in kept and isinstance(function, relax.Function) else function
+        for name, function in mod.functions.items()
+    }
+    rewritten = {name: _with_calls(function, kept, results[name]) for name, function in functions.items()}
+    return clean_up(replace(mod, functions=rewritten))
+
+
+def _results(function: BaseFunc, counts: Mapping[str, int]) -> dict[Node, str]:
+    """The calls of these functions, and the variables that they are bound to, each with the function called."""
+    found: dict[Node, str] = {}
+    for node in walk(function):
+        if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint in counts:
+            found[node] = node.op.name_hint
+    for node in walk(function):
+        if isinstance(node, relax.VarBinding) and node.value in found:
+            found[node.var] = found[node.value]
+    return found
+
+
+def _uses(function: BaseFunc, results: Mapping[Node, str], counts: Mapping[str, int]) -> list[tuple[str, int | None]]:
+    """The uses of results: a function and the field that is taken, or None where all of it is used."""
+    found: list[tuple[str, int | None]] = []
+    for node in walk(function):
+        for child in children(node):
+            if child in results and not (isinstance(node, relax.VarBinding) and node.var in results):
+                found.append((results[child], node.index if isinstance(node, relax.TupleGetItem) else None))
+    return found
+
+
+def _with_results(function: relax.Function, kept: frozenset[int]) -> relax.Function:
+    """Return `function` with these fields of its result only."""
+    value, info = function.body.body, function.ret_struct_info
+    assert isinstance(info, relax.TupleStructInfo)
+    fields = [
+        value.fields[index] if isinstance(value, relax.Tuple) else relax.TupleGetItem(value, index, struct_info=field)
+        for index, field in enumerate(info.fields)
+        if index in kept
+    ]
+    selected = _select(info, kept)
+    result = fields[0] if len(fields) == 1 else relax.Tuple(tuple(fields), struct_info=selected)
+    body = replace(function.body, body=result, struct_info=selected)
+    return replace(function, body=body, ret_struct_info=selected, struct_info=None)
+
+
+def _select(info: StructInfo | None, kept: frozenset[int]) -> StructInfo:
+    assert isinstance(info, relax.TupleStructInfo)
+    fields = tuple([info.fields[index] for index in sorted(kept)])
+    return fields[0] if len(fields) == 1 else relax.TupleStructInfo(fields)
+
+
+def _with_calls(function: BaseFunc, kept: Used, results: Mapping[Node, str]) -> BaseFunc:
+    """Return `function` with calls that return the kept fields only, and these taken from where they are now."""
+    made: dict[Node, frozenset[int]] = {}
+
+    def new(node: Node) -> Node | None:
+        match node:
+            case relax.Call(op=GlobalVar(name_hint=name)) if name in kept:
+                call = replace(node, op=GlobalVar(name), struct_info=_select(node.struct_info, kept[name]))
+                made[call] = kept[name]
+                return call
+            case relax.Var() if results.get(node) in kept:
+                fields = kept[results[node]]
+                var = replace(node, struct_info=_select(node.struct_info, fields))
+                made[var] = fields
+                return var
+            case relax.TupleGetItem() if node.tuple_value in made:
+                fields = made[node.tuple_value]
+                if len(fields) == 1:
+                    return node.tuple_value
+                return replace(node, index=sorted(fields).index(node.index))
+            case _:
+                return None
+
+    return rewrite(function, new)
