@@ -13,6 +13,7 @@ from ..ir.base import BaseFunc, IRModule, Metadata
 from ..ir.diagnostics import error
 from ..ir.infer import infer_struct_info
 from ..ir.visit import rewrite, walk
+from .files import write_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,13 +44,9 @@ def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms") -> 
     from .printer import script_with_constants
 
     text, constants = script_with_constants(node, dialect)
-    target = Path(path)
-    try:
-        target.write_text(text + "\n", encoding="utf-8")
-        if constants:
-            sidecar_of(target).write_bytes(_serialized(constants))
-    except OSError as problem:
-        raise error("E0802", f"cannot write '{path}': {problem.strerror}", help="give another place") from None
+    if constants:
+        write_whole(_serialized(constants), str(sidecar_of(Path(path))))
+    write_whole(text + "\n", path)
 
 
 def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:

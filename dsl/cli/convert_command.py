@@ -20,15 +20,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         if len(arguments.paths) != 1 or Path(arguments.paths[0]).is_dir():
             raise options.UsageError("several files need -o FOLDER")
-        options.write_output(load_module(arguments.paths[0]).script(arguments.to) + "\n", None)
+        options.write_module(load_module(arguments.paths[0]), arguments.to, None)
         return 0
     found: list[Diagnostic] = []
     jobs = list(_jobs(arguments.paths, Path(arguments.output), arguments.to))
     for source, target in jobs:
         try:
-            text = load_module(source).script(arguments.to) + "\n"
+            module = load_module(source)
             _make_folder(target.parent)
-            options.write_output(text, str(target))
+            options.write_module(module, arguments.to, str(target))
         except TvmsError as problem:
             found.extend(problem.diagnostics)
     if found:

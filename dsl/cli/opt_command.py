@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     mod = load_module(arguments.file)
     with PassContext(opt_level=3, instruments=instruments):
         result = sequence(mod)
-    options.write_output(result.script(arguments.dialect) + "\n", arguments.output)
+    options.write_module(result, arguments.dialect, arguments.output)
     if arguments.timing:
         print(timing.render(), file=sys.stderr)
     return 0

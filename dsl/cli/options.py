@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ir.diagnostics import Diagnostic, error
+from ..files import write_whole
+
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
@@ -275,34 +278,26 @@ def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
     return result
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions of the file at `path`, or those that a new file would get."""
-    try:
-        return path.stat().st_mode & 0o7777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
-
-
 def write_output(data: str | bytes, path: str | None) -> None:
     """Write to the file `path`, whole or not at all, or to standard output."""
-    payload = data.encode() if isinstance(data, str) else data
-    if path is None:
-        sys.stdout.buffer.write(payload)
-        return
-    target = Path(os.path.realpath(path))  # a link stays a link
-    try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(payload)
-        try:
-            temporary.chmod(_mode(target))
-            temporary.replace(target)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as problem:
-        raise error(
-            "E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to"
-        ) from None
+    if path is not None:
+        write_whole(data, path)
+    else:
+        sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
+
+
+def write_module(module: IRModule, dialect: str, path: str | None) -> None:
+    """Write a module in a dialect, its large tensors beside it; warn of schedules, which only our dialect has."""
+    if dialect != "tvms":
+        left_out = [
+            Diagnostic("E0816", f"the schedule '{name}' is left out: {dialect} has no text for it", severity="warning")
+            for name in module.schedules
+        ]
+        if left_out:
+            report(left_out)
+    if path is not None:
+        from ..sidecar import save_module
+
+        save_module(module, path, dialect)
+    else:
+        write_output(module.script(dialect) + "\n", None)

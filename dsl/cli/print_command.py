@@ -10,5 +10,5 @@ from . import options
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the module."""
-    options.write_output(load_module(arguments.file).script(arguments.dialect) + "\n", arguments.output)
+    options.write_module(load_module(arguments.file), arguments.dialect, arguments.output)
     return 0

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.explain:
         print("\n".join(lines))
     if arguments.output is not None or not arguments.explain:
-        options.write_output(module.script(arguments.dialect) + "\n", arguments.output)
+        options.write_module(module, arguments.dialect, arguments.output)
     return 0
 
 

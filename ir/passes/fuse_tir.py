@@ -16,8 +16,8 @@ from ..ops.inference import dims_of
 from ..visit import rewrite, substitute, variables_of_buffer, walk
 from .dead_code import is_public, remove_unused_functions
 from .grouping import PRIMITIVE, unused_name
-from .rewriter import BindingRewriter
 from .normalize import normalized
+from .rewriter import BindingRewriter
 from .transform import declare_pass
 
 _CALL_TIR = Op("relax.call_tir")

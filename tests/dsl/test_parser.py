@@ -217,7 +217,7 @@ def test_empty_texts() -> None:
     assert all(parse(text) == () for text in ("", "\n", "   ", "# a\n", "\ufeff", "\r\n\r\n", "\f\n"))
 
 
-@given(st.integers(min_value=0) | st.floats(min_value=0, allow_infinity=False, allow_nan=False) | st.text())
+@given(st.integers(0, 2**64 - 1) | st.floats(min_value=0, allow_infinity=False, allow_nan=False) | st.text())
 def test_literals_keep_their_value(value: float | str) -> None:
     if isinstance(value, str):
         value = value.encode("utf-8", "replace").decode()

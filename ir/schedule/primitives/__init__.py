@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 
+@cache
 def load() -> None:
     """Declare all primitives."""
     for module in iter_modules(__path__):
