@@ -18,7 +18,7 @@ from ..simplify import simplify
 from ..te.expr import Expr
 from ..visit import substitute
 from .conditions import ALIVE
-from .handles import BlockRV, ExprRV, Handle, LoopRV
+from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV
 from .program import Program
 
 Block: TypeAlias = tir.Block
@@ -50,7 +50,10 @@ class Reading(Struct):
         what = "block" if isinstance(handle, BlockRV) else "loop"
         if handle not in self.handles:
             raise Mismatch(f"a {what} of this schedule, not of another one")
-        node = self.program.current(self.handles[handle])
+        value = self.handles[handle]
+        if isinstance(value, ComputeLocation):
+            raise Mismatch(f"a {what}, which none was chosen for")
+        node = self.program.current(value)
         if node is None or self.program.function_of(node) is None:
             raise ALIVE.refuse(f"the {what} that was {handle.origin} is gone")
         return node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -44,6 +45,13 @@ class ExprRV(tir.Var, frozen=True, eq=False):
     """An integer that the schedule chose, such as a tile size; it may stand in expressions (TVM: `ExprRV`)."""
 
 
+class ComputeLocation(Enum):
+    """What `sample_compute_location` may choose besides loops; the handle of a loop stands for it."""
+
+    INLINE = "where its consumers are"
+    ROOT = "where it stands"
+
+
 Handle: TypeAlias = BlockRV | LoopRV | ExprRV
-Value: TypeAlias = tir.Block | tir.For | tir.IntImm
+Value: TypeAlias = tir.Block | tir.For | ComputeLocation | tir.IntImm
 """What a handle stands for in the program as it is."""

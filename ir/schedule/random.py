@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
 
 _MULTIPLIER, _MODULUS = 48271, (1 << 31) - 1
+_BELOW_ONE = 1 - 2**-53
 
 
 class Random:
-    """The minimal standard generator of Park and Miller, as TVM's `LinearCongruentialEngine`."""
+    """The minimal standard generator of Park and Miller, as TVM's `LinearCongruentialEngine`.
+
+    Numbers are drawn from it as the GNU C++ library does, so that one seed gives the choices of TVM's own builds.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         seed = time.time_ns() if seed is None or seed == -1 else seed
@@ -20,8 +27,24 @@ class Random:
         return self.state
 
     def below(self, count: int) -> int:
-        """Return a number from 0 to `count` - 1."""
-        return self.next() % count
+        """Return a number from 0 to `count` - 1, each as likely (C++: `uniform_int_distribution`)."""
+        if count == 1:
+            return 0
+        share = (_MODULUS - 1) // count
+        drawn = self.next()
+        while drawn >= count * share:
+            drawn = self.next()
+        return drawn // share
+
+    def weighted(self, weights: Sequence[float]) -> int:
+        """Return a position in `weights`, as likely as its weight says (C++: `discrete_distribution`)."""
+        if len(weights) == 1:
+            return 0
+        total = sum(weights)
+        sums = [*accumulate([weight / total for weight in weights])][:-1]
+        low, high = self.next(), self.next()
+        fraction = (low + high * float(_MODULUS)) / float(_MODULUS) / float(_MODULUS)
+        return bisect_left(sums, min(fraction, _BELOW_ONE))
 
     def fork(self) -> int:
         """Return the seed of another generator."""

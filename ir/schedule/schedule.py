@@ -21,7 +21,7 @@ from .arguments import Mismatch, Reading
 from .conditions import Refused
 from .declaration import PRIMITIVES, Primitive
 from .error import ScheduleError, refusal
-from .handles import BlockRV, ExprRV, Handle, LoopRV, Origin
+from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
 from .program import Program, follow
 from .random import Random
 from .text import ScheduleText, Step, resolve
@@ -236,7 +236,8 @@ class Schedule:
         handles = {handle: _followed(value, became) for handle, value in state.handles.items()}
         values = _listed(result)
         made = [_handle(each, _origin(primitive, i, len(values), place)) for i, each in enumerate(values)]
-        handles.update(zip(made, [_followed(each, became) for each in values], strict=True))
+        known = zip(made, [_followed(each, became) for each in values], strict=True)
+        handles.update({handle: value for handle, value in known if handle is not None})
         results = tuple(made) if isinstance(result, list | tuple) else made[0] if made else None
         names = tuple([_name(each) for each in values])
         inst = Instruction(primitive, given, results, names, program.decision)
@@ -260,27 +261,34 @@ class Schedule:
 def _listed(result: Any) -> list[Any]:
     """Return what a primitive returned as a list; numbers as expressions."""
     if isinstance(result, list | tuple):
-        return [each for value in result for each in _listed(value)]  # type: ignore[reportUnknownVariableType]
-    return [] if result is None else [make.to_expr(result) if isinstance(result, int) else result]
+        return [make.to_expr(each) if isinstance(each, int) else each for each in result]  # type: ignore[reportUnknownVariableType]
+    return [] if result is None else _listed([result])
 
 
 def _followed(value: Any, became: dict[tir.Stmt, tir.Stmt | None]) -> Any:
     return follow(value, became) if isinstance(value, tir.Stmt) else value
 
 
-def _handle(value: Any, origin: Origin) -> Handle:
+def _handle(value: Any, origin: Origin) -> Handle | None:
+    """Return a new handle for what a primitive returned; None, where `split` is to infer a factor, stays None."""
     if isinstance(value, tir.Block):
         return BlockRV(origin)
-    if isinstance(value, tir.For):
+    if isinstance(value, tir.For | ComputeLocation):
         return LoopRV(origin)
-    return ExprRV("int32", "v")
+    return None if value is None else ExprRV("int32", "v")
 
 
 def _name(value: Any) -> str:
     """Return what a result is to be called in the text of the schedule."""
-    if isinstance(value, tir.Block):
-        return value.name_hint
-    return value.loop_var.name if isinstance(value, tir.For) else "v"
+    match value:
+        case tir.Block():
+            return value.name_hint
+        case tir.For():
+            return value.loop_var.name
+        case ComputeLocation():
+            return "location"
+        case _:
+            return "_" if value is None else "v"
 
 
 def _origin(primitive: Primitive, index: int, count: int, place: Span | str | None) -> Origin:

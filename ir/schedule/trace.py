@@ -112,6 +112,8 @@ class _Namer:
     def unique(self, hint: str) -> str:
         base = "".join([each if each.isalnum() else "_" for each in hint]).lstrip("0123456789") or "v"
         name, count = base, 0
+        if base == "_":
+            return base
         while name in self.taken or name in ("S", "T", "I", "R"):
             count += 1
             name = f"{base}_{count}"

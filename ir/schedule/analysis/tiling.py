@@ -1,0 +1,94 @@
+"""Random tiles of loops: factors whose product is the extent, every way to share its primes out as likely.
+
+TVM: `SamplePerfectTile`, with the same choices for the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import isqrt
+
+from ... import tir
+from ..conditions import ARGUMENT, Refused
+from ..random import Random
+
+
+def constant_extent(loop: tir.For) -> int | None:
+    """Return how often a loop runs; None where that is not constant, or never."""
+    return loop.extent.value if isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0 else None
+
+
+def perfect_tile(random: Random, extent: int, n: int) -> list[int]:
+    """Return `n` random factors whose product is `extent`."""
+    if n == 1:
+        return [extent]
+    factors = [1] * n
+    for prime, count in prime_factors(extent):
+        if n == 2:
+            left = random.below(count + 1)
+            shares = [left, count - left]
+        elif count == 1:
+            shares = [0] * n
+            shares[random.below(n)] = 1
+        else:
+            bars = sorted(_distinct(random, count + n - 1, n - 1))
+            shares = [after - before - 1 for before, after in pairwise((-1, *bars, count + n - 1))]
+        factors = [factor * prime**share for factor, share in zip(factors, shares, strict=True)]
+    return factors
+
+
+def prime_factors(number: int) -> Iterator[tuple[int, int]]:
+    """Yield the primes that divide `number`, in order, each with how often."""
+    prime = 2
+    while number > 1:
+        if prime > isqrt(number):
+            prime = number
+        count = 0
+        while number % prime == 0:
+            number //= prime
+            count += 1
+        if count:
+            yield prime, count
+        prime += 1
+
+
+def _distinct(random: Random, n: int, count: int) -> list[int]:
+    """Return `count` different numbers below `n`, at least two of them."""
+    if count == 2:
+        first, second = random.below(n), random.below(n - 1)
+        return [first, second + (second >= first)]
+    order = list(range(n))
+    for index in range(count):
+        other = index + random.below(n - index)
+        order[index], order[other] = order[other], order[index]
+    return order[:count]
+
+
+def refitted(decision: Sequence[int], extent: int) -> list[int]:
+    """Return factors that were chosen before, changed where the loop has become another one."""
+    factors = list(decision)
+    for index in range(len(factors) - 1, 0, -1):
+        if extent % factors[index]:
+            factors[index] = extent
+        extent //= factors[index]
+    return [extent, *factors[1:]]
+
+
+def check_count(n: int) -> None:
+    """Refuse tiles of no factors (E0501)."""
+    if n < 1:
+        raise ARGUMENT.refuse(f"a tile has at least one factor, not {n}", argument="n", help="give a larger 'n'")
+
+
+def check_decision(decision: Sequence[int], n: int) -> None:
+    """Refuse factors that are no tile of `n` factors (E0501)."""
+    if len(decision) != n or any(factor < 1 for factor in decision[1:]):
+        raise wrong_decision(f"{n} factors, all but the first of them positive", decision)
+
+
+def wrong_decision(expected: str, decision: object) -> Refused:
+    """Return the refusal of a decision that cannot have been made (E0501)."""
+    shown = list(decision) if isinstance(decision, tuple) else decision  # type: ignore[reportUnknownArgumentType]
+    help = "leave it out, and one is made"
+    return ARGUMENT.refuse(f"the decision is {expected}, not {shown}", argument="decision", help=help)

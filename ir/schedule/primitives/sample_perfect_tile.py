@@ -1,0 +1,45 @@
+"""`sample_perfect_tile`: factors for `split`, chosen at random."""
+
+from __future__ import annotations
+
+from ..analysis.tiling import check_count, check_decision, constant_extent, perfect_tile, refitted
+from ..arguments import Integer, Integers, Loop
+from ..conditions import ARGUMENT
+from ..declaration import primitive
+from ..program import Program
+
+
+@primitive(results=("factor",), query=True)
+def sample_perfect_tile(
+    program: Program, loop: Loop, n: Integer, max_innermost_factor: Integer = 16, decision: Integers | None = None
+) -> list[int | None]:
+    """Choose `n` factors whose product is the extent of a loop, the last one at most `max_innermost_factor` (-1: of
+    any size). All ways to share out the primes of the extent are as likely. `decision` repeats a choice; where the
+    loop has become another one, the factors that no longer fit change.
+
+    Of a loop whose extent is not constant, the first factor is None, which `split` infers, and all others are 1.
+
+    Preserves: everything; the choice is part of the trace.
+    """
+    check_count(n)
+    extent = constant_extent(loop)
+    if decision is not None:
+        check_decision(decision, n)
+    if extent is None:
+        factors = [-1, *[1] * (n - 1)]
+    elif decision is not None:
+        factors = refitted(decision, extent)
+    else:
+        factors = _sampled(program, extent, n, max_innermost_factor)
+    program.decision = tuple(factors)
+    return [None if factor == -1 else factor for factor in factors]
+
+
+def _sampled(program: Program, extent: int, n: int, largest: int) -> list[int]:
+    if largest != -1 and (largest < 1 or (n == 1 and extent > largest)):
+        reason = f"no tile of {n} factors of {extent} ends with at most {largest}"
+        raise ARGUMENT.refuse(reason, argument="max_innermost_factor", help="allow more, or -1: any")
+    while True:
+        factors = perfect_tile(program.random, extent, n)
+        if largest == -1 or factors[-1] <= largest:
+            return factors
