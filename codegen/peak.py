@@ -20,6 +20,7 @@ from .rules.build import (
     parallel,
     splat,
     store,
+    times,
     unrolled,
 )  # fmt: skip
 from .runtime.executable import compile
@@ -51,14 +52,17 @@ def peak_flops(threads: int = 0) -> float:
     sums = new_buffer("sums", "float32", (chains, width), "local")
     factor = splat(tir.FloatImm("float32", 0.5), width)
 
+    def place(chain: tir.Var) -> tir.PrimExpr:
+        return lanes(times(chain, width), width)
+
     def step(chain: tir.Var) -> tir.Stmt:
         value = load(sums, chain, lanes(0, width))
         return store(sums, multiply_add(value, factor, factor, machine.has_fma), chain, lanes(0, width))
 
     def core(number: tir.Var) -> tir.Stmt:
-        begin = unrolled("c", chains, lambda c: store(sums, tir.FloatImm("float32", 0.0), c, lanes(0, width)))
+        begin = unrolled("c", chains, lambda c: store(sums, load(data, number, place(c)), c, lanes(0, width)))
         work = loop("i", _STEPS, lambda i: unrolled("c", chains, step))
-        end = unrolled("c", chains, lambda c: store(data, load(sums, c, lanes(0, width)), number, lanes(0, width)))
+        end = unrolled("c", chains, lambda c: store(data, load(sums, c, lanes(0, width)), number, place(c)))
         return allocated([sums], [begin, work, end])
 
     param = tir.Var("handle", "A_handle")
