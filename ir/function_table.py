@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from .base import BaseFunc
 from .equal import structural_equal, structural_hash
@@ -52,3 +52,8 @@ def numbered(hint: str) -> Iterable[str]:
     while True:
         yield f"{hint}{count}"
         count += 1
+
+
+def unused_name(hint: str, taken: Container[str]) -> str:
+    """Return `hint`, with a number where it is taken: `lv`, `lv1`, `lv2` (TVM: `NameSupply`)."""
+    return next(name for name in numbered(hint) if name not in taken)

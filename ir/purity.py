@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from . import relax
+from . import relax, tir
 from .base import GlobalVar, IRModule, Op, StructInfo
 from .ops.registry import find
+
+FORCE_PURE = "relax.force_pure"
+"""The attribute of functions whose calls were lowered to some with side effects that together have none."""
 
 
 def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
@@ -15,6 +18,8 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
             return known is None or known.pure
         case GlobalVar(name_hint=name) if module is not None:
             callee = module.functions.get(name)
+            if isinstance(callee, tir.PrimFunc):
+                return callee.ret_type is not None  # what returns nothing is called for what it writes
             return not isinstance(callee, relax.Function) or callee.is_pure
         case relax.Expr(struct_info=info):
             return _type_is_pure(info)

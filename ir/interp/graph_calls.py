@@ -145,7 +145,14 @@ def _call_packed(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     return function(*rest)
 
 
-@_operator("invoke_closure", "invoke_pure_closure", "call_builtin_with_ctx", "vm.call_tir_dyn")
+@_operator("vm.call_tir_dyn")
+def _call_tir_dyn(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
+    """The function gets the sizes of a shape among its arguments one by one."""
+    function, values = args
+    return function(*[each for value in values for each in (value if isinstance(value, Shape) else (value,))])
+
+
+@_operator("invoke_closure", "invoke_pure_closure", "call_builtin_with_ctx")
 def _invoke(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     function, values = args
     return function(*_as_tuple(values))

@@ -12,10 +12,11 @@ from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..buffers import decl_buffer
 from ..deep import deep
 from ..equal import structural_equal
+from ..function_table import unused_name
 from ..ops.inference import dims_of
 from ..visit import rewrite, substitute, variables_of_buffer, walk
 from .dead_code import is_public, remove_unused_functions
-from .grouping import PRIMITIVE, unused_name
+from .grouping import PRIMITIVE
 from .normalize import normalized
 from .rewriter import BindingRewriter
 from .transform import declare_pass

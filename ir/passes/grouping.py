@@ -6,7 +6,7 @@ Parameters are what the group uses from outside, in the order of use; results ar
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..equal import structural_equal, structural_hash
+from ..function_table import unused_name
 from ..infer import function_struct_info, infer_struct_info
 from ..visit import free_variables, substitute, walk
 
@@ -123,15 +124,6 @@ class GroupFuser:
         self.functions[name] = function
         alike.append(name)
         return name
-
-
-def unused_name(hint: str, taken: Container[str]) -> str:
-    """Return `hint`, with a number where it is taken: `lv`, `lv1`, `lv2` (TVM: `NameSupply`)."""
-    name, count = hint, 0
-    while name in taken:
-        count += 1
-        name = f"{hint}{count}"
-    return name
 
 
 class _Creator:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec.structs import replace
 
 from .. import relax
 from ..base import Node
-from ..visit import substitute
+from ..contradiction import contradiction
+from ..function_table import unused_name
+from ..infer import infer_struct_info
+from ..visit import substitute, walk
+from .flatten import flatten
 
 
 class BindingRewriter:
@@ -61,6 +66,63 @@ class BindingRewriter:
     def use(self, expr: Any) -> Any:
         """Return an expression with the variables replaced."""
         return substitute(expr, self.replaced)
+
+
+class ValueRewriter(BindingRewriter):
+    """Rewrites the values of bindings; calls within what a value becomes are bound before it (TVM: `ExprMutator`).
+
+    A pass overrides `value`. Where what is known of a value changes, its variable is another one from there on.
+    """
+
+    def __init__(self, function: relax.Function) -> None:
+        super().__init__()
+        self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var)}
+        self._new: list[relax.Binding] = []
+        self._in_dataflow = False
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return what `binding` is bound to in the new program; it need not be in normal form."""
+        return binding.value
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Return a block with its bindings rewritten."""
+        with self.collecting(isinstance(block, relax.DataflowBlock)):
+            return super().block(block)
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        """Return a binding with its new value, after those that this needs."""
+        with self.collecting(self._in_dataflow) as new:
+            value = flatten(self.value(binding), self.emit)
+        return (*new, binding if value is binding.value else self._with_value(binding, value))
+
+    @contextmanager
+    def collecting(self, in_dataflow: bool = False) -> Generator[list[relax.Binding]]:
+        """Give, in a `with`, the list of what is emitted in it, for a block of that kind."""
+        outer = self._new, self._in_dataflow
+        self._new, self._in_dataflow = [], in_dataflow
+        try:
+            yield self._new
+        finally:
+            self._new, self._in_dataflow = outer
+
+    def emit(self, value: relax.Expr, hint: str = "") -> relax.Var:
+        """Bind `value` to a new variable before the binding that is being rewritten; "_" may stand for many."""
+        value = flatten(value, self.emit)
+        kind = relax.DataflowVar if self._in_dataflow else relax.Var
+        hint = hint or ("lv" if self._in_dataflow else "gv")
+        name = hint if hint == "_" else unused_name(hint, self._names)
+        self._names.add(name)
+        var = kind(name, struct_info=infer_struct_info(value), span=value.span)
+        self._new.append(relax.VarBinding(var, value, span=value.span))
+        return var
+
+    def _with_value(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
+        if isinstance(binding, relax.MatchCast):
+            return replace(binding, value=value)
+        info, var = infer_struct_info(value), binding.var
+        if var.struct_info is None or contradiction(var.struct_info, info) is not None:
+            var = self.replaced[binding.var] = replace(var, struct_info=info)
+        return replace(binding, value=value, var=var)
 
 
 def _same(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:

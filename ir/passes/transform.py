@@ -250,6 +250,12 @@ _FILES = (
     "fuse_tir",
     "fuse_by_pattern",
     "run_codegen",
+    "remove_purity_checking",
+    "call_tir_rewrite",
+    "static_plan_block_memory",
+    "lower_alloc_tensor",
+    "kill_after_last_use",
+    "rewrite_dataflow_reshape",
 )
 """The files of this folder that declare passes."""
 

@@ -15,11 +15,8 @@ from ..base import GlobalVar, IRModule, Node, Op
 from ..contradiction import contradiction
 from ..diagnostics import Diagnostic, Note, TvmsError
 from ..infer import infer_struct_info
-from ..purity import is_pure_call
+from ..purity import FORCE_PURE, is_pure_call
 from ..visit import children
-
-_MAY_BE_IMPURE = "relax.force_pure"
-"""The attribute that TVM sets on functions whose calls were lowered to impure ones that together are pure."""
 
 
 def check_values(function: relax.Function, module: IRModule | None) -> Iterator[Diagnostic]:
@@ -82,7 +79,7 @@ def _check_purity(call: relax.Call, owner: relax.Function, in_dataflow: bool) ->
     if in_dataflow:
         message = f"{name} has side effects, which a dataflow block cannot have"
         yield Diagnostic("E0437", message, call.span, "move the call out of the dataflow block")
-    elif owner.is_pure and not owner.attrs.get(_MAY_BE_IMPURE):
+    elif owner.is_pure and not owner.attrs.get(FORCE_PURE):
         message = f"{name} has side effects, but the function that calls it is pure"
         yield Diagnostic("E0437", message, call.span, "say R.function(pure=False)")
 

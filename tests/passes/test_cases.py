@@ -45,6 +45,8 @@ def random_value(info: Any, random: np.random.Generator) -> Any:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=dims)):
             shape = [dim.value if isinstance(dim, tir.IntImm) else 3 for dim in dims]
             return np.asarray(random.integers(-3, 4, shape)).astype(info.dtype)
+        case relax.ShapeStructInfo(values=tuple() as sizes):
+            return tuple(size.value if isinstance(size, tir.IntImm) else 3 for size in sizes)
         case _:
             pytest.skip(f"no random value of {info}")
 

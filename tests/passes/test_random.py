@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import tvms
 from hypothesis import given, settings
+from tvms.dsl.cli.opt_command import parse_passes
 from tvms.ir.passes.instrument import VerifyEach
 from tvms.ir.passes.pipelines import PIPELINES, get_pipeline
-from tvms.ir.passes.transform import PassContext, get_pass
+from tvms.ir.passes.transform import PassContext, Sequential, get_pass
 from tvms.testing import assert_equivalent, graph_functions
 from tvms.testing.oracle import as_module
 
@@ -40,3 +41,16 @@ def test_a_pass_changes_no_result(name: str, function: Any) -> None:
 @given(graph_functions())
 def test_a_pipeline_changes_no_result(name: str, function: Any) -> None:
     check(get_pipeline(name), function)
+
+
+SEQUENCES = (
+    "LegalizeOps, RewriteDataflowReshape, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, KillAfterLastUse",
+)
+"""Passes that have something to do only after others."""
+
+
+@pytest.mark.parametrize("names", SEQUENCES)
+@settings(max_examples=max(settings().max_examples // 5, 5))
+@given(graph_functions())
+def test_a_sequence_changes_no_result(names: str, function: Any) -> None:
+    check(Sequential(parse_passes(names)), function)

@@ -1,0 +1,140 @@
+"""Which memory the variables of a function hold, and until when it is used: what memory planning has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from .. import relax, tir
+from ..analysis.const_bounds import const_bounds
+from ..base import GlobalVar, IRModule, Node, Op
+from ..diagnostics import error
+from ..dtype import parse_dtype
+from ..ops import dims as d
+from ..ops.inference import dims_of
+from ..visit import walk
+
+ALLOC_TENSOR = Op("relax.builtin.alloc_tensor")
+UPPER_BOUNDS = "tir_var_upper_bound"
+"""The attribute of a function that says how large symbolic dimensions of its parameters get, by name."""
+_VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
+"""What may return the memory that it is given."""
+
+
+class Tensor(Struct, eq=False):
+    """What an `R.builtin.alloc_tensor` allocates: its size in bytes, and the last binding that uses it."""
+
+    size: tir.PrimExpr
+    dtype: str
+    scope: str
+    block: relax.BindingBlock
+    last_use: relax.Binding | None = None
+    escapes: bool = False
+    """Whether something outside its block, or something that may keep it, sees it."""
+
+
+class Bounds:
+    """How large the dimensions of a function get (attribute `tir_var_upper_bound`).
+
+    Raises TvmsError E0906 where that attribute gives something else than positive whole numbers.
+    """
+
+    def __init__(self, function: relax.Function) -> None:
+        given = function.attrs.get(UPPER_BOUNDS, {})
+        limits = {name: _limit(name, value, function) for name, value in given.items()}
+        variables = [node for param in function.params for node in walk(param) if isinstance(node, tir.Var)]
+        self._domains = {var: limits[var.name] for var in variables if var.name in limits}
+
+    def size(self, info: relax.TensorStructInfo) -> tir.PrimExpr:
+        """Return the bytes of a tensor of known shape, at most."""
+        dims = dims_of(info)
+        assert dims is not None
+        return d.product((*map(self._bounded, dims), d.dim(parse_dtype(info.dtype).bytes)))
+
+    def _bounded(self, dim: tir.PrimExpr) -> tir.PrimExpr:
+        used = [node for node in walk(dim) if isinstance(node, tir.Var)]
+        return d.dim(const_bounds(dim, self._domains).max) if used and all(v in self._domains for v in used) else dim
+
+
+def _limit(name: str, value: Any, function: relax.Function) -> tir.Range:
+    number = value.value if isinstance(value, tir.IntImm) else value
+    if not isinstance(number, int) or number < 1:
+        reason = f"the upper bound of dimension '{name}' is {number!r}, not a positive whole number"
+        raise error("E0906", reason, function.span, f'write R.func_attr({{"{UPPER_BOUNDS}": {{"{name}": 1024}}}})')
+    return tir.Range(d.dim(0), d.dim(number + 1))
+
+
+def find_tensors(function: relax.Function, mod: IRModule) -> Mapping[relax.Call, Tensor]:
+    """Return the tensors that `function` allocates, of known shapes, by the calls that do."""
+    flow = _Flow(mod, Bounds(function))
+    flow.sequence(function.body)
+    return flow.tensors
+
+
+class _Flow:
+    """Walks a function in order of execution (TVM: `StorageAllocatorInit`)."""
+
+    def __init__(self, mod: IRModule, bounds: Bounds) -> None:
+        self.tensors: dict[relax.Call, Tensor] = {}
+        self._mod, self._bounds = mod, bounds
+        self._held: dict[relax.Var, frozenset[Tensor]] = {}
+
+    def sequence(self, body: relax.SeqExpr) -> None:
+        """Take a body into account; what it returns escapes."""
+        for block in body.blocks:
+            for binding in block.bindings:
+                self._held[binding.var] = self._value(binding, block)
+        self._escape(body.body)
+
+    def _value(self, binding: relax.Binding, block: relax.BindingBlock) -> frozenset[Tensor]:
+        """Return what the value of a binding may hold."""
+        value = binding.value
+        match value:
+            case relax.Call():
+                return self._call(value, binding, block)
+            case relax.If():
+                self._escape(value.cond)
+                self.sequence(value.true_branch)
+                self.sequence(value.false_branch)
+                return frozenset()
+            case relax.Function():
+                self._escape(value)
+                self.sequence(value.body)
+                return frozenset()
+            case _:
+                return self._held_by(value)
+
+    def _call(self, call: relax.Call, binding: relax.Binding, block: relax.BindingBlock) -> frozenset[Tensor]:
+        info = call.struct_info
+        if call.op == ALLOC_TENSOR and isinstance(info, relax.TensorStructInfo) and dims_of(info) is not None:
+            scope = call.args[3]
+            assert isinstance(scope, relax.StringImm)
+            self.tensors[call] = tensor = Tensor(self._bounds.size(info), info.dtype, scope.value, block)
+            return frozenset((tensor,))
+        if isinstance(call.op, Op) and call.op.name in _VIEWS:
+            return self._held_by(call)
+        if not self._only_writes(call):
+            self._escape(call)
+            return frozenset()
+        used = self._held_by(call)
+        for tensor in used:
+            tensor.last_use = binding
+            tensor.escapes |= tensor.block is not block
+        return used if isinstance(call.op, relax.ExternFunc) else frozenset()  # it may return what it was given
+
+    def _only_writes(self, call: relax.Call) -> bool:
+        """Whether what is called keeps nothing of its arguments: loop-level and packed functions do not."""
+        if isinstance(call.op, GlobalVar):
+            return isinstance(self._mod.functions.get(call.op.name_hint), tir.PrimFunc)
+        return isinstance(call.op, relax.ExternFunc) or call.op == Op("relax.vm.call_tir_dyn")
+
+    def _held_by(self, node: Node) -> frozenset[Tensor]:
+        """What the variables within a node may hold."""
+        variables = [below for below in walk(node) if isinstance(below, relax.Var)]
+        return frozenset([tensor for var in variables for tensor in self._held.get(var, ())])
+
+    def _escape(self, node: Node) -> None:
+        for tensor in self._held_by(node):
+            tensor.escapes = True
