@@ -4,7 +4,7 @@ first. What cannot be proven apart is taken to touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from msgspec import Struct
@@ -22,6 +22,9 @@ from .pipeline import bindings_of, bound_region, is_region_covered
 from .scope import Scope
 
 _FALSE = tir.IntImm("bool", 0)
+_PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
+_SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
+"""Of which storage scopes the iterations of a loop on that kind of thread have memory of their own: False."""
 
 
 class Access(Struct, frozen=True):
@@ -117,13 +120,15 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
                         raise IN_ORDER.refuse(reason, mine.block, other.block)
 
 
-def check_independent(program: Program, loop: tir.For, shared: Mapping[str, bool], reduces: bool) -> None:
+def check_independent(program: Program, loop: tir.For, thread: str | None) -> None:
     """Refuse a loop of which two iterations touch one element, one of them writing it (E0534).
 
-    `shared` says of which storage scopes the iterations have memory of their own (False). A complete block may compute
-    an element in several iterations: always to the same value; what reads it then must find it written in its own
-    iteration. With `reduces`, iterations of a reduction combine what they add up.
+    On a `thread` axis, iterations have memory of their own in some storage scopes. A complete block may compute an
+    element in several iterations: always to the same value; what reads it then must find it written in its own
+    iteration. On threadIdx, iterations of a reduction combine what they add up.
     """
+    shared = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
+    reduces = thread is not None and thread.startswith("threadIdx")
     found = [each for each in accesses(loop.body) if shared.get(each.buffer.scope.split(".")[0], True)]
     scope = Scope(loop)
     for index, mine in enumerate(found):
@@ -136,7 +141,7 @@ def check_independent(program: Program, loop: tir.For, shared: Mapping[str, bool
             orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
             if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
                 where = f"{name_of(mine.block)}" + ("" if mine.block is other.block else f" and {name_of(other.block)}")
-                reason = f"its iterations may touch one element of '{mine.buffer.name}', in {where}"
+                reason = f"iterations of {name_of(loop)} may touch one element of '{mine.buffer.name}', in {where}"
                 raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.block, other.block)))
 
 

@@ -10,6 +10,7 @@ from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import normalize_iter_map_to_expr
 from ...analysis.proof import prove
+from ...analysis.regions import Place, is_covered
 from ...int_set import Interval, eval_set, from_range
 from ...simplify import simplify
 from ...visit import substitute
@@ -77,7 +78,7 @@ def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...],
 
 def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
     """Whether all that a block reads of buffers that blocks before it write is written by then, in each place where
-    they have a loop in common (TVM: `region_cover`)."""
+    they have a loop in common (TVM: `region_cover`): as boxes, or where they do not tell, element by element."""
     for place, producers in _by_common_place(program, scope, consumer):
         realize = program.realize_of(consumer)
         inner, outer = _loops_below(program, consumer, place)
@@ -86,12 +87,28 @@ def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bo
             if not writers:
                 continue
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
-            if not any(
+            if any(
                 covers(_produced(program, each, write, place), consumed, read.buffer.shape, domains_of(outer))
                 for each, write in writers
             ):
+                continue
+            written = [_touched(program, each, write, place) for each, write in writers]
+            wanted = _touched(program, consumer, read, place)
+            if not is_covered(wanted, written, domains_of(outer)).is_proven:
                 return False
     return True
+
+
+def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> Place:
+    """Return what a block touches of a buffer, inside its bounds, while `place` stands still."""
+    realize = program.realize_of(block)
+    inside: list[tir.Range] = []
+    for axis, extent in zip(bound_region(region, bindings_of(realize)), region.buffer.shape, strict=True):
+        low = make.maximum(axis.min, make.const(0, axis.min.dtype))
+        high = make.minimum(make.add(axis.min, axis.extent), extent)
+        inside.append(tir.Range(low, make.sub(high, low)))
+    inner, _ = _loops_below(program, block, place)
+    return Place(tuple(inside), domains_of(inner), (realize.predicate,))
 
 
 def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place: tir.Stmt) -> Box | None:

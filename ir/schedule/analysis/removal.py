@@ -44,11 +44,11 @@ def _lines(trivia: Trivia | None) -> tuple[str, ...]:
     return (*trivia.before, *((trivia.after,) if trivia.after else ()), *parts, *trivia.end)
 
 
-def add_comments(program: Program, block: tir.Block, comments: tuple[str, ...]) -> None:
-    """Write comments above a block."""
+def add_comments(program: Program, node: tir.Stmt, comments: tuple[str, ...]) -> None:
+    """Write comments above a block, or above another statement."""
     if comments:
-        realize = program.realize_of(block)
-        program.replace(realize, replace(realize, trivia=joined(Trivia(comments), realize.trivia)))
+        statement = program.realize_of(node) if isinstance(node, tir.Block) else node
+        program.replace(statement, replace(statement, trivia=joined(Trivia(comments), statement.trivia)))
 
 
 def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer) -> None:

@@ -11,6 +11,7 @@ from ...base import Node
 from ...intern import has_effects
 from ...visit import substitute
 from ..analysis.blocks import check_complete, check_not_output
+from ..analysis.caching import scope_body
 from ..analysis.loops import is_one
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.removal import (
@@ -43,7 +44,7 @@ def compute_inline(program: Program, block: Block) -> None:
     """Put what a block computes in the place of every read of it, and remove the block with its buffer.
 
     Preserves: what all other blocks compute. Comments of the block stand above the first block that has read it, or
-    above the scope's first block.
+    above the scope's first block, or statement.
     """
     buffer = _only_write(block)
     scope = scope_root(program, block)
@@ -54,7 +55,10 @@ def compute_inline(program: Program, block: Block) -> None:
     check_not_opaque(scope, buffer)
     heirs = Scope(scope).consumers(block)
     comments = comments_in(remove_leaf(program, block))
-    heir = heirs[0] if heirs else Scope(program.current(scope)).blocks[0]
+    left = program.current(scope)
+    body = scope_body(left)
+    first = body.seq[0] if isinstance(body, tir.SeqStmt) else body
+    heir = next(iter((*heirs, *Scope(left).blocks)), first)
     add_comments(program, program.current(heir), comments)
     _inline(program, program.current(scope), block, buffer, value_at)
     without_buffer(program, program.current(scope), buffer)

@@ -28,9 +28,6 @@ SAME_THREADS = Condition(
 )
 THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
            "vthread", "vthread.x", "vthread.y", "vthread.z")  # fmt: skip
-_PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
-_SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
-"""Of which storage scopes the iterations of a loop on that kind of thread have memory of their own: False."""
 
 
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
@@ -79,8 +76,7 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
     for realize in walk_statements(loop.body):
         if isinstance(realize, tir.BlockRealize):
             _check_independent(loop, realize, across_threads)
-    shared = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
-    check_independent(program, loop, shared, across_threads)
+    check_independent(program, loop, thread)
     binding = None
     if thread is not None:
         variable = tir.Var(loop.loop_var.dtype, thread)

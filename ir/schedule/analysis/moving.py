@@ -1,0 +1,262 @@
+"""Blocks that move under a loop: where they may stand there, and what must still hold when they do.
+
+TVM: `ComputeAtOrReverseComputeAtImpl`. What TVM does not ask is asked here after the move: that every block still
+finds what it reads, that no iteration is lost or added, and that a reduction begins before it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.const_bounds import Domain
+from ...analysis.iter_map import is_bijective
+from ...analysis.proof import prove
+from ...analysis.regions import Place, is_covered
+from ...base import Node, Trivia
+from ...int_set import Interval, cover, eval_set, from_range
+from ...simplify import simplify
+from ...visit import substitute
+from ..conditions import STAGE_PIPELINE, Condition, name_of
+from ..program import Program, child_blocks
+from ..tree import sequence
+from .affine import is_affine
+from .bindings import domains_of
+from .blocks import COMM_REDUCE, check_complete_or_reduction, check_not_output
+from .caching import fixed_domains
+from .loops import is_one
+from .needed import SOLVABLE, IteratorDomain, needed_iterations
+from .order import check_independent
+from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
+from .removal import remove_leaf
+from .scope import DepKind, Scope, is_output_block, scope_root
+from .trivia import joined
+
+BESIDE = Condition(
+    "E0574",
+    "the block and the loop stand in the same scope, and the loop does not stand around the block",
+    "take a loop around another block of the scope",
+)
+TOGETHER = Condition(
+    "E0575",
+    "all blocks that read what is moved (compute_at), or that write what it reads (reverse_compute_at), are under the loop",
+    "take a loop further out, or move the other blocks first",
+)
+POSITION = Condition(
+    "E0576",
+    "the place under the loop is after all that the block reads, and before all that reads it",
+    "leave 'index' out: -1 is the last such place, -2 the first",
+)
+_RELAXED = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
+"""Loops on which threads share what a block writes to a storage scope: all of them need it."""
+_PLAIN = (tir.For, tir.SeqStmt, tir.DeclBuffer, tir.AllocateConst, tir.AttrStmt, tir.BlockRealize)
+
+
+def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool, unit_loops: bool, index: int) -> None:
+    """Move a block with new loops under `loop`, to the iterations that its consumers need there (`is_compute_at`), or
+    to those that its producers allow there."""
+    root = scope_root(program, block)
+    check_stage_pipeline(program, root)
+    check_complete_or_reduction(program, block, root)
+    _check_beside(program, block, loop, root)
+    if is_compute_at:
+        check_not_output(block, root)
+    scope = Scope(root)
+    before = _instances(program, block)
+    was_affine = is_affine(program.realize_of(block), program.loops_of(block))
+    place = _insertion_point(block, loop, scope, is_compute_at, index)
+    known = _known(program, loop)
+    provided, required = _regions(program, block, loop, scope, is_compute_at)
+    domains = needed_iterations(block, provided, required, known)
+    removed = remove_leaf(program, block)
+    nest = _nest(removed, block, domains, known, unit_loops)
+    _insert(program, program.current(loop), nest, place, removed)
+    _check_after(program, program.current(block), before, was_affine, needs_all=not is_compute_at)
+
+
+def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.Block) -> None:
+    if program.scope_of(loop) is not root:
+        raise BESIDE.refuse(f"{name_of(loop)} stands in another scope than {name_of(block)}", loop, block)
+    around = list(program.around(block))
+    if loop in around:
+        raise BESIDE.refuse(f"{name_of(loop)} stands around {name_of(block)} already", loop, block)
+    for each in (*around[: around.index(root)], *program.around(loop)):
+        if each is root:
+            break
+        if not isinstance(each, _PLAIN):
+            raise BESIDE.refuse(f"a condition stands around {name_of(block)} or {name_of(loop)}", loop, block)
+
+
+def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool, index: int) -> int:
+    """Return before which statement of the loop the block is to stand (TVM: `FindInsertionPoint`)."""
+    producers, consumers = scope.producers(block), scope.consumers(block)
+    under = [child_blocks(each) if not isinstance(each, tir.BlockRealize) else (each.block,) for each in _parts(loop)]
+    inside = {each for part in under for each in part}
+    for needed, verb in ((consumers, "reads"), (producers, "writes")):
+        missing = next((each for each in needed if each not in inside), None)
+        if missing is not None and is_compute_at == (needed is consumers):
+            what = f"what {name_of(block)} {'writes' if verb == 'reads' else 'reads'}"
+            raise TOGETHER.refuse(f"{name_of(missing)}, which {verb} {what}, is not under it", loop, missing)
+    first = max([at + 1 for at, part in enumerate(under) if any(each in producers for each in part)], default=0)
+    last = min([at for at, part in enumerate(under) if any(each in consumers for each in part)], default=len(under))
+    if first > last:
+        raise POSITION.refuse(f"what {name_of(block)} needs and what needs it stand in one another", loop, block)
+    if index not in (-1, -2) and not first <= index <= last:
+        allowed = f"from {first} to {last}" if first < last else f"{first}"
+        raise POSITION.refuse(f"place {index} is none: it is {allowed} here", loop, argument="index")
+    return {-1: last, -2: first}.get(index, index)
+
+
+def _parts(loop: tir.For) -> tuple[tir.Stmt, ...]:
+    return loop.body.seq if isinstance(loop.body, tir.SeqStmt) else (loop.body,)
+
+
+def _known(program: Program, loop: tir.For) -> dict[tir.Var, Domain]:
+    """Return what is known of variables right under `loop`; sizes of parameters are not negative."""
+    sizes = [size for buffer in program.prim_func_of(loop).buffer_map.values() for size in buffer.shape]
+    known: dict[tir.Var, Domain] = {
+        each: Interval(make.const(0, each.dtype), None) for each in sizes if isinstance(each, tir.Var)
+    }
+    return {**known, **fixed_domains(program, loop), **domains_of((loop,))}
+
+
+def _regions(
+    program: Program, block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool
+) -> tuple[dict[tir.Buffer, list[list[Interval]]], dict[tir.Buffer, list[list[Interval]]]]:
+    """Return what one iteration of a block provides of each buffer, and what other blocks require of it in one
+    iteration of the loop (TVM: `CalculateProvidedRequiredRegions`)."""
+    provided: dict[tir.Buffer, list[list[Interval]]] = {}
+    required: dict[tir.Buffer, list[list[Interval]]] = {}
+    for region in block.writes if is_compute_at else block.reads:
+        provided.setdefault(region.buffer, []).append([from_range(each.min, each.extent) for each in region.region])
+    for other in scope.consumers(block) if is_compute_at else scope.producers(block):
+        values = bindings_of(program.realize_of(other))
+        for region in other.reads if is_compute_at else other.writes:
+            if region.buffer in provided:
+                domains = _relaxed(program, other, loop, region.buffer.scope if is_compute_at else "global")
+                box = [eval_set(from_range(each.min, each.extent), domains) for each in bound_region(region, values)]
+                required.setdefault(region.buffer, []).append(box)
+    return provided, required
+
+
+def _relaxed(program: Program, block: tir.Block, loop: tir.For, storage_scope: str) -> dict[tir.Var, Interval]:
+    """Return what the loops around a block under `loop` run over, and the threads around it that share a scope."""
+    loops = program.loops_of(block)
+    inner = list(loops[loops.index(loop) + 1 :])
+    tags = _RELAXED.get(storage_scope.split(".")[0], ())
+    for each in program.around(inner[0] if inner else program.realize_of(block)):
+        if isinstance(each, tir.For) and each.thread_binding and each.thread_binding.thread_tag.startswith(tags):
+            inner.append(each)
+    return {each.loop_var: from_range(each.min, each.extent) for each in inner}
+
+
+def _nest(
+    removed: tir.Stmt,
+    block: tir.Block,
+    domains: Sequence[IteratorDomain],
+    known: dict[tir.Var, Domain],
+    unit_loops: bool,
+) -> tir.Stmt:
+    """Return a block in loops of its own, in which its iterators run over `domains`; comments of the loops in which it
+    stood go above (TVM: `ScopeReconstructor.MakeNewLoop`)."""
+    loops: list[tuple[tir.Var, tir.PrimExpr]] = []
+    values: list[tir.PrimExpr] = []
+    known, conditions = dict(known), list[tir.PrimExpr]()
+    for axis, each in zip(block.iter_vars, domains, strict=True):
+        assert axis.dom is not None
+        assert each.domain is not None
+        span = axis.dom if each.domain.min is None or each.domain.max is None else cover(each.domain, axis.dom.extent)
+        extent, value = simplify(span.extent, known), span.min
+        if unit_loops or not is_one(extent):
+            variable = tir.Var(_wider(span.min.dtype, extent.dtype), f"ax{len(loops)}")
+            loops.append((variable, make.cast(extent, variable.dtype)))
+            known[variable] = tir.Range(make.const(0, variable.dtype), extent)
+            value = make.add(span.min, variable)
+        values.append(value)
+        if each.bound is not None:
+            if each.bound.min is not None:
+                conditions.append(make.greater_equal(value, each.bound.min))
+            if each.bound.max is not None:
+                conditions.append(make.less(value, make.add(each.bound.max, 1)))
+    open_ones = [each for each in conditions if not prove(each, known).is_proven]
+    predicate = simplify(reduce(make.logical_and, open_ones, make.const(True, "bool")), known)
+    trivia, inside = list[Trivia | None](), removed
+    while isinstance(inside, tir.For):
+        trivia.append(inside.trivia)
+        inside = inside.body
+    nest: tir.Stmt = tir.BlockRealize(tuple(values), predicate, block, trivia=inside.trivia)
+    for variable, extent in reversed(loops):
+        nest = tir.For(variable, make.const(0, variable.dtype), extent, tir.ForKind.SERIAL, nest)
+    return replace(nest, trivia=joined(*trivia, nest.trivia))
+
+
+def _wider(a: str, b: str) -> str:
+    return a if int(a.removeprefix("int")) >= int(b.removeprefix("int")) else b
+
+
+def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed: tir.Stmt) -> None:
+    parts = _parts(loop)
+    body = sequence(*parts[:place], nest, *parts[place:])
+    gone: dict[tir.Stmt, tir.Stmt | None] = {}
+    while isinstance(removed, tir.For):
+        gone[removed] = None
+        removed = removed.body
+    program.replace(loop, replace(loop, body=body), gone)
+
+
+def _instances(program: Program, block: tir.Block) -> Place:
+    """Return the values that the iterators of a block take, as a region."""
+    realize = program.realize_of(block)
+    points = tuple([tir.Range(each, make.const(1, each.dtype)) for each in realize.iter_values])
+    return Place(points, domains_of(program.loops_of(block)), (realize.predicate,))
+
+
+def _check_after(program: Program, block: tir.Block, before: Place, was_affine: bool, needs_all: bool) -> None:
+    """Refuse a move after which a block runs other iterations than before, a reduction begins anew, or a block does not
+    find what it reads (E0517, E0534, E0577)."""
+    root = scope_root(program, block)
+    scope, realize, loops = Scope(root), program.realize_of(block), program.loops_of(block)
+    for each in scope.dependencies:
+        if each.kind is DepKind.WAR and block in (each.src, each.dst):
+            reason = f"under the loop, {name_of(each.dst)} would write what {name_of(each.src)} has read"
+            raise STAGE_PIPELINE.refuse(reason, program.current(each.dst))
+    for each in (block, *scope.consumers(block)):
+        if not is_region_covered(program, scope, each):
+            raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} might read what is not written yet", each)
+    after = _instances(program, block)
+    if not was_affine and not is_covered(after, [before]).is_proven:
+        raise SOLVABLE.refuse(f"{name_of(block)} might run for iterations that it does not run for now", block)
+    runs_all = not (needs_all and is_output_block(block, root)) or is_affine(realize, loops)
+    if not runs_all and not is_covered(before, [after]).is_proven:
+        raise SOLVABLE.refuse(f"{name_of(block)} might not run for all iterations that it runs for now", block)
+    if needs_all and block.init is not None:
+        _check_reduction_order(realize, loops)
+    for each in loops:
+        if each.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
+            check_independent(program, each, each.thread_binding.thread_tag if each.thread_binding else None)
+
+
+def _check_reduction_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
+    """Refuse loops in which an iteration of a reduction runs twice, or its start comes after another iteration."""
+    domains, block = domains_of(loops), realize.block
+    if not is_bijective(realize.iter_values, domains, realize.predicate):
+        raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} might run twice", block)
+    later: dict[tir.Var, Node] = {loop.loop_var: replace(loop.loop_var) for loop in loops}
+    both = {**domains, **{substitute(v, later): substitute(domain, later) for v, domain in domains.items()}}
+    starts, same = list[tir.PrimExpr](), [realize.predicate, substitute(realize.predicate, later)]
+    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        again = substitute(value, later)
+        assert axis.dom is not None
+        if axis.iter_type is COMM_REDUCE:
+            starts.append(make.equal(again, axis.dom.min))
+        else:
+            same.append(make.equal(value, again))
+    at_start = reduce(make.logical_and, starts, make.const(True, "bool"))
+    for depth, loop in enumerate(loops):
+        order = [make.equal(each.loop_var, substitute(each.loop_var, later)) for each in loops[:depth]]
+        order.append(make.less(loop.loop_var, substitute(loop.loop_var, later)))
+        if not prove(make.logical_not(at_start), both, (*same, *order)).is_proven:
+            raise SOLVABLE.refuse(f"the reduction {name_of(block)} might go on before it begins", block)
