@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from .diagnostics import error
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -25,7 +27,7 @@ def deep(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     It runs as it is; where that ends in a RecursionError it runs again from the start in a thread with a stack of
     1 GiB, so it must do nothing that a second run would do twice. Inside another such call it is a plain call: only
-    the outermost runs again. What it raises the second time, a RecursionError included, reaches the caller.
+    the outermost runs again. E0010 where that is not deep enough; all else that it raises reaches the caller.
     """
 
     @wraps(function)
@@ -56,8 +58,8 @@ def _run_with_big_stack(thunk: Callable[[], _R]) -> _R:
         _state.inside = True
         try:
             results.append(thunk())
-        except BaseException as error:
-            errors.append(error)
+        except BaseException as problem:
+            errors.append(problem)
 
     with _lock:
         limit = sys.getrecursionlimit()
@@ -70,6 +72,9 @@ def _run_with_big_stack(thunk: Callable[[], _R]) -> _R:
         finally:
             threading.stack_size(stack)
             sys.setrecursionlimit(limit)
+    if errors and isinstance(errors[0], RecursionError):
+        help = "name parts of what is nested, or move them to functions of their own"
+        raise error("E0010", "the program nests too deep", help=help)
     if errors:
         raise errors[0]
     return results[0]

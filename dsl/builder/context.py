@@ -34,6 +34,13 @@ _NEWER_TVM = re.compile(r"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\b
 """What only TVM's texts of after 0.21 have, outside comments."""
 
 
+MAX_ERRORS = 1000
+
+
+class TooManyErrors(Exception):
+    """As many mistakes as a person reads are recorded; what follows is not built."""
+
+
 class Failed(Exception):
     """What was being built cannot be; the diagnostic that says why is recorded already."""
 
@@ -116,6 +123,8 @@ class Context:
         """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
         help = help or REMEDIES.get(code)
         self.diagnostics.append(Diagnostic(code, message, self.span(node), help, notes))
+        if len(self.diagnostics) >= MAX_ERRORS:
+            raise TooManyErrors
         return Failed()
 
     def report(self, error: TvmsError, node: syntax.Syntax | Node) -> Failed:

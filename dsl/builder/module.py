@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
 from . import relax_function, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
-from .context import POISON, Context, Failed, Scope
+from .context import POISON, Context, Failed, Scope, TooManyErrors
 from .convert import Attributes, Integer, Text, describe, is_tuple
 from .expressions import evaluate
 from .forms import Form, ModuleReference, Site, form
@@ -85,10 +86,14 @@ def dummy_global_info(site: Site) -> GlobalInfo:
 
 @deep
 def build_module(file: syntax.File) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
-    """Return the module that a text holds, and everything that is wrong with it; None where there are errors."""
+    """Return the module that a text holds, and everything that is wrong with it; None where there are errors.
+
+    After 1,000 mistakes the rest is not built.
+    """
     context = Context(file.source, Scope(base_names()))
-    builder = _Builder(context, file)
-    module = builder.build()
+    module: IRModule | None = None
+    with suppress(TooManyErrors):
+        module = _Builder(context, file).build()
     diagnostics = tuple(context.diagnostics)
     return (None if any(each.severity == "error" for each in diagnostics) else module), diagnostics
 

@@ -40,7 +40,7 @@ def build_schedule(context: Context, definition: syntax.Definition, functions: C
                     steps.append(replace(step, trivia=with_comments(step.trivia, waiting)))
                     waiting = ()
                 for name in names:
-                    context.scope.define(name, Name(name))
+                    context.scope.define(name, Name("int32", name))
     span, trivia = context.span(definition), with_comments(definition.trivia, end=waiting)
     return ScheduleText(definition.name, function, target, tuple(steps), span=span, trivia=trivia)
 
@@ -106,7 +106,7 @@ def _positional(context: Context, node: syntax.Expr) -> list[Any]:
         value = _argument(context, node.value)
         if not isinstance(value, Name):
             raise context.error("E0202", f"expected a name after '*', got {describe(value)}", node)
-        return [Spread(value.id, span=context.span(node))]
+        return [Spread(value.name, span=context.span(node))]
     return [_argument(context, node)]
 
 
@@ -117,7 +117,7 @@ def _argument(context: Context, node: syntax.Expr) -> Any:
     if isinstance(node, syntax.Subscript) and len(node.indices) == 1:
         owner, index = _argument(context, node.value), evaluate(context, node.indices[0])
         if isinstance(owner, Name) and isinstance(index, int):
-            return Element(owner.id, index, span=context.span(node))
+            return Element(owner.name, index, span=context.span(node))
     value = evaluate(context, node)
     return _index_map(context, value, node) if isinstance(value, Closure) else value
 

@@ -10,9 +10,12 @@ from msgspec.structs import replace
 from .. import syntax
 from ..syntax import Expr
 from .comments import Comments
-from .lexer import Problem, Token
+from .lexer import LimitError, Problem, Token
 from .literals import LiteralError, number, string
 from .operators import resolve
+
+MAX_CHAIN = 100_000
+"""Operands and operators of one expression, outside its brackets."""
 
 
 class ExpressionTree:
@@ -74,6 +77,10 @@ class ExpressionTree:
         return syntax.Lambda(start=lambda_.start, end=body.end, params=params, body=body)
 
     def resolve(self, chain: list[Expr | Token]) -> Expr:
+        if len(chain) > MAX_CHAIN:
+            message = f"this expression has more than {MAX_CHAIN // 2:,} operators"
+            help = "name parts of it on lines of their own, or write a loop"
+            raise LimitError(Problem("E0010", message, chain[0].start, chain[0].end, help))
         return resolve(chain, self._misplaced_not)
 
     def _misplaced_not(self, token: Token, operator: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,6 +17,8 @@ from .comments import Block, Comments, columns
 ELSE = re.compile(r"(?:else|elif)\b")
 MAX_BRACKETS = 20_000
 MAX_BLOCKS = 5_000
+MAX_TOKENS = int(os.environ.get("TVMS_MAX_TOKENS", "2000000"))
+"""What is read in about ten seconds: 4 MB of ordinary text."""
 
 NESTING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
@@ -28,7 +31,7 @@ class Token(Struct, frozen=True, gc=False):
     text: str = ""
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, gc=False):
     """A logical line: a statement or the head of one, up to its NEWLINE, and the INDENT or DEDENTs before it."""
 
     layout: list[tuple[str, Token]]
@@ -80,6 +83,7 @@ class Lexer:
             self.text = "\f" + self.text[1:]  # as a byte order mark should, a form feed takes no column
         self.comments = Comments()
         self.blocks = [Block(0, 0, 0)]
+        self.tokens = 0
 
     def lines(self) -> Iterator[Line]:
         """Yield all lines; the last one holds only `$END`."""
@@ -116,6 +120,11 @@ class Lexer:
                 layout = self._layout(text, match.end(kind))
                 tokens, depth = [], 0
                 continue
+            self.tokens += 1
+            if self.tokens > MAX_TOKENS:
+                message = f"the text has more than {MAX_TOKENS:,} tokens"
+                help = "keep large tensors in a file beside the text (I.constant), or set TVMS_MAX_TOKENS and wait"
+                raise LimitError(Problem("E0010", message, match.start(), match.start() + 1, help))
             if text in fixed:
                 kind = text
                 if text in NESTING:

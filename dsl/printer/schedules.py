@@ -8,7 +8,7 @@ from .printer import Printer, prints, prints_lines
 
 @prints(Name)
 def _name(printer: Printer, node: Name, level: int) -> str:
-    return node.id
+    return node.name
 
 
 @prints(Element)

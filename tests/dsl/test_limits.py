@@ -41,8 +41,21 @@ def test_ten_thousand_of_anything(body: str) -> None:
         (f"{HEAD}    A[0] = 0x{'f' * 5_000_000}\n", "this integer has more than 64 bits"),
         (f"{HEAD}    A[0] = {2**40}\n", f"{2**40} does not fit int32"),
         (f'{HEAD}    A[0] = "{"x" * 2**20}', "this string is not closed on its line"),
+        (f"{HEAD}    A[0] = {'+'.join('n' * 50_002)}\n", "this expression has more than 50,000 operators"),
+        ("\0" * MAX_TEXT, "the text has more than 2,000,000 tokens"),
     ],
-    ids=["brackets", "only brackets", "bytes", "blocks", "digits", "hexadecimal", "width", "a string"],
+    ids=[
+        "brackets",
+        "only brackets",
+        "bytes",
+        "blocks",
+        "digits",
+        "hexadecimal",
+        "width",
+        "a string",
+        "operators",
+        "tokens",
+    ],
 )
 def test_what_goes_beyond_a_limit_says_so_at_once(text: str, message: str) -> None:
     start = time.process_time()
@@ -53,3 +66,16 @@ def test_what_goes_beyond_a_limit_says_so_at_once(text: str, message: str) -> No
     assert error.message == message
     assert error.span is not None
     assert error.help
+
+
+def test_a_thousand_mistakes_are_enough() -> None:
+    with pytest.raises(TvmsError) as caught:
+        parse(HEAD + "    m\n" * 2_000)
+    assert len(caught.value.diagnostics) == 1_000
+
+
+def test_what_nests_deeper_than_any_stack_says_so() -> None:
+    chain = "[0]" * 300_000
+    with pytest.raises(TvmsError, match="E0010") as caught:
+        parse(f"{HEAD}    A[0] = A{chain}\n")
+    assert caught.value.diagnostics[0].message == "the program nests too deep"
