@@ -15,6 +15,7 @@ from ...ir import tir
 from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
+from .convolution import schedule_convolution
 from .fusion import compact, flattened, inline_producers, shared_axes
 from .matmul import schedule_matmul
 from .nest import Declined, Nest, read_nest, statement_of
@@ -25,6 +26,7 @@ Rule = Callable[[Nest, Machine], tir.Stmt]
 
 RULES: dict[str, Rule] = {
     "matmul": schedule_matmul,
+    "convolution": schedule_convolution,
     "transpose": schedule_transpose,
 }
 """The rules for single blocks, in the order in which they are asked; the others are computed by rows."""

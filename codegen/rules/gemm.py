@@ -54,6 +54,17 @@ class Product(Struct, frozen=True, eq=False):
     a: tir.Buffer
     b: tir.Buffer
     c: tir.Buffer
+    near: str = ""
+    """The factor, "a" or "b", that lies near, without gaps, and goes on beyond its end: it is read where it is."""
+
+
+class _Step(Struct, frozen=True, eq=False):
+    """The part of the sum that is added up, and how many vectors wide the panel is; of the last one some may be off."""
+
+    start: tir.PrimExpr
+    length: tir.PrimExpr
+    vectors: int
+    is_last: bool
 
 
 def emit_product(product: Product, machine: Machine, element_bytes: int, is_parallel: bool = True) -> tir.Stmt:
@@ -74,8 +85,8 @@ class _Emitter:
         self.panels = ceil_divide(product.n, tiles.columns)
         self.distribute = parallel if is_parallel else loop
         is_single = constant(self.row_tiles) == 1
-        self.packs_a = not (is_single and _is_unit(product.a, 1))
-        self.packs_b = not (is_single and _is_unit(product.b, 1))
+        self.packs_a = product.near != "a" and not (is_single and _is_unit(product.a, 1))
+        self.packs_b = product.near != "b" and not (is_single and _is_unit(product.b, 1))
         self.a_by_rows = not _is_unit(product.a, 0)
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
         self.has_odd_columns = not is_multiple(product.n, tiles.columns)
@@ -109,15 +120,10 @@ class _Emitter:
     def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
         """Few rows: all of them are packed once, and each panel of columns just before it is used."""
         count = constant(self.row_tiles) or 1
-        a_tiles, b_panel = self._a_buffer(count), self._b_buffer(1)
+        a_tiles = self._a_buffer(count)
 
         def panel(number: tir.Var) -> tir.Stmt:
-            column = plus(first, number)
-            body = [
-                *([self._pack_b(b_panel, index(0), column, start, length)] if self.packs_b else []),
-                loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), t, column, start, length)),
-            ]
-            return allocated([b_panel] if self.packs_b else [], body)
+            return self._panel(a_tiles, index(0), index(count), plus(first, number), start, length)
 
         pack = [loop("t", count, lambda t: self._pack_a(a_tiles, t, t, start, length))] if self.packs_a else []
         return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
@@ -127,21 +133,38 @@ class _Emitter:
         count = self.tiles.tiles
 
         def block(number: tir.Var) -> tir.Stmt:
-            top, a_tiles, b_panel = times(number, count), self._a_buffer(count), self._b_buffer(1)
+            top, a_tiles = times(number, count), self._a_buffer(count)
             left = least(index(count), minus(self.row_tiles, top))
             here = index(count) if is_multiple(self.row_tiles, count) else left
-
-            def panel(p: tir.Var) -> tir.Stmt:
-                column = plus(first, p)
-                tiles = loop(
-                    "t", here, lambda t: self._tile(a_tiles, t, b_panel, index(0), plus(top, t), column, start, length)
-                )
-                return sequence([self._pack_b(b_panel, index(0), column, start, length), tiles])
-
+            each = loop("panel", panels, lambda p: self._panel(a_tiles, top, here, plus(first, p), start, length))
+            if not self.packs_a:
+                return each
             packing = loop("t", here, lambda t: self._pack_a(a_tiles, t, plus(top, t), start, length))
-            return allocated([a_tiles, b_panel], [packing, loop("panel", panels, panel)])
+            return allocated([a_tiles], [packing, each])
 
         return self.distribute("block", ceil_divide(self.row_tiles, count), block)
+
+    def _panel(
+        self, a_tiles: tir.Buffer, top: Index, count: tir.PrimExpr, panel: tir.PrimExpr, start: tir.PrimExpr,
+        length: tir.PrimExpr,
+    ) -> tir.Stmt:  # fmt: skip
+        """Let `count` tiles of rows from tile `top` on meet one panel; the last panel may have fewer columns."""
+        b_panel = self._b_buffer(1)
+
+        def meet(vectors: int, is_last: bool) -> tir.Stmt:
+            step = _Step(start, length, vectors, is_last)
+            packing = [self._pack_b(b_panel, index(0), panel, step)] if self.packs_b else []
+            tiles = loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), plus(top, t), panel, step))
+            return sequence([*packing, tiles])
+
+        body = meet(self.tiles.vectors, is_last=False)
+        if self.has_odd_columns:
+            width, n = self.tiles.columns, constant(self.product.n)
+            last = meet(self.tiles.vectors if n is None else -(-(n % width) // self.tiles.lanes), is_last=True)
+            body = (
+                last if constant(self.panels) == 1 else tir.IfThenElse(below(plus(panel, 1), self.panels), body, last)
+            )
+        return allocated([b_panel] if self.packs_b else [], body)
 
     # --- Packing
 
@@ -183,21 +206,20 @@ class _Emitter:
 
         return loop("r", rows, row)
 
-    def _pack_b(
-        self, packed: tir.Buffer, slot: Index, panel: Index, start: tir.PrimExpr, length: tir.PrimExpr
-    ) -> tir.Stmt:
+    def _pack_b(self, packed: tir.Buffer, slot: Index, panel: Index, step: _Step) -> tir.Stmt:
         """Copy one panel; columns beyond the last are zero."""
         b, n, columns, width = self.product.b, self.product.n, self.tiles.columns, self.tiles.lanes
+        start, length = step.start, step.length
 
         def element(k: Index, c: Index) -> tir.PrimExpr:
             column = plus(times(panel, columns), c)
-            return self._guarded(self.has_odd_columns, column, n, load(b, plus(start, k), column))
+            return self._guarded(step.is_last, column, n, load(b, plus(start, k), column))
 
         def copy(k: Index, first: Index) -> tir.Stmt:
             return vectorized("v", width, lambda v: store(packed, element(k, plus(first, v)), slot, k, plus(first, v)))
 
         if not _is_unit(b, 0):
-            return loop("k", length, lambda k: unrolled("c", self.tiles.vectors, lambda c: copy(k, times(c, width))))
+            return loop("k", length, lambda k: unrolled("c", step.vectors, lambda c: copy(k, times(c, width))))
 
         def square(first: Index, k: tir.PrimExpr) -> tir.Stmt:
             left = plus(times(panel, columns), first)
@@ -209,7 +231,7 @@ class _Emitter:
                 return store(packed, value, slot, plus(k, i), lanes(first, width))
 
             whole = transposed(width, self.dtype, read, write)
-            if not self.has_odd_columns:
+            if not step.is_last:
                 return whole
             each = loop("kk", width, lambda kk: copy(plus(k, kk), first))
             return tir.IfThenElse(below(plus(left, width - 1), n), whole, each)
@@ -222,21 +244,21 @@ class _Emitter:
             rest = loop("rest", minus(length, done), lambda k: copy(plus(done, k), first))
             return [loop("square", squares, lambda s: square(first, times(s, width))), rest]
 
-        return loop("c", self.tiles.vectors, strip)
+        return loop("c", step.vectors, strip)
 
     # --- The tile
 
     def _tile(
         self, a_tiles: tir.Buffer, slot: Index, b_panels: tir.Buffer, panel_slot: Index, tile: Index, panel: Index,
-        start: tir.PrimExpr, length: tir.PrimExpr,
+        step: _Step,
     ) -> tir.Stmt:  # fmt: skip
-        """Add `length` steps of the sum to one tile of the result."""
-        tiles, c = self.tiles, self.product.c
+        """Add the steps of the sum to one tile of the result."""
+        tiles, c, start = self.tiles, self.product.c, step.start
         top, left = times(tile, tiles.rows), times(panel, tiles.columns)
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
 
         def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
-            return unrolled("r", tiles.rows, lambda r: unrolled("v", tiles.vectors, lambda v: body(r, v)))
+            return unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: body(r, v)))
 
         def place(r: Index, v: Index) -> tuple[Index, Index]:
             return r, lanes(times(v, tiles.lanes), tiles.lanes)
@@ -245,7 +267,7 @@ class _Emitter:
             return plus(top, r), lanes(plus(left, times(v, tiles.lanes)), tiles.lanes)
 
         def mask(v: Index) -> tir.PrimExpr | None:
-            return self._mask(plus(left, times(v, tiles.lanes)))
+            return self._mask(plus(left, times(v, tiles.lanes))) if step.is_last else None
 
         def inside(r: Index, body: tir.Stmt) -> tir.Stmt:
             return when(below(plus(top, r), self.product.m), body) if self.has_odd_rows else body
@@ -257,27 +279,26 @@ class _Emitter:
 
         def b_vector(k: Index, v: Index) -> tir.PrimExpr:
             if not self.packs_b:
-                return load(self.product.b, plus(start, k), in_result(0, v)[1], where=mask(v))
+                is_inside = None if self.product.near == "b" else mask(v)
+                return load(self.product.b, plus(start, k), in_result(0, v)[1], where=is_inside)
             return load(b_panels, panel_slot, k, place(0, v)[1])
 
         def add(k: Index) -> tir.Stmt:
-            def step(r: Index, v: Index) -> tir.Stmt:
+            def one(r: Index, v: Index) -> tir.Stmt:
                 value = multiply_add(
                     splat(a_element(r, k), tiles.lanes), b_vector(k, v), load(sums, *place(r, v)), self.machine.has_fma
                 )
                 return store(sums, value, *place(r, v))
 
-            return each(step)
+            return each(one)
 
         zero = each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
         resume = each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
         write = each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
-        body = [zero, when(below(0, start), resume), loop("k", length, add), write]
+        body = [zero, when(below(0, start), resume), loop("k", step.length, add), write]
         return allocated([sums], body)
 
-    def _mask(self, first: Index) -> tir.PrimExpr | None:
-        """Return which lanes from column `first` on are columns of the result; None where all are."""
-        if not self.has_odd_columns:
-            return None
+    def _mask(self, first: Index) -> tir.PrimExpr:
+        """Return which lanes from column `first` on are columns of the result."""
         width = self.tiles.lanes
         return tir.LT(f"boolx{width}", lanes(first, width), splat(index(self.product.n), width))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...ir import tir
-from ...ir.visit import walk
+from ...ir.linear import simplify
+from ...ir.visit import substitute, walk
 from ..lower.blocks import strides_of
-from .build import constant
+from ..lower.vectors import widen
+from .build import constant, plus, times
 from .nest import Axis, Declined
 
 Access = tir.BufferLoad | tir.BufferStore
@@ -30,6 +32,26 @@ def plain_steps(access: Access, axes: Iterable[Axis]) -> dict[tir.Var, tir.PrimE
             raise Declined(f"an index of '{access.buffer.name}' is no axis")
         steps[position] = step
     return steps
+
+
+def linear_steps(access: Access, axes: Iterable[Axis]) -> tuple[dict[tir.Var, tir.PrimExpr], tir.PrimExpr]:
+    """Return the elements between neighbours on each axis that `access` depends on, and where it is at their zero.
+
+    Declined where an index is no sum of axes times numbers.
+    """
+    steps: dict[tir.Var, tir.PrimExpr] = {}
+    start: tir.PrimExpr = ZERO if access.buffer.elem_offset is None else widen(access.buffer.elem_offset)
+    variables = [axis.var for axis in axes]
+    for position, step in zip(access.indices, strides_of(access.buffer), strict=True):
+        for var in variables:
+            factor = _factor(position, var)
+            if factor is None:
+                raise Declined(f"an index of '{access.buffer.name}' is no sum of axes")
+            if factor:
+                steps[var] = plus(steps.get(var, ZERO), times(factor, step))
+        zeros = {var: tir.IntImm(var.dtype, 0) for var in variables}
+        start = plus(start, times(widen(simplify(substitute(position, zeros))), step))
+    return steps, start
 
 
 def step_along(access: Access, var: tir.Var) -> int | None:

@@ -18,6 +18,8 @@ DEPTH = 384
 COLUMNS = 6144
 """The most columns of the right matrix that are packed at a time."""
 MOST_VECTORS = 8
+ENOUGH = 0.95
+"""Tiles that are filled so far are as good as full."""
 
 
 class Tiles(Struct, frozen=True):
@@ -50,6 +52,20 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
     blocks = -(-tiles // most)
     blocks = -(-blocks // machine.threads) * machine.threads
     return Tiles(lanes, rows, vectors, depth, -(-tiles // blocks))
+
+
+def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: Machine) -> int:
+    """Return how many of `long` rows of `inner` columns each to gather at a time: a part of all that fills whole tiles of
+    `unit` columns, of those the longest that stays near."""
+
+    def filled(rows: int) -> float:
+        columns = rows * inner
+        return min(columns / (-(-columns // unit) * unit), ENOUGH)
+
+    parts = [rows for rows in range(1, long + 1) if long % rows == 0]
+    near = [rows for rows in parts if rows * inner * column_bytes <= machine.l2_bytes * 3 // 2] or [1]
+    shared = [rows for rows in near if long // rows >= machine.threads and rows * inner >= 2 * unit]
+    return max(shared or near, key=lambda rows: (filled(rows), rows))
 
 
 def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:

@@ -1,0 +1,141 @@
+"""What convolutions and kernels cost with default schedules, beside torch where a Python has it.
+
+    python bench/convolutions.py [--threads N] [--torch PYTHON]
+
+The convolutions are those of ResNet-18, one image at a time; their padding is part of what is measured. Both sides take
+turns; each figure is the median of several rounds, each ratio the median of the rounds'. One thread (the default) is
+measured in processor time, which other work disturbs least; more by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Callable
+
+import numpy as np
+import tvms
+from peer import Peer, seconds
+
+ROUNDS = 9
+RESNET = [
+    (3, 64, 224, 7, 2, 3), (64, 64, 56, 3, 1, 1), (64, 128, 56, 3, 2, 1), (64, 128, 56, 1, 2, 0),
+    (128, 128, 28, 3, 1, 1), (128, 256, 28, 3, 2, 1), (128, 256, 28, 1, 2, 0), (256, 256, 14, 3, 1, 1),
+    (256, 512, 14, 3, 2, 1), (256, 512, 14, 1, 2, 0), (512, 512, 7, 3, 1, 1),
+]  # fmt: skip
+"""Channels in and out, the side of the image and of the window, stride and padding."""
+
+GRAPH = """
+I.ir_module Module:
+    R.function main({params}) -> R.Tensor:
+        with R.dataflow():
+            result = {value}
+            R.output(result)
+        return result
+"""
+
+
+def kernel(shapes: list[tuple[int, ...]], value: str, threads: int) -> tuple[Callable[[], object], list[np.ndarray]]:
+    """Return a call of the one loop-level function that a graph-level operator becomes, and its arguments."""
+    from tvms.ir.passes.pipelines import get_pipeline
+
+    params = ", ".join(f'x{i}: R.Tensor({shape}, "float32")' for i, shape in enumerate(shapes))
+    module = get_pipeline("zero")(tvms.parse(f"#tvms 1\n{GRAPH.format(params=params, value=value)}"))
+    executable = tvms.compile(module, threads=threads)
+    name = next(name for name in module.functions if name != "main")
+    function = module.functions[name]
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape).astype("f4") for shape in shapes]
+    result = list(function.buffer_map.values())[-1]
+    arrays.append(np.empty([size.value for size in result.shape], result.dtype))
+    call = executable[name]
+    return lambda: call(*arrays), arrays
+
+
+class Table:
+    """Prints a row for each comparison."""
+
+    def __init__(self, threads: int, python: str | None) -> None:
+        self.threads, self.peer = threads, Peer(python, threads) if python else None
+        self.ratios: list[float] = []
+        print(f"{threads} thread{'s' * (threads > 1)}{'tvms':>36} {'torch':>8} {'':<8}  ratio")
+
+    def compare(
+        self, name: str, shapes: list[tuple[int, ...]], value: str, amount: float, unit: str, do: str, **options: object
+    ) -> None:
+        """Print what `value` of arrays of these shapes takes here and there."""
+        call, _ = kernel(shapes, value, self.threads)
+        if self.peer is not None:
+            self.peer.prepare(do, shapes, **options)
+        rounds = [
+            (seconds(call, self.threads), self.peer.seconds() if self.peer else math.nan) for _ in range(ROUNDS + 1)
+        ][1:]
+        mine, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratio = statistics.median(other / own for own, other in rounds)
+        self.ratios.append(ratio)
+        print(f"{name:<38} {amount / mine / 1e9:7.1f} {amount / theirs / 1e9:8.1f} {unit:<8} {ratio:6.2f}", flush=True)
+
+    def mean(self) -> None:
+        """Print the geometric mean of the ratios so far."""
+        print(f"{'geometric mean':<64} {statistics.geometric_mean(self.ratios):6.2f}")
+
+
+def convolutions(table: Table) -> None:
+    """ResNet-18's, in the layout in which they come."""
+    for inputs, outputs, side, window, stride, padding in RESNET:
+        shapes = [(1, inputs, side, side), (outputs, inputs, window, window)]
+        result = (side + 2 * padding - window) // stride + 1
+        value = f"R.nn.conv2d(x0, x1, strides=({stride}, {stride}), padding=({padding}, {padding}))"
+        name = f"conv2d {inputs}x{side}x{side} {window}x{window}/{stride} to {outputs}"
+        operations = 2 * outputs * result**2 * inputs * window**2
+        table.compare(name, shapes, value, operations, "GFLOP/s", "conv2d", stride=stride, padding=padding)
+    table.mean()
+
+
+def others(table: Table) -> None:
+    """Kernels around the convolutions, and rows out of the caches."""
+    m, n = 4096, 1024
+    size = 4 * m * n
+    table.compare(f"softmax {m}x{n}", [(m, n)], "R.nn.softmax(x0)", 2 * size, "GB/s", "softmax")
+    norm = "R.nn.layer_norm(x0, x1, x2, axes=[-1])"
+    table.compare(f"layer norm {m}x{n}", [(m, n), (n,), (n,)], norm, 2 * size, "GB/s", "layer_norm")
+    table.compare(f"gelu (tanh) {m}x{n}", [(m, n)], "R.nn.gelu_tanh(x0)", 2 * size, "GB/s", "gelu")
+    table.compare(f"transpose {m}x{n}", [(m, n)], "R.permute_dims(x0)", 2 * size, "GB/s", "transpose")
+    table.compare(f"argmax {m}x{n}", [(m, n)], "R.argmax(x0, axis=-1)", size, "GB/s", "argmax")
+    table.compare(f"matrix times vector {m}x{n}", [(m, n), (n,)], "R.matmul(x0, x1)", size, "GB/s", "mv")
+    image, depthwise = (1, 64, 112, 112), "R.nn.conv2d(x0, x1, padding=(1, 1), groups=64)"
+    amount = 4 * 2 * 64 * 112 * 112
+    table.compare(
+        "depthwise 64x112x112 3x3", [image, (64, 1, 3, 3)], depthwise, amount, "GB/s", "conv2d", padding=1, groups=64
+    )
+    pool = "R.nn.max_pool2d(x0, (3, 3), (2, 2), (1, 1))"
+    table.compare(
+        "max pool 64x112x112 3x3/2",
+        [image],
+        pool,
+        amount * 5 / 8,
+        "GB/s",
+        "max_pool2d",
+        kernel_size=3,
+        stride=2,
+        padding=1,
+    )
+    shapes: list[tuple[int, ...]] = [(128, 784), (784, 512), (512,)]
+    linear = "R.nn.relu(R.add(R.matmul(x0, x1), x2))"
+    table.compare("linear and relu 128x784 to 512", shapes, linear, 2 * 128 * 784 * 512, "GFLOP/s", "linear")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has torch")
+    arguments = parser.parse_args()
+    table = Table(arguments.threads, arguments.torch)
+    convolutions(table)
+    others(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Axes taken apart: what is left of a nest once each of its axes is one that operands step along."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Node
+from ...ir.visit import rewrite, substitute, walk
+from .build import constant, plus, times
+from .nest import Axis, Nest
+
+
+def without_units(nest: Nest) -> Nest:
+    """Return `nest` without the axes that have one value only."""
+    units = {axis.var: tir.IntImm(axis.var.dtype, 0) for axis in nest.axes if axis.size == 1}
+    if not units:
+        return nest
+    init = None if nest.init is None else substitute(nest.init, units)
+    axes = tuple(axis for axis in nest.axes if axis.var not in units)
+    return replace(nest, axes=axes, store=substitute(nest.store, units), init=init)
+
+
+def split_quotients(nest: Nest) -> Nest:
+    """Return `nest` with two axes for each that is divided: `A[f // 8 * 4 + k]` reads `A[g * 4 + k]`, `f = g * 8 + i`.
+
+    So are the axes of a convolution in groups.
+    """
+    axes: list[Axis] = []
+    for axis in nest.axes:
+        divisor = _divisor(nest, axis)
+        if divisor is None:
+            axes.append(axis)
+            continue
+        assert axis.size is not None
+        dtype = axis.var.dtype
+        outer, inner = tir.Var(dtype, f"{axis.var.name}_outer"), tir.Var(dtype, f"{axis.var.name}_inner")
+        nest = replace(nest, store=_split(nest.store, axis.var, divisor, outer, inner))
+        sizes = (axis.size // divisor, divisor)
+        for var, size in zip((outer, inner), sizes, strict=True):
+            axes.append(Axis(var, tir.IntImm(dtype, size), axis.is_reduced))
+    return replace(nest, axes=tuple(axes))
+
+
+def _divisor(nest: Nest, axis: Axis) -> int | None:
+    """Return what `axis` is divided by, where that is one number and divides its size."""
+    found = {
+        node.b.value
+        for node in walk(nest.store)
+        if isinstance(node, tir.FloorDiv | tir.FloorMod) and node.a is axis.var and isinstance(node.b, tir.IntImm)
+    }
+    divisor = found.pop() if len(found) == 1 else 0
+    return divisor if divisor > 0 and axis.size is not None and axis.size % divisor == 0 else None
+
+
+def _split(store: tir.BufferStore, var: tir.Var, divisor: int, outer: tir.Var, inner: tir.Var) -> tir.BufferStore:
+    """Return `store` with `outer * divisor + inner` for `var`, its quotient and remainder taken."""
+    whole = plus(times(outer, divisor), inner)
+
+    def part(node: Node) -> Node | None:
+        if node is var:
+            return whole
+        if isinstance(node, tir.FloorDiv | tir.FloorMod) and node.a is whole and constant(node.b) == divisor:
+            return outer if isinstance(node, tir.FloorDiv) else inner
+        return None
+
+    return rewrite(store, part)

@@ -1,0 +1,171 @@
+"""Contractions: sums of products of two tensors, told by which axes the factors share.
+
+    C[b, i, j] += A[b, i, k] * B[b, k, j]     i in C and A · j in C and B · k in A and B, reduced · b in all three
+
+A product of matrices is one, and so is a convolution, whose image is read at `y * stride + ky`: what counts is how far
+each operand moves in memory when an axis takes one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.equal import structural_equal
+from ..lower.vectors import widen
+from .axes import split_quotients, without_units
+from .build import Index, constant, plus, times, view
+from .nest import Axis, Declined, Nest
+from .strides import linear_steps, plain_steps
+
+FEW = 4096
+"""A contraction of fewer steps than this is not worth tiles."""
+PARALLEL_STEPS = 1 << 18
+"""With fewer steps, which take some microseconds, threads cost more than they give."""
+Offsets = Mapping[tir.Var, Index]
+
+
+class Operand(Struct, frozen=True, eq=False):
+    """A buffer, how far apart the elements are that neighbours on an axis read or write, and where the first one is."""
+
+    buffer: tir.Buffer
+    steps: Mapping[tir.Var, tir.PrimExpr]
+    start: tir.PrimExpr
+
+    def step(self, axes: Sequence[Axis]) -> Index:
+        """Return the step of the innermost of `axes`, which are one."""
+        return self.steps[axes[-1].var] if axes else 0
+
+    def at(self, offsets: Offsets) -> tir.PrimExpr:
+        """Return where the element is at which the axes have the values of `offsets`, and the others 0."""
+        place = self.start
+        for var, value in offsets.items():
+            if var in self.steps:
+                place = plus(place, times(value, self.steps[var]))
+        return place
+
+    def matrix(self, rows: Sequence[Axis], columns: Sequence[Axis], offsets: Offsets) -> tir.Buffer:
+        """Return the operand as a matrix of axes that are one each."""
+        sizes, steps = (extent_of(rows), extent_of(columns)), (self.step(rows), self.step(columns))
+        return view(self.buffer, sizes, steps, self.at(offsets))
+
+
+class Contraction(Struct, frozen=True, eq=False):
+    """The operands, and the axes by kind; some axis of `columns` is contiguous in the result `c`."""
+
+    nest: Nest
+    a: Operand
+    b: Operand
+    c: Operand
+    batch: list[Axis]
+    rows: list[Axis]
+    columns: list[Axis]
+    depth: list[Axis]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth threads."""
+        return _steps(self.nest, PARALLEL_STEPS) >= PARALLEL_STEPS
+
+
+def read_contraction(nest: Nest) -> Contraction:
+    """Return the contraction that `nest` is; Declined where it is none."""
+    nest = without_units(nest)
+    if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
+        raise Declined("an axis of the loops is none of the result")
+    nest = split_quotients(nest)
+    c, a, b = _operands(nest)
+    batch, rows, columns, depth = _kinds(nest, a, b)
+    if not rows and not columns:
+        raise Declined("it is a product of vectors")
+    if not any(constant(c.steps[axis.var]) == 1 for axis in columns):
+        a, b, rows, columns = b, a, columns, rows
+    if not any(constant(c.steps[axis.var]) == 1 for axis in columns):
+        raise Declined("no axis of the result is contiguous")
+    if _steps(nest, FEW) < FEW:
+        raise Declined(f"it is too small: fewer than {FEW} steps")
+    return Contraction(nest, a, b, c, batch, rows, columns, depth)
+
+
+def _operands(nest: Nest) -> tuple[Operand, Operand, Operand]:
+    """Return the result and the two factors."""
+    store, value = nest.store, nest.store.value
+    if not (nest.init is not None and isinstance(nest.init, tir.FloatImm) and nest.init.value == 0.0):
+        raise Declined("it is no sum that starts at zero")
+    if not isinstance(value, tir.Add):
+        raise Declined("it is no sum")
+    before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
+    if not (_is_result(before, store) and isinstance(product, tir.Mul)):
+        raise Declined("it is no sum of products")
+    if not (isinstance(product.a, tir.BufferLoad) and isinstance(product.b, tir.BufferLoad)):
+        raise Declined("a factor is no element of a buffer")
+    if any(dtype not in ("float32", "float64") for dtype in (store.buffer.dtype, product.a.dtype, product.b.dtype)):
+        raise Declined("it is not in float32 or float64")
+    if store.buffer.data in (product.a.buffer.data, product.b.buffer.data):
+        raise Declined("the result is a factor")
+    operands = (Operand(each.buffer, *linear_steps(each, nest.axes)) for each in (store, product.a, product.b))
+    return next(operands), next(operands), next(operands)
+
+
+def _is_result(expr: tir.PrimExpr, store: tir.BufferStore) -> bool:
+    return (
+        isinstance(expr, tir.BufferLoad)
+        and expr.buffer is store.buffer
+        and structural_equal(expr.indices, store.indices)
+    )
+
+
+def _kinds(nest: Nest, a: Operand, b: Operand) -> tuple[list[Axis], list[Axis], list[Axis], list[Axis]]:
+    """Return the axes that are batch, rows, columns and depth."""
+    kinds: dict[tuple[bool, bool, bool], list[Axis]] = {
+        (False, True, True): [], (False, True, False): [], (False, False, True): [], (True, True, True): [],
+    }  # fmt: skip
+    for axis in nest.axes:
+        kind = kinds.get((axis.is_reduced, axis.var in a.steps, axis.var in b.steps))
+        if kind is None:
+            raise Declined(f"axis '{axis.var.name}' is in neither factor")
+        kind.append(axis)
+    batch, rows, columns, depth = kinds.values()
+    return batch, rows, columns, depth
+
+
+def joined(axes: Sequence[Axis], operands: Sequence[Operand]) -> tuple[list[Axis], list[Axis]]:
+    """Return the axes that are one in all operands, outermost first, and the others."""
+    first = operands[0].steps
+    ordered = sorted(axes, key=lambda axis: _size(first[axis.var]))
+    together = ordered[:1]
+    for axis in ordered[1:]:
+        if all(_follows(axis, together[-1], operand) for operand in operands):
+            together.append(axis)
+        else:
+            break
+    return together[::-1], ordered[len(together) :]
+
+
+def _follows(outer: Axis, inner: Axis, operand: Operand) -> bool:
+    outer_step, inner_step = constant(operand.steps[outer.var]), constant(operand.steps[inner.var])
+    if outer_step is None or inner_step is None or inner.size is None:
+        return False
+    return outer_step == inner_step * inner.size
+
+
+def _size(step: tir.PrimExpr) -> int:
+    """Symbolic steps come last."""
+    number = constant(step)
+    return 1 << 62 if number is None else number
+
+
+def _steps(nest: Nest, unknown: int) -> int:
+    """How often the statement of a nest runs, where an axis of unknown size counts as `unknown`."""
+    return prod(unknown if axis.size is None else axis.size for axis in nest.axes)
+
+
+def extent_of(axes: Sequence[Axis]) -> Index:
+    """Return how many values axes have together."""
+    extent: Index = 1
+    for axis in axes:
+        extent = times(extent, widen(axis.extent))
+    return extent

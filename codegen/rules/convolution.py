@@ -1,0 +1,138 @@
+"""Convolutions: contractions in which the axes of a factor do not lie one after the other, as products of matrices.
+
+    for chunk of the rows of the image:                      O[f, y, x] += W[f, c, ky, kx] * I[c, y + ky, x + kx]
+        near[(c, ky, kx), (y, x)] = I[c, y + ky, x + kx]     what the chunk reads, as a matrix in the second cache
+        O[:, chunk] = W @ near
+
+Strides, dilation, groups, layouts and the number of dimensions are all in the steps of the axes. (Chellapilla et al.,
+"High Performance Convolutional Neural Networks for Document Processing", 2006, do it for the whole image at once.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ...ir import tir
+from ...ir.dtype import parse_dtype
+from ..machine import Machine
+from .build import (
+    Index,
+    allocated,
+    constant,
+    index,
+    is_multiple,
+    least,
+    load,
+    loop,
+    minus,
+    new_buffer,
+    parallel,
+    plus,
+    store,
+    times,
+    vector_loop,
+    view,
+)  # fmt: skip
+from .contraction import Contraction, Offsets, extent_of, joined, read_contraction
+from .gemm import Product, emit_product
+from .matmul import is_enough, loops_around
+from .nest import Axis, Declined, Nest
+from .tiles import choose_chunk
+
+
+def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
+    """Return the convolution that `nest` is as products of what is gathered; Declined where it is none."""
+    read = read_contraction(nest)
+    if not read.rows:
+        raise Declined("every weight is used in one place: a sum of each element")
+    columns, more_columns = joined(read.columns, (read.c,))
+    rows, more_rows = joined(read.rows, (read.c,))
+    depth, more_depth = joined(read.depth, (read.a,))
+    far = read.b
+    if more_depth or joined(rows, (read.c, read.a))[1]:
+        depth, more_depth = joined(read.depth, (read.b,))
+        far = read.a
+    if more_depth or (far is read.a and joined(columns, (read.c, read.b))[1]):
+        raise Declined("neither factor is a matrix")
+    if any(axis.size is None for axis in (*rows, *columns, *depth)):
+        raise Declined("the size of the image or of the window is symbolic")
+    outer = [*read.batch, *more_rows, *more_columns]
+    return _Emitter(read, rows, columns, depth, far is read.a, machine).run(outer)
+
+
+class _Emitter:
+    """Gathers a factor, whose axes in the result are `sides`, chunk by chunk; the other one is a matrix already."""
+
+    def __init__(
+        self, read: Contraction, rows: list[Axis], columns: list[Axis], depth: list[Axis], is_left: bool,
+        machine: Machine,
+    ) -> None:  # fmt: skip
+        self.read, self.machine, self.is_left = read, machine, is_left
+        self.rows, self.columns, self.depth = rows, columns, depth
+        self.far, self.sides = (read.a, rows) if is_left else (read.b, columns)
+        self.element_bytes = parse_dtype(self.far.buffer.dtype).bytes
+        self.k, self.long, self.inner = _count(depth), _count(self.sides[:1]), _count(self.sides[1:])
+        unit = machine.registers // 3 if is_left else machine.vector_bytes // self.element_bytes
+        self.chunk = choose_chunk(self.long, self.inner, self.k * self.element_bytes, unit, machine)
+        self.width = -(-self.chunk * self.inner // unit) * unit + (machine.registers if is_left else 0)
+        """How many rows or columns there is room for: what a tile reads beyond the last one is there."""
+
+    def run(self, outer: Sequence[Axis]) -> tir.Stmt:
+        """Return the loops over the images and over the chunks of each."""
+        is_large, chunks = self.read.is_large, -(-self.long // self.chunk)
+        by_image = is_large and is_enough(outer, self.machine)
+        by_chunk = is_large and not by_image and chunks >= self.machine.threads
+        is_whole = not by_image and not by_chunk and is_large
+
+        def image(offsets: Offsets) -> tir.Stmt:
+            def chunk(number: tir.Var) -> tir.Stmt:
+                first = times(number, self.chunk)
+                is_even = is_multiple(self.long, self.chunk)
+                length = index(self.chunk) if is_even else least(self.chunk, minus(self.long, first))
+                return self._chunk({**offsets, self.sides[0].var: first}, length, is_whole)
+
+            return (parallel if by_chunk else loop)("chunk", chunks, chunk)
+
+        return loops_around(outer, by_image, image)
+
+    def _chunk(self, offsets: Offsets, length: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
+        """Gather what a chunk reads, and multiply; `length` of the outermost of the sides."""
+        shape = (self.width, self.k) if self.is_left else (self.k, self.width)
+        near = new_buffer("near", self.far.buffer.dtype, shape)
+        size, k = times(length, self.inner), index(self.k)
+        a, b = self.read.a.matrix(self.rows, self.depth, offsets), self.read.b.matrix(self.depth, self.columns, offsets)
+        c = self.read.c.matrix(self.rows, self.columns, offsets)
+        m, n, gathered = extent_of(self.rows), extent_of(self.columns), view(near, near.shape, (near.shape[1], 1), 0)
+        product = Product(size, n, k, gathered, b, c, "a") if self.is_left else Product(m, size, k, a, gathered, c, "b")
+        gather = self._gather(near, offsets, length, is_parallel)
+        return allocated([near], [gather, emit_product(product, self.machine, self.element_bytes, is_parallel)])
+
+    def _gather(self, near: tir.Buffer, offsets: Offsets, length: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
+        """Copy what a chunk reads, in the order in which it lies in `near`."""
+        first, second = (self.sides, self.depth) if self.is_left else (self.depth, self.sides)
+        axes = [*first, *second]
+        extents = [length if axis is self.sides[0] else axis.extent for axis in axes]
+        row = constant(near.shape[1]) or 0
+        steps = [_count(first[i + 1 :]) * row for i in range(len(first))]
+        steps += [_count(second[i + 1 :]) for i in range(len(second))]
+        source = view(self.far.buffer, extents, [self.far.steps[axis.var] for axis in axes], self.far.at(offsets))
+        target = view(near, extents, steps, 0)
+        lanes = self.machine.vector_bytes // self.element_bytes
+
+        def around(position: int, places: tuple[Index, ...]) -> tir.Stmt:
+            name, extent = axes[position].var.name, extents[position]
+            if position == len(axes) - 1:
+                return vector_loop(name, extent, lanes, lambda start, v: copy((*places, plus(start, v))))
+            distribute = parallel if is_parallel and position == 0 else loop
+            return distribute(name, extent, lambda var: around(position + 1, (*places, var)))
+
+        def copy(places: tuple[Index, ...]) -> tir.Stmt:
+            return store(target, load(source, *places), *places)
+
+        return around(0, ())
+
+
+def _count(axes: Sequence[Axis]) -> int:
+    """Return how many values axes of known sizes have together."""
+    return prod(axis.size or 0 for axis in axes)

@@ -1,0 +1,101 @@
+"""Convolutions with default schedules: any stride, padding, dilation, groups and layout compute what their sums say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir.passes.legalize_ops import legalize_ops
+
+Array = np.ndarray[Any, Any]
+
+GRAPH = """
+I.ir_module Module:
+    R.function main(x: R.Tensor({x}, "float32"), w: R.Tensor({w}, "float32")) -> R.Tensor:
+        with R.dataflow():
+            y = R.nn.conv2d(x, w, {options})
+            R.output(y)
+        return y
+"""
+
+
+def expected(x: Array, w: Array, stride: int, padding: int, dilation: int, groups: int) -> Array:
+    """The convolution of NCHW images, one step of the window at a time, in float64."""
+    x = np.pad(x.astype("f8"), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    outputs, inputs, *window = w.shape
+    height, width = ((side - dilation * (k - 1) - 1) // stride + 1 for side, k in zip(x.shape[2:], window, strict=True))
+    result = np.zeros((len(x), outputs, height, width))
+    for group in range(groups):
+        filters = slice(group * outputs // groups, (group + 1) * outputs // groups)
+        for i, j in np.ndindex(*window):
+            top, left = i * dilation, j * dilation
+            part = x[:, group * inputs : (group + 1) * inputs, top:, left:]
+            part = part[:, :, : stride * height : stride, : stride * width : stride][:, :, :height, :width]
+            result[:, filters] += np.einsum("nchw,oc->nohw", part, w[filters, :, i, j].astype("f8"))
+    return result
+
+
+SHAPES = [
+    # images, channels in and out, height, width, window, stride, padding, dilation, groups
+    (1, 3, 8, 17, 19, 3, 1, 1, 1, 1),
+    (2, 16, 24, 14, 14, 3, 2, 1, 1, 2),
+    (1, 5, 40, 31, 29, 7, 2, 3, 1, 1),
+    (1, 33, 20, 7, 7, 3, 1, 1, 1, 1),
+    (1, 16, 16, 20, 21, 3, 1, 2, 2, 1),
+    (1, 32, 64, 28, 28, 1, 2, 0, 1, 1),
+    (3, 8, 8, 9, 9, 3, 1, 1, 1, 8),
+    (1, 300, 30, 13, 13, 3, 3, 0, 1, 1),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SHAPES)))
+def test_convolutions_of_any_kind(number: int) -> None:
+    images, inputs, outputs, height, width, window, stride, padding, dilation, groups = SHAPES[number]
+    random = np.random.default_rng(number)
+    x = random.standard_normal((images, inputs, height, width)).astype("f4")
+    w = random.standard_normal((outputs, inputs // groups, window, window)).astype("f4")
+    options = f"strides=({stride}, {stride}), padding=({padding}, {padding}), dilation=({dilation}, {dilation})"
+    text = GRAPH.format(x=x.shape, w=w.shape, options=f"{options}, groups={groups}")
+    wanted = expected(x, w, stride, padding, dilation, groups)
+    executable = tvms.compile(legalize_ops(tvms.parse(text)), threads=1 + number % 2)
+    taken = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
+    assert ("rows" if groups == inputs else "convolution") in taken
+    result = np.full(wanted.shape, np.nan, "f4")
+    executable["conv2d"](x, w, result)
+    np.testing.assert_allclose(result, wanted, atol=1e-3)
+
+
+NHWC = """
+T.prim_func main(X: T.Buffer((2, 12, 11, 10), "float32"), W: T.Buffer({w}, "float32"), Y: T.Buffer((2, 10, 9, 37), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    for n, y, x, f, i, j, c in T.grid(2, 10, 9, 37, 3, 3, 10):
+        with T.block("conv2d"):
+            vn, vy, vx, vf, vi, vj, vc = T.axis.remap("SSSSRRR", [n, y, x, f, i, j, c])
+            with T.init():
+                Y[vn, vy, vx, vf] = T.float32(0)
+            Y[vn, vy, vx, vf] = Y[vn, vy, vx, vf] + X[vn, vy + vi, vx + vj, vc] * W[{index}]
+"""
+
+
+@pytest.mark.parametrize("index", ["vi, vj, vc, vf", "vf, vi, vj, vc", "vf, vc, vi, vj"])
+def test_convolutions_with_the_channels_last(index: str) -> None:
+    sizes = {"vi": 3, "vj": 3, "vc": 10, "vf": 37}
+    order = index.split(", ")
+    text = NHWC.format(w=tuple(sizes[name] for name in order), index=index)
+    executable = tvms.compile(tvms.parse(text))
+    assert [decision.rule for decision in executable.decisions["main"]] == ["convolution"]
+    random = np.random.default_rng(0)
+    x, w = random.standard_normal((2, 12, 11, 10)).astype("f4"), random.standard_normal((37, 10, 3, 3)).astype("f4")
+    result = np.full((2, 10, 9, 37), np.nan, "f4")
+    filters = w.transpose([("vf", "vc", "vi", "vj").index(name) for name in order])
+    executable["main"](x, np.ascontiguousarray(filters), result)
+    wanted = expected(x.transpose(0, 3, 1, 2), w, 1, 0, 1, 1).transpose(0, 2, 3, 1)
+    np.testing.assert_allclose(result, wanted, atol=1e-4)
+
+
+def test_a_convolution_says_why_it_declines() -> None:
+    text = NHWC.format(w=(37, 3, 3, 10), index="vf, vi, vj, vc").replace("X[vn, vy + vi,", "X[vn, (vy + vi) // 2,")
+    (decision, *_) = tvms.compile(tvms.parse(text)).decisions["main"]
+    assert ("convolution", "an index of 'X' is no sum of axes") in decision.declined
