@@ -1,6 +1,6 @@
 """Compiled modules as files: the program as text, its machine code, and a manifest of what they are.
 
-    b"tvms compiled module 1\\n" · SHA-256 of the manifest · its length, 8 bytes · manifest, JSON · text · object file
+    b"tvms compiled module 2\\n" · SHA-256 of the manifest · its length, 8 bytes · manifest, JSON · text · object file
 
 Nothing is loaded, parsed or linked before every hash has been compared. Nothing in a file is executed as Python.
 """
@@ -23,7 +23,7 @@ from .runtime.signature import Signature
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 1
+FORMAT = 2
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from ..ir.base import BaseFunc, GlobalVar, IRModule
 from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
+from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
 from .rules import Decision, apply_rules
@@ -26,24 +28,29 @@ class Settings(Struct, frozen=True):
     - `bounds`: which indices are checked as a function runs, E0707 where one is outside its buffer: "check" all, "prove"
       those that are not proven to be inside, "trust" none;
     - `threads`: how many run a parallel loop; 0 is one a core, or as TVMS_NUM_THREADS or OMP_NUM_THREADS say;
-    - `level`: how much LLVM optimises, 0 to 3.
+    - `level`: how much LLVM optimises, 0 to 3;
+    - `native`: whether graph-level functions whose shapes are all known become machine code as a whole, on memory that is
+      planned once (`codegen.graph.native`), or are executed call by call.
     """
 
     schedule: bool = True
     bounds: Bounds = "prove"
     threads: int = 0
     level: int = 3
+    native: bool = True
 
 
 class Built(Struct, frozen=True, eq=False):
     """A module as it is compiled: its loop-level functions as LLVM IR, and what a call needs to know of each.
 
-    `decisions` says what the default schedules decided, by function, and `safety` how many indices were proven to be
-    inside their buffers; `stats` holds the seconds that each stage took.
+    `natives` are the graph-level functions that became machine code. `decisions` says what the default schedules
+    decided, by function, and `safety` how many indices were proven to be inside their buffers; `stats` holds the
+    seconds that each stage took.
     """
 
     module: IRModule
     signatures: dict[str, Signature]
+    natives: dict[str, NativeFunction]
     emitted: EmittedModule
     decisions: dict[str, tuple[Decision, ...]]
     safety: dict[str, Safety]
@@ -57,32 +64,35 @@ def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
 
 
 def build(module: IRModule, target: Target, settings: Settings) -> Built:
-    """Return a prepared module for `target`.
+    """Return a prepared module for `target`, with its graph-level functions as `Settings.native` says.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
-    kernels, decisions, safety, stats = lower_module(module, target, settings)
+    natives = native_functions(module) if settings.native else {}
+    drivers = {name: native.driver for name, native in natives.items()}
+    kernels, decisions, safety, stats = lower_module(module, target, settings, drivers)
     start = time.perf_counter()
     emitted = emit_module(kernels, target, settings.threads)
     stats["emit"] = time.perf_counter() - start
-    sources = {name: source for name, source in module.functions.items() if isinstance(source, tir.PrimFunc)}
+    sources = _loop_level(module) | drivers
     signatures = {name: signature_of(sources[name], kernel) for name, kernel in kernels.items()}
-    return Built(module, signatures, emitted, decisions, safety, stats)
+    return Built(module, signatures, natives, emitted, decisions, safety, stats)
 
 
 def lower_module(
-    module: IRModule, target: Target, settings: Settings
+    module: IRModule, target: Target, settings: Settings, drivers: Mapping[str, tir.PrimFunc] = {}
 ) -> tuple[dict[str, tir.PrimFunc], dict[str, tuple[Decision, ...]], dict[str, Safety], dict[str, float]]:
-    """Return the loop-level functions as kernels, what was decided and proven, and the seconds it took."""
+    """Return the loop-level functions as kernels, what was decided and proven, and the seconds it took.
+
+    `drivers` are lowered with them; they never pass arguments that overlap.
+    """
     start = time.perf_counter()
     kernels: dict[str, tir.PrimFunc] = {}
     decisions: dict[str, tuple[Decision, ...]] = {}
     safety: dict[str, Safety] = {}
     problems: list[Diagnostic] = []
     called = _called_functions(module)
-    for name, function in module.functions.items():
-        if not isinstance(function, tir.PrimFunc):
-            continue
+    for name, function in {**_loop_level(module), **drivers}.items():
         try:
             safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
             is_safe, may_move = not safety[name].checked, name not in called or function.attrs.get("tir.noalias")
@@ -111,8 +121,12 @@ def _legalize(module: IRModule) -> IRModule:
     return legalize_ops(module)
 
 
+def _loop_level(module: IRModule) -> dict[str, tir.PrimFunc]:
+    return {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
+
+
 def _called_functions(module: IRModule) -> set[str]:
     """Return the names of the functions that loop-level functions call."""
-    bodies = [function.body for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+    bodies = [function.body for function in _loop_level(module).values()]
     calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
     return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}

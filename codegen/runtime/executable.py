@@ -15,6 +15,8 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ..artifact import check_machine, faults_of, machine_of, pack, refused, unpack, version
 from ..build import Built, Settings, build, prepare
 from ..cache import Cache, find_cache
+from ..graph.native import NativeFunction, native_functions
+from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
 from ..llvm.module import EmittedModule, Fault
 from ..lower import Bounds
@@ -73,18 +75,20 @@ def compile(
     bounds: Bounds = "prove",
     threads: int = 0,
     level: int = 3,
+    native: bool = True,
     cache: str | PathLike[str] | None = None,
 ) -> Executable:
     """Compile a module, or a single function, for `target`; what the settings mean says `codegen.build.Settings`.
 
-    With `cache`, a folder (or that of TVMS_CACHE_DIR), what was compiled before is not compiled again. Schedules that are written in the module for this target (`S.schedule`) are applied first.
+    With `cache`, a folder (or that of TVMS_CACHE_DIR), what was compiled before is not compiled again. Schedules that are
+    written in the module for this target (`S.schedule`) are applied first.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
     chosen, start = get_target(target), time.perf_counter()
-    settings = Settings(schedule, bounds, threads, level)
+    settings = Settings(schedule, bounds, threads, level, native)
     built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
-    entries = load_image(built.module, built.signatures, image, built.emitted.faults, chosen, settings)
+    entries = load_image(built.module, built.natives, built.signatures, image, built.emitted.faults, chosen, settings)
     stats = built.stats
     stats["total"] = time.perf_counter() - start
     return Executable(built, entries, image, chosen, settings)
@@ -97,7 +101,8 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     if found is not None:
         manifest, image = found
         emitted = EmittedModule("", faults_of(manifest))
-        return Built(module, manifest.signatures, emitted, manifest.decisions, manifest.safety, {}), image
+        natives = native_functions(module) if settings.native else {}
+        return Built(module, manifest.signatures, natives, emitted, manifest.decisions, manifest.safety, {}), image
     built, start = build(module, target, settings), time.perf_counter()
     image = to_object(optimise(built.emitted.text, target, settings.level), target)
     built.stats["llvm"] = time.perf_counter() - start
@@ -108,21 +113,23 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
 
 def load_image(
     module: IRModule,
+    natives: Mapping[str, NativeFunction],
     signatures: Mapping[str, Signature],
     image: bytes,
     faults: Sequence[Fault],
     target: Target,
     settings: Settings,
 ) -> dict[str, Entry]:
-    """Return the functions of a module whose kernels are in the object file `image`."""
+    """Return the functions of a module whose kernels, and drivers of `natives`, are in the object file `image`."""
     library = link(image, signatures, target)
     entries: dict[str, Entry] = {}
     for name, signature in signatures.items():
-        source = module.functions[name]
+        source = natives[name].driver if name in natives else module.functions[name]
         assert isinstance(source, tir.PrimFunc)
         relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
         again = _unscheduled(name, module, target, settings) if relies_on_rules else None
-        entries[name] = PrimEntry(name, source, signature, library, faults, again)
+        entry = PrimEntry(name, source, signature, library, faults, again)
+        entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
     _compile_graphs(module, entries)
     return {name: entries[name] for name in module.functions if name in entries}
 
@@ -138,7 +145,8 @@ def load_compiled(data: bytes, name: str, parse: Callable[[str, str], IRModule])
     target = get_target(manifest.target)
     check_machine(manifest.machine, machine_of(target), name)
     module = parse(text, name)
-    return load_image(module, manifest.signatures, image, faults_of(manifest), target, manifest.settings)
+    natives = native_functions(module) if manifest.settings.native else {}
+    return load_image(module, natives, manifest.signatures, image, faults_of(manifest), target, manifest.settings)
 
 
 def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:
@@ -174,7 +182,7 @@ def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
     external = external_functions(module)
     for name, function in module.functions.items():
         try:
-            if isinstance(function, relax.Function):
+            if isinstance(function, relax.Function) and name not in entries:
                 entries[name] = compile_function(name, function, entries, external)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)

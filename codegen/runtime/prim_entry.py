@@ -100,7 +100,7 @@ class PrimEntry:
         if self._quick is not None and not named and len(args) == len(self.parameters):
             status = self._quick(*args)
             if status != REFUSED:
-                return self._check_status(status)
+                return self.check_status(status)
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
         frame: list[Any] = [None] * len(self._slots)
@@ -123,13 +123,14 @@ class PrimEntry:
             return self._call_overlapping(values, *overlap)
         passed += [0 if frame[slot] is None else frame[slot] for slot in self._size_slots]
         if self._result is None:
-            self._check_status(self._function(*passed))
+            self.check_status(self._function(*passed))
             return None
         result = np.empty((), numpy_dtype(self._result))
-        self._check_status(self._function(*passed, result.ctypes.data))
+        self.check_status(self._function(*passed, result.ctypes.data))
         return bool(result) if is_bool(self._result) else result[()]
 
-    def _check_status(self, status: int) -> None:
+    def check_status(self, status: int) -> None:
+        """Raise the fault that a status of the machine code stands for, if any."""
         if status:
             raise TvmsError(self._faults[status - 1].diagnostic(self._library.trapped()))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,15 @@ _SYMBOL, _KERNEL = "tvms_quick_call", "tvms_kernel"
 
 
 def make_quick_call(
-    source: tir.PrimFunc, kernel: int, written: set[tir.Var], checks_overlap: bool
+    source: tir.PrimFunc,
+    kernel: int,
+    written: set[tir.Var],
+    checks_overlap: bool,
+    bound: Mapping[int, int] = {},
 ) -> Callable[..., int] | None:
     """Return the function from arrays to the status of the kernel at that address, or to `REFUSED`.
+
+    `bound` holds the addresses of arrays, by position, that are always the same, and not given in a call.
 
     None where an argument is more than a contiguous array of a dtype that NumPy has, or the function returns a value.
     """
@@ -45,12 +51,12 @@ def make_quick_call(
     if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(buffer and _is_plain(buffer) for buffer in buffers):
         return None
     plain = [buffer for buffer in buffers if buffer is not None]
-    caller = _Caller(plain, size_variables(source), [buffer.data in written for buffer in plain])
+    caller = _Caller(plain, size_variables(source), [buffer.data in written for buffer in plain], bound)
     text = caller.emit(checks_overlap)
     target = TARGETS["llvm"]
     image = to_object(optimise(text, target, 1), target)
     addresses, keep_alive = link_symbols(image, [_SYMBOL], target, {_KERNEL: kernel})
-    function = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.py_object] * len(plain))(addresses[_SYMBOL])
+    function = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
     function.keep_alive = keep_alive  # type: ignore[attr-defined]
     return function
 
@@ -64,11 +70,17 @@ def _is_plain(buffer: tir.Buffer) -> bool:
 class _Caller:
     """Emits the function for buffers of these declarations."""
 
-    def __init__(self, buffers: Sequence[tir.Buffer], sizes: Sequence[tir.Var], written: Sequence[bool]) -> None:
-        self.buffers, self.sizes, self.written = buffers, sizes, written
+    def __init__(
+        self,
+        buffers: Sequence[tir.Buffer],
+        sizes: Sequence[tir.Var],
+        written: Sequence[bool],
+        bound: Mapping[int, int],
+    ) -> None:
+        self.buffers, self.sizes, self.written, self.bound = buffers, sizes, written, bound
         self.module: Any = ir.Module("quick_call")
         self.module.triple = TARGETS["llvm"].machine.triple
-        kind = ir.FunctionType(I32, [POINTER] * len(buffers))
+        kind = ir.FunctionType(I32, [POINTER] * (len(buffers) - len(bound)))
         self.function = ir.Function(self.module, kind, _SYMBOL)
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self._bound: dict[tir.Var, Value] = {}
@@ -89,15 +101,18 @@ class _Caller:
     def emit(self, checks_overlap: bool) -> str:
         """Return the module as text."""
         builder = self.builder
-        parts = [
-            self._array(argument, buffer, is_written)
-            for argument, buffer, is_written in zip(self.function.args, self.buffers, self.written, strict=True)
-        ]
+        given = [position for position in range(len(self.buffers)) if position not in self.bound]
+        parts = {
+            position: self._array(argument, self.buffers[position], self.written[position])
+            for position, argument in zip(given, self.function.args, strict=True)
+        }
         if checks_overlap:
             self._check_overlaps(parts)
+        starts = {position: start for position, (start, _) in parts.items()}
+        starts |= {position: self._address(address) for position, address in self.bound.items()}
         sizes = [builder.trunc(self._bound[var], register_type(var.dtype)) if var.dtype != "int64" else self._bound[var]
                  for var in self.sizes]  # fmt: skip
-        arguments = [start for start, _ in parts] + sizes
+        arguments = [starts[position] for position in range(len(self.buffers))] + sizes
         state = self._c("PyEval_SaveThread", POINTER)
         status = self._c(_KERNEL, I32, *arguments)
         self._c("PyEval_RestoreThread", ir.VoidType(), state)
@@ -153,10 +168,10 @@ class _Caller:
         elif isinstance(declared, tir.Var):
             self._bound[declared] = actual
 
-    def _check_overlaps(self, parts: Sequence[tuple[Value, Value]]) -> None:
+    def _check_overlaps(self, parts: Mapping[int, tuple[Value, Value]]) -> None:
         builder = self.builder
-        for first, (start, end) in enumerate(parts):
-            for second, (other_start, other_end) in enumerate(parts):
+        for first, (start, end) in parts.items():
+            for second, (other_start, other_end) in parts.items():
                 if not self.written[first] or second == first or (self.written[second] and second < first):
                     continue
                 before = builder.icmp_unsigned(">=", other_start, end)

@@ -1,0 +1,210 @@
+"""Graph-level functions as machine code: where all shapes are known, calls of kernels are one loop-level function.
+
+    R.function main(x, w):                               T.prim_func main(x, w, workspace, result):
+        y = R.call_tir(Module.dense, (x, w), …)              Module.dense(x.data, w.data, T.address_of(workspace[0]))
+        z = R.call_tir(Module.relu, (y,), …)                 Module.relu(T.address_of(workspace[0]), result.data)
+        return z
+
+Between the kernels there is no Python. Intermediate tensors lie in one workspace that is planned here, once. Modules
+whose memory passes have planned (`R.memory.*`, `R.vm.*`) keep their storages, which are placed in it. Functions that
+need more (symbolic sizes, branches, functions in Python) are run by the executor in `compiler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import relax, tir
+from ...ir.base import GlobalVar, IRModule, Node, Op
+from ..lower.rewriter import sequence
+from ..lower.signature import written_variables
+from ..runtime.dlpack import Array
+from .plan import Lifetime, Plan, make_plan
+from .tensors import Known, NeedsExecutor, Storage, Tensor, driver_buffer, new_storage, new_tensor, own_results
+
+Returned: TypeAlias = "int | tuple[Returned, ...]"
+"""What a call gives back: arguments of the driver, by position, in tuples as the function returns them."""
+
+
+class NativeFunction(Struct, frozen=True, eq=False):
+    """A function of machine code that does what a graph-level function does.
+
+    `driver` takes `inputs` arguments, then the `constants`, the workspace where `plan` needs one, and the results.
+    """
+
+    driver: tir.PrimFunc
+    inputs: int
+    constants: tuple[Array, ...]
+    plan: Plan
+    results: tuple[Tensor, ...]
+    returned: Returned
+
+
+def native_functions(module: IRModule) -> dict[str, NativeFunction]:
+    """Return those graph-level functions of a prepared module that can be one function of machine code."""
+    found: dict[str, NativeFunction] = {}
+    for name, function in module.functions.items():
+        if isinstance(function, relax.Function):
+            with suppress(NeedsExecutor):
+                found[name] = _Tracer(module).trace(function)
+    return found
+
+
+class _Tracer:
+    """Follows the tensors of one function from binding to binding."""
+
+    def __init__(self, module: IRModule) -> None:
+        self._module = module
+        self._values: dict[relax.Var, Known] = {}
+        self._calls: list[tuple[str, list[Tensor]]] = []
+        self._constants: list[Array] = []
+        self._given: list[Tensor] = []
+        """The inputs, then the constants."""
+        self._rules: dict[str, Callable[[relax.Call], Known]] = {
+            "relax.call_tir": self._call_tir,
+            "relax.builtin.alloc_tensor": lambda call: new_tensor(call.struct_info),
+            **dict.fromkeys(("relax.memory.alloc_storage", "relax.vm.alloc_storage"), new_storage),
+            **dict.fromkeys(("relax.memory.alloc_tensor", "relax.vm.alloc_tensor"), self._tensor_in_storage),
+            **dict.fromkeys(
+                ("relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.kill_object"), lambda call: ()
+            ),
+        }
+
+    def trace(self, function: relax.Function) -> NativeFunction:
+        """Return `function` as one of machine code; NeedsExecutor where it cannot be."""
+        self._given = [new_tensor(param.struct_info, param.name_hint, param.span) for param in function.params]
+        self._values.update(zip(function.params, self._given, strict=True))
+        for block in function.body.blocks:
+            for binding in block.bindings:
+                if not isinstance(binding, relax.VarBinding):
+                    raise NeedsExecutor("it checks a value")
+                self._values[binding.var] = self._value(binding.value)
+        returned = self._value(function.body.body)
+        if not self._calls:
+            raise NeedsExecutor("it calls no kernel")
+        results = own_results(returned)
+        plan, offsets = self._plan()
+        workspace = [driver_buffer("workspace", (plan.size,), "uint8")] if plan.size else []
+        arguments = [
+            *(each.storage.buffer for each in self._given),
+            *workspace,
+            *(each.storage.buffer for each in results),
+        ]
+        params = [buffer for buffer in arguments if buffer is not None]
+        back = _positions(returned, {buffer: position for position, buffer in enumerate(params)})
+        driver = self._driver(params, workspace, offsets)
+        return NativeFunction(driver, len(function.params), tuple(self._constants), plan, tuple(results), back)
+
+    # --- Values
+
+    def _value(self, expr: relax.Expr) -> Known:
+        match expr:
+            case relax.Var() if expr in self._values:
+                return self._values[expr]
+            case relax.Constant() if not isinstance(expr.data, Node):
+                self._given.append(new_tensor(expr.struct_info, f"constant_{len(self._constants)}"))
+                self._constants.append(_read_only(expr.data))
+                return self._given[-1]
+            case relax.Tuple(fields=fields):
+                return tuple(map(self._value, fields))
+            case relax.TupleGetItem(tuple_value=value, index=index):
+                fields = self._value(value)
+                assert isinstance(fields, tuple)
+                return fields[index]
+            case relax.Call(op=Op(name=name)) if name in self._rules:
+                return self._rules[name](expr)
+            case relax.Call(op=GlobalVar(name_hint=name)):
+                return self._call(name, self._tensors(expr.args))
+            case _:
+                raise NeedsExecutor(f"it holds a {type(expr).__name__}")
+
+    def _tensors(self, exprs: Iterable[relax.Expr]) -> list[Tensor]:
+        values = list(map(self._value, exprs))
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        if len(tensors) != len(values):
+            raise NeedsExecutor("it passes something else than tensors")
+        return tensors
+
+    # --- Calls
+
+    def _call_tir(self, call: relax.Call) -> Known:
+        target, given = call.args[:2]
+        if not isinstance(target, GlobalVar) or not isinstance(given, relax.Tuple) or len(call.args) > 2:
+            raise NeedsExecutor("it passes sizes, or a tuple that is not written out")
+        inputs, (info, *more) = self._tensors(given.fields), call.sinfo_args
+        is_tuple = bool(more) or isinstance(info, relax.TupleStructInfo)
+        infos = info.fields if isinstance(info, relax.TupleStructInfo) else call.sinfo_args
+        results = [new_tensor(each) for each in infos]
+        self._call(target.name_hint, [*inputs, *results], len(inputs))
+        return tuple(results) if is_tuple else results[0]
+
+    def _call(self, name: str, tensors: list[Tensor], inputs: int = 0) -> Known:
+        """Call a kernel, which must not write its first `inputs` arguments."""
+        kernel = self._module.functions.get(name)
+        if not isinstance(kernel, tir.PrimFunc) or len(kernel.params) != len(tensors):
+            raise NeedsExecutor(f"'{name}' is no kernel of these arguments")
+        changed = written_variables(kernel.body)
+        for position, (param, tensor) in enumerate(zip(kernel.params, tensors, strict=True)):
+            buffer = kernel.buffer_map.get(param)
+            if buffer is None or not tensor.is_declared_as(buffer):
+                raise NeedsExecutor(f"'{name}' takes something else than arrays of these shapes")
+            others = tensors[:position] + tensors[position + 1 :]
+            is_own = position >= inputs and not tensor.storage.buffer and not any(map(tensor.overlaps, others))
+            if buffer.data in changed and not is_own:
+                raise NeedsExecutor(f"'{name}' changes what others may see")
+            tensor.storage.steps.append(len(self._calls))
+        self._calls.append((name, tensors))
+        return ()
+
+    def _tensor_in_storage(self, call: relax.Call) -> Known:
+        """A tensor in memory that a pass has planned."""
+        storage, offset, tensor = self._value(call.args[0]), call.args[1], new_tensor(call.struct_info)
+        if not (isinstance(offset, relax.PrimValue) and isinstance(offset.value, tir.IntImm)):
+            raise NeedsExecutor("the offset of a tensor is computed")
+        start = offset.value.value
+        if not isinstance(storage, Storage) or not 0 <= start <= storage.size - tensor.size:
+            raise NeedsExecutor("a tensor is outside its storage")  # which the executor reports
+        return replace(tensor, storage=storage, offset=start)
+
+    # --- The driver
+
+    def _plan(self) -> tuple[Plan, dict[Storage, int]]:
+        """Return the plan of the workspace, and where each storage lies in it."""
+        used = dict.fromkeys(tensor.storage for _, tensors in self._calls for tensor in tensors)
+        inside = [storage for storage in used if storage.buffer is None]
+        plan = make_plan([Lifetime(each.size, each.steps[0], each.steps[-1]) for each in inside])
+        return plan, dict(zip(inside, plan.offsets, strict=True))
+
+    def _driver(
+        self, params: list[tir.Buffer], workspace: list[tir.Buffer], offsets: dict[Storage, int]
+    ) -> tir.PrimFunc:
+        def pointer(tensor: Tensor) -> tir.PrimExpr:
+            if tensor.storage.buffer is not None:
+                return tensor.storage.buffer.data
+            place = tir.IntImm("int64", offsets[tensor.storage] + tensor.offset)
+            return tir.Call("handle", Op("tir.address_of"), (tir.BufferLoad("uint8", workspace[0], (place,)),))
+
+        calls = (tir.Call("void", GlobalVar(name), tuple(map(pointer, tensors))) for name, tensors in self._calls)
+        handles = {tir.Var("handle", f"{buffer.name}_handle"): buffer for buffer in params}
+        body = sequence(map(tir.Evaluate, calls))
+        return tir.PrimFunc(tuple(handles), body, buffer_map=handles, attrs={"tir.noalias": tir.IntImm("bool", 1)})
+
+
+def _read_only(data: Any) -> Array:
+    array: Array = np.asarray(data, order="C").view()
+    array.flags.writeable = False
+    return array
+
+
+def _positions(value: Known, positions: Mapping[tir.Buffer, int]) -> Returned:
+    if isinstance(value, tuple):
+        return tuple(_positions(field, positions) for field in value)
+    assert isinstance(value, Tensor)
+    assert value.storage.buffer is not None
+    return positions[value.storage.buffer]

@@ -1,0 +1,116 @@
+"""What a graph-level function of known shapes holds: tensors, and the storages they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import relax, tir
+from ...ir.base import Span, StructInfo
+from ...ir.buffers import decl_buffer
+from ...ir.numpy_dtype import numpy_dtype
+
+
+class NeedsExecutor(Exception):
+    """Why a function cannot be one of machine code."""
+
+
+class Storage:
+    """Memory of one or more tensors: an argument of the driver, or a piece of the workspace while `buffer` is None."""
+
+    def __init__(self, size: int, buffer: tir.Buffer | None = None) -> None:
+        self.size, self.buffer = size, buffer
+        self.steps: list[int] = []
+        """Those that access it, in order."""
+
+
+class Tensor(Struct, frozen=True, eq=False):
+    """A tensor that starts at byte `offset` of its storage."""
+
+    storage: Storage
+    shape: tuple[int, ...]
+    dtype: str
+    offset: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return prod(self.shape) * numpy_dtype(self.dtype).itemsize
+
+    def overlaps(self, other: Tensor) -> bool:
+        """Whether some bytes belong to both."""
+        meets = self.offset < other.offset + other.size and other.offset < self.offset + self.size
+        return self.storage is other.storage and meets
+
+    def is_declared_as(self, buffer: tir.Buffer) -> bool:
+        """Whether a kernel that declares `buffer` takes this tensor."""
+        sizes = tuple(size.value for size in buffer.shape if isinstance(size, tir.IntImm))
+        starts_at_zero = buffer.elem_offset is None or getattr(buffer.elem_offset, "value", None) == 0
+        is_plain = starts_at_zero and not buffer.strides and len(sizes) == len(buffer.shape)
+        return is_plain and (sizes, buffer.dtype) == (self.shape, self.dtype)
+
+
+Known: TypeAlias = "Tensor | Storage | tuple[Known, ...]"
+"""What a variable stands for."""
+
+
+def new_tensor(info: StructInfo | None, name: str | None = None, span: Span | None = None) -> Tensor:
+    """Return a tensor in a storage of its own: the parameter `name` of the driver, where that is given.
+
+    Raises NeedsExecutor where `info` is not that of a tensor whose shape and dtype are known.
+    """
+    match info:
+        case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype) if dtype != "void":
+            shape = known_sizes(values)
+        case _:
+            raise NeedsExecutor("it holds something else than tensors of known shapes")
+    buffer = driver_buffer(name, shape, dtype, span) if name else None
+    return Tensor(Storage(prod(shape) * numpy_dtype(dtype).itemsize, buffer), shape, dtype)
+
+
+def new_storage(call: relax.Call) -> Storage:
+    """Return the memory of an `alloc_storage`."""
+    size = call.args[0]
+    if not isinstance(size, relax.ShapeExpr):
+        raise NeedsExecutor("the size of a storage is computed")
+    return Storage(prod(known_sizes(size.values)))
+
+
+def known_sizes(values: Sequence[tir.PrimExpr]) -> tuple[int, ...]:
+    """Return dimensions as numbers; NeedsExecutor where one is symbolic."""
+    if not all(isinstance(value, tir.IntImm) for value in values):
+        raise NeedsExecutor("it has symbolic sizes")
+    return tuple(value.value for value in values if isinstance(value, tir.IntImm))
+
+
+def driver_buffer(name: str, shape: Sequence[int], dtype: str, span: Span | None = None) -> tir.Buffer:
+    """Return a parameter of the driver."""
+    return replace(decl_buffer([tir.IntImm("int64", size) for size in shape], dtype, name), span=span)
+
+
+def leaves(value: Known) -> Iterator[Tensor]:
+    """Yield the tensors in a value; NeedsExecutor where something else is in it."""
+    if isinstance(value, tuple):
+        for field in value:
+            yield from leaves(field)
+    elif isinstance(value, Tensor):
+        yield value
+    else:
+        raise NeedsExecutor("it returns memory")
+
+
+def own_results(returned: Known) -> list[Tensor]:
+    """Let each tensor that is computed and returned be a parameter of the driver; return those."""
+    results: list[Tensor] = []
+    for tensor in leaves(returned):
+        storage = tensor.storage
+        if storage.buffer is None:
+            if tensor.offset or storage.size != tensor.size:
+                raise NeedsExecutor("it returns a part of a storage")
+            storage.buffer = driver_buffer(f"result_{len(results)}", tensor.shape, tensor.dtype)
+            results.append(tensor)
+    return results
