@@ -13,6 +13,7 @@ from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
 from .graph.native import NativeFunction, native_functions
+from .gpu.lower import lower_for_gpu
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
 from .rules import Decision, apply_rules
@@ -94,6 +95,9 @@ def lower_module(
     called = _called_functions(module)
     for name, function in {**_loop_level(module), **drivers}.items():
         try:
+            if target.arch:
+                kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
+                continue
             safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
             is_safe, may_move = not safety[name].checked, name not in called or function.attrs.get("tir.noalias")
             if settings.schedule and is_safe and may_move:

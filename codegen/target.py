@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -14,13 +15,19 @@ from .machine import Machine, machine_of
 
 
 class Target(Struct, frozen=True, eq=False):
-    """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles."""
+    """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles.
+
+    `arch` is the compute capability of a GPU, "sm_80"; `order` says that its threads are simulated on the processor, in
+    which order ("ascending", "descending", "random").
+    """
 
     name: str
     intrinsics: Table
     triple: str = ""
     cpu: str = ""
     features: str = ""
+    arch: str = ""
+    order: str = ""
 
     @property
     def machine(self) -> Any:
@@ -44,8 +51,12 @@ class Target(Struct, frozen=True, eq=False):
 @cache
 def _machine(triple: str, cpu: str, features: str) -> Any:
     """Contraction of `a * b + c` into one rounding stays off: nothing in the code asks for it."""
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    if triple:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+    else:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
     target = binding.Target.from_triple(triple) if triple else binding.Target.from_default_triple()
     if not cpu:
         cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
@@ -56,10 +67,18 @@ TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
 """Every target, by name."""
 
 
-def get_target(target: str | Target) -> Target:
-    """Return the target of that name; TvmsError E0601 where there is none."""
+def get_target(target: str | Target | Mapping[str, Any]) -> Target:
+    """Return the target of that name, or of a GPU: "cuda -arch=sm_80", {"kind": "cuda", "arch": "sm_80"}.
+
+    Raises TvmsError E0601 where there is none.
+    """
     if isinstance(target, Target):
         return target
-    if target not in TARGETS:
-        raise error("E0601", f"there is no target '{target}'", None, f"targets are: {', '.join(sorted(TARGETS))}")
-    return TARGETS[target]
+    name = target if isinstance(target, str) else str(target.get("kind", ""))
+    if name in TARGETS:
+        return TARGETS[name]
+    from .gpu.target import KINDS, gpu_target
+
+    if name.split(" ")[0] in KINDS:
+        return gpu_target(target)
+    raise error("E0601", f"there is no target '{name}'", None, f"targets are: {', '.join([*TARGETS, *KINDS])}")

@@ -256,9 +256,9 @@ class ExpressionEmitter(ABC):
             memory.align, memory.type = align, POINTER
             return memory
 
-    def alignment(self, buffer: tir.Buffer) -> int:
-        """Return the bytes that every element of `buffer` is aligned to."""
-        return element_bytes(with_lanes(buffer.dtype, 1))
+    def alignment(self, access: tir.BufferLoad | tir.BufferStore) -> int:
+        """Return the bytes that what `access` touches is aligned to."""
+        return element_bytes(with_lanes(access.buffer.dtype, 1))
 
     def read(self, address: Value, dtype: str, align: int) -> Value:
         """Load a value of `dtype`; bools are a byte in memory."""
@@ -266,7 +266,7 @@ class ExpressionEmitter(ABC):
         return self.builder.trunc(value, register_type(dtype)) if is_bool(dtype) else value
 
     def _load(self, expr: tir.BufferLoad) -> Value:
-        address, align = self.contiguous_address(expr), self.alignment(expr.buffer)
+        address, align = self.contiguous_address(expr), self.alignment(expr)
         if address is not None and expr.predicate is None:
             return self.read(address, expr.dtype, align)
         if address is not None and lanes_of(expr.dtype) > 1:

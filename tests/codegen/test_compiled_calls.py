@@ -178,7 +178,7 @@ I.ir_module Module:
         "error[E0602]: the intrinsic 'tir.tvm_storage_sync' does not exist on target 'llvm'"
     )
     assert message(tvms.compile, tvms.parse(text), target="z80") == (
-        "error[E0601]: there is no target 'z80'\n= help: targets are: llvm"
+        "error[E0601]: there is no target 'z80'\n= help: targets are: llvm, cuda, nvptx"
     )
 
 

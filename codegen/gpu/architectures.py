@@ -1,0 +1,64 @@
+"""What GPUs offer, by compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+WARP = 32
+"""Threads that run in step."""
+MOST_THREADS = 1024
+"""Threads of a block."""
+MOST_EXTENT = {
+    "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "blockIdx.z": 65535,
+    "threadIdx.x": 1024, "threadIdx.y": 1024, "threadIdx.z": 64,
+}  # fmt: skip
+"""What a launch may ask for on each axis."""
+STATIC_SHARED_BYTES = 48 << 10
+"""Shared memory of a block whose size the kernel declares."""
+LOCAL_BYTES = 512 << 10
+"""Memory of one thread."""
+PARAMETER_BYTES = 4096
+"""What all arguments of a kernel take together."""
+
+
+class Architecture(Struct, frozen=True):
+    """A compute capability: of one multiprocessor the blocks, warps, bytes of shared memory and 32-bit registers."""
+
+    name: str
+    blocks: int
+    warps: int
+    shared_bytes: int
+    registers: int = 65536
+    registers_of_thread: int = 255
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    row.name: row
+    for row in (
+        Architecture("sm_70", 32, 64, 96 << 10),
+        Architecture("sm_72", 32, 64, 96 << 10),
+        Architecture("sm_75", 16, 32, 64 << 10),
+        Architecture("sm_80", 32, 64, 164 << 10),
+        Architecture("sm_86", 16, 48, 100 << 10),
+        Architecture("sm_87", 16, 48, 164 << 10),
+        Architecture("sm_89", 24, 48, 100 << 10),
+        Architecture("sm_90", 32, 64, 228 << 10),
+        Architecture("sm_90a", 32, 64, 228 << 10),
+        Architecture("sm_100", 32, 64, 228 << 10),
+        Architecture("sm_120", 24, 48, 100 << 10),
+    )
+}
+
+DEFAULT = "sm_70"
+"""The architecture where none is said: newer GPUs run its code."""
+
+
+def occupancy(architecture: Architecture, threads: int, registers: int, shared_bytes: int) -> float:
+    """Return which part of a multiprocessor's warps run at once, with blocks of so many threads and bytes of shared
+    memory, and threads of so many registers. A warp gets registers by 256."""
+    warps = -(-threads // WARP)
+    of_warp = -(-max(registers, 1) * WARP // 256) * 256
+    blocks = min(architecture.blocks, architecture.warps // warps, architecture.registers // of_warp // warps)
+    if shared_bytes:
+        blocks = min(blocks, architecture.shared_bytes // shared_bytes)
+    return blocks * warps / architecture.warps

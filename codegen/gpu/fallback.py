@@ -1,0 +1,93 @@
+"""The schedule of functions that nobody scheduled for threads: one thread for each element of a result.
+
+    for i, j, k in T.grid(64, 64, 128):           for bx in T.thread_binding(16, "blockIdx.x"):
+        with T.block("matmul"):                       for tx in T.thread_binding(256, "threadIdx.x"):
+            vi, vj, vk = …(i, j, k)          →            for k in range(128):
+                                                              with T.block("matmul"):
+                                                                  vi, vj, vk = …((bx * 256 + tx) // 64, …)
+
+What is no nest of loops around one block runs in one thread. (TVM: `dlight.gpu.Fallback`.)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ..lower.rewriter import sequence
+from ..rules import Decision
+from ..rules.nest import Declined, Nest, read_nest
+
+THREADS = 256
+"""Threads of a block."""
+TRUE = tir.IntImm("bool", 1)
+
+
+def bind_threads(func: tir.PrimFunc) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+    """Return `func`, none of whose loops is bound to threads, with all that it does in threads, and what was decided."""
+    root = func.body
+    if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:
+        return replace(func, body=_alone(root)), (Decision("root", "one thread", ()),)
+    body, decisions = root.block.body, list[Decision]()
+    parts: list[tir.Stmt] = []
+    for part in body.seq if isinstance(body, tir.SeqStmt) else (body,):
+        try:
+            nest = read_nest(part)
+            parts.append(_spread(nest))
+            decisions.append(Decision(nest.name, "a thread for each element", ()))
+        except Declined as reason:
+            parts.append(_alone(part))
+            decisions.append(Decision("?", "one thread", (("a thread for each element", str(reason)),)))
+    block = replace(root.block, body=sequence(parts))
+    return replace(func, body=replace(root, block=block)), tuple(decisions)
+
+
+def _bound(tag: str, extent: tir.PrimExpr, body: tir.Stmt, var: tir.Var) -> tir.Stmt:
+    axis = tir.IterVar(None, tir.Var(var.dtype, ""), tir.IterVarType.THREAD_INDEX, tag)
+    return tir.For(var, make.const(0, var.dtype), extent, tir.ForKind.THREAD_BINDING, body, axis)
+
+
+def _alone(stmt: tir.Stmt) -> tir.Stmt:
+    """Return `stmt` in one thread."""
+    one = tir.IntImm("int32", 1)
+    inner = _bound("threadIdx.x", one, stmt, tir.Var("int32", "tx"))
+    return _bound("blockIdx.x", one, inner, tir.Var("int32", "bx"))
+
+
+def _spread(nest: Nest) -> tir.Stmt:
+    """Return the loops of `nest` with its results dealt out to threads, the last axis running fastest."""
+    count = reduce(make.mul, (make.cast(axis.extent, "int64") for axis in nest.spatial), tir.IntImm("int64", 1))
+    threads = THREADS if not isinstance(count, tir.IntImm) else max(min(THREADS, count.value), 1)
+    size = tir.IntImm("int64", threads)
+    bx, tx = tir.Var("int64", "bx"), tir.Var("int64", "tx")
+    index: tir.PrimExpr = make.add(make.mul(bx, size), tx)
+    is_ragged = not isinstance(count, tir.IntImm) or count.value % threads != 0
+    predicate = make.less(index, count) if is_ragged else TRUE
+    values: dict[tir.Var, tir.PrimExpr] = {}
+    for axis in reversed(nest.spatial):
+        extent = make.cast(axis.extent, "int64")
+        values[axis.var] = make.cast(make.floormod(index, extent), axis.var.dtype)
+        index = make.floordiv(index, extent)
+    loops = {axis.var: tir.Var(axis.var.dtype, axis.var.name) for axis in nest.reduced}
+    stmt: tir.Stmt = tir.BlockRealize(
+        tuple(values.get(axis.var) or loops[axis.var] for axis in nest.axes),
+        predicate,
+        _block(nest),
+        trivia=nest.trivia,
+    )
+    for axis in reversed(nest.reduced):
+        stmt = tir.For(loops[axis.var], make.const(0, axis.var.dtype), axis.extent, tir.ForKind.SERIAL, stmt)
+    grid = make.floordiv(make.add(count, tir.IntImm("int64", threads - 1)), size)
+    return _bound("blockIdx.x", grid, _bound("threadIdx.x", size, stmt, tx), bx)
+
+
+def _block(nest: Nest) -> tir.Block:
+    kinds = {True: tir.IterVarType.COMM_REDUCE, False: tir.IterVarType.DATA_PAR}
+    axes = tuple(
+        tir.IterVar(tir.Range(make.const(0, axis.var.dtype), axis.extent), axis.var, kinds[axis.is_reduced])
+        for axis in nest.axes
+    )
+    init = None if nest.init is None else replace(nest.store, value=nest.init)
+    return tir.Block(axes, (), (), nest.name, nest.store, init)

@@ -1,0 +1,110 @@
+"""A kernel: what every thread of a launch runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from ...ir import tir
+from ...ir.base import Node, Op
+from ...ir.diagnostics import TvmsError, error
+from ...ir.visit import walk
+from .architectures import MOST_EXTENT, MOST_THREADS
+
+THREAD_TAGS = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
+"""The axes of a block, the last one running fastest."""
+BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
+SYNC = Op("tir.tvm_storage_sync")
+SHUFFLES = {
+    f"tir.tvm_warp_shuffle{suffix}": kind for suffix, kind in (("", "idx"), ("_up", "up"), ("_down", "down"), ("_xor", "bfly"))
+}  # fmt: skip
+"""The calls by which threads of a warp read each other's values, and what PTX calls them."""
+ALLREDUCE = Op("tir.tvm_thread_allreduce")
+
+
+class Axis(Node, frozen=True, eq=False):
+    """An axis of the grid or of a block: `var` runs from 0 to `extent`."""
+
+    tag: str
+    var: tir.Var
+    extent: tir.PrimExpr
+
+
+class Kernel(Node, frozen=True, eq=False):
+    """What every thread runs; `axes` are those that it has, blocks before threads, the slowest first."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    body: tir.Stmt
+
+    @property
+    def blocks(self) -> tuple[Axis, ...]:
+        return tuple(axis for axis in self.axes if axis.tag in BLOCK_TAGS)
+
+    @property
+    def threads(self) -> tuple[Axis, ...]:
+        return tuple(axis for axis in self.axes if axis.tag in THREAD_TAGS)
+
+    @property
+    def thread_count(self) -> int:
+        """How many threads a block has."""
+        return prod(size_of(axis) for axis in self.threads)
+
+
+class Launch(tir.Stmt, frozen=True, eq=False):
+    """The statement of the host that runs a kernel."""
+
+    kernel: Kernel
+
+
+def size_of(axis: Axis) -> int:
+    """Return the extent of an axis of threads, which is a number."""
+    assert isinstance(axis.extent, tir.IntImm)
+    return axis.extent.value
+
+
+def check_axes(axes: Sequence[Axis]) -> None:
+    """Raise E0611 where no GPU launches that many blocks and threads."""
+    for axis in axes:
+        most = MOST_EXTENT[axis.tag]
+        if axis.tag in THREAD_TAGS and not isinstance(axis.extent, tir.IntImm):
+            raise refused(f"'{axis.tag}' has an extent that is no constant", axis.var, "split the loop by a constant")
+        if isinstance(axis.extent, tir.IntImm) and not 1 <= axis.extent.value <= most:
+            reason = f"'{axis.tag}' has {axis.extent.value} threads or blocks; between 1 and {most} can be launched"
+            raise refused(reason, axis.var, "split the loop")
+    threads = [axis for axis in axes if axis.tag in THREAD_TAGS]
+    count = prod(size_of(axis) for axis in threads)
+    if count > MOST_THREADS:
+        reason = f"a block has {count} threads; at most {MOST_THREADS} can be launched"
+        raise refused(reason, threads[-1].var, "bind fewer iterations to threads")
+
+
+def refused(reason: str, place: Node, help: str) -> TvmsError:
+    """Return the error of a launch that no GPU can do."""
+    return error("E0611", reason, place.span, help)
+
+
+def scope_of(variable: tir.Var) -> str:
+    """Return the storage scope of what a variable points to."""
+    kind = variable.type_annotation
+    return (kind.storage_scope if isinstance(kind, tir.PointerType) else "") or "global"
+
+
+def is_private(variable: tir.Var) -> bool:
+    """Whether each thread has its own copy of what `variable` points to."""
+    return scope_of(variable) == "local"
+
+
+def is_exchange(node: Node) -> bool:
+    """Whether threads wait for each other at this node."""
+    return isinstance(node, tir.Call) and (node.op in (SYNC, ALLREDUCE) or getattr(node.op, "name", "") in SHUFFLES)
+
+
+def exchanges_in(node: Node) -> Iterator[tir.Call]:
+    """Yield the calls at which threads wait for each other."""
+    return (each for each in walk(node) if isinstance(each, tir.Call) and is_exchange(each))
+
+
+def has_exchange(node: Node) -> bool:
+    """Whether threads that run `node` wait for each other there."""
+    return next(exchanges_in(node), None) is not None

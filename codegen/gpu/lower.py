@@ -1,0 +1,99 @@
+"""From a function to its host part and its kernels, and these as they are printed and interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.deep import deep
+from ...ir.diagnostics import error
+from ...ir.visit import substitute
+from ..lower.blocks import lower_blocks
+from ..lower.bounds import Bounds, Safety, guard_indices
+from ..lower.flatten import flatten_buffers
+from ..lower.hoist import hoist_first_steps
+from ..lower.rewriter import Rewriter
+from ..lower.signature import flatten_signature
+from ..lower.small_floats import compute_small_floats
+from ..lower.unroll import unroll_loops
+from ..lower.vectorize import vectorize_loops
+from ..rules import Decision
+from ..target import Target
+from .allreduce import lower_allreduce
+from .barriers import insert_barriers
+from .fallback import bind_threads
+from .kernel import Kernel, Launch
+from .private import compact_private, place_warp_memory
+from .reductions import reduce_across_threads
+from .simulate import simulate
+from .split import has_threads, means_threads, split_kernels, threads_as_loops
+
+STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, compute_small_floats)
+"""The steps that kernels share with programs for a processor, in their order."""
+
+
+@deep
+def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") -> tuple[tir.PrimFunc, Safety]:
+    """Return `func` with a `Launch` for each of its kernels, and how many indices were proven to be inside.
+
+    Raises TvmsError: E0611 for what no GPU launches, E0612 for what cannot be divided between host and GPU, E0613 where
+    threads cannot wait for each other, E0606 for forms that cannot be compiled.
+    """
+    if not has_threads(func):
+        reason, help = f"no loop of '{name}' is bound to a thread", "bind one, as with S.bind(loop, 'threadIdx.x')"
+        raise error("E0612", reason, func.span, help)
+    is_in_order = not means_threads(func)
+    if is_in_order:
+        func = reduce_across_threads(func)
+    func, safety = guard_indices(threads_as_loops(lower_blocks(func)), bounds)
+
+    def lowered(kernel: Kernel) -> Kernel:
+        kernel = compact_private(kernel)
+        kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
+        body = tir.PrimFunc((), kernel.body)
+        for step in STEPS:
+            body = step(body)
+        return place_warp_memory(replace(kernel, body=body.body))
+
+    return with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel))), safety
+
+
+def with_kernels(func: tir.PrimFunc, change: Callable[[Kernel], tir.Stmt]) -> tir.PrimFunc:
+    """Return `func` with `change` of its kernel in the place of every launch."""
+    rewriter = Rewriter({Launch: lambda launch: change(launch.kernel), tir.Buffer: lambda buffer: buffer})
+    return replace(func, body=rewriter.rewrite(func.body))
+
+
+def as_attributes(kernel: Kernel) -> tir.Stmt:
+    """Return `kernel` as a statement that can be printed and interpreted: `T.launch_thread` of its axes around its body."""
+    body = kernel.body
+    for axis in reversed(kernel.axes):
+        name = tir.Var(axis.var.dtype, axis.var.name.replace("Idx.", "_"), span=axis.var.span)
+        body = substitute(body, {axis.var: name})
+        extent = make.cast(axis.extent, axis.var.dtype)
+        domain = tir.Range(make.const(0, axis.var.dtype), extent)
+        thread = tir.IterVar(domain, name, tir.IterVarType.THREAD_INDEX, axis.tag)
+        body = tir.AttrStmt(thread, "thread_extent", extent, body)
+    return body
+
+
+def with_threads(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return a function with launches as one whose threads are `T.launch_thread`."""
+    return with_kernels(func, as_attributes)
+
+
+def lower_for_gpu(
+    func: tir.PrimFunc, name: str, target: Target, bounds: Bounds
+) -> tuple[tir.PrimFunc, tuple[Decision, ...], Safety]:
+    """Return `func` as it is compiled for a GPU, what was decided, and how many indices were proven to be inside.
+
+    Functions that nobody scheduled get a thread for each element. Where threads are simulated, the result is a kernel
+    for the processor; else it has a `Launch` for each of its kernels. Raises as `lower_to_kernels`.
+    """
+    func, decisions = (func, ()) if has_threads(func) else bind_threads(func)
+    lowered, safety = lower_to_kernels(func, name, bounds)
+    if target.order:
+        lowered = with_kernels(lowered, lambda kernel: simulate(kernel, target.order))  # type: ignore[arg-type]
+    return flatten_signature(lowered), decisions, safety

@@ -1,0 +1,156 @@
+"""Reductions whose axis is bound to threads: every thread reduces its part, then all of them together.
+
+    for tx in T.thread_binding(32, "threadIdx.x"):          partial[0] = 0
+        for k in range(8):                                  for k in range(8):
+            with T.block("sum"):                                partial[0] = partial[0] + A[k * 32 + tx]
+                …                                      →    T.tvm_thread_allreduce(1, partial[0], True, total[0], tx)
+                with T.init(): C[0] = 0                     if tx == 0:
+                C[0] = C[0] + A[k * 32 + tx]                    C[0] = total[0]
+
+(TVM: `LowerCrossThreadReduction`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.diagnostics import TvmsError, error
+from ...ir.equal import structural_equal
+from ...ir.visit import children, substitute
+from ..lower.rewriter import uses
+from .kernel import ALLREDUCE, THREAD_TAGS, is_private
+
+TRUE = tir.IntImm("bool", 1)
+_ZERO = tir.IntImm("int32", 0)
+_COMBINERS = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
+
+
+def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, which has blocks, with the reductions that threads share in two steps.
+
+    Raises TvmsError E0612 where such a reduction is not one store, of the element before combined with another value.
+    """
+    steps = {place: stmt for place, stmt in (_shared(*found) for found in _blocks(func.body, ())) if stmt is not None}
+    return replace(func, body=substitute(func.body, steps))
+
+
+def _blocks(stmt: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.BlockRealize, tuple[tir.For, ...]]]:
+    """Yield the blocks below `stmt` with the loops around each in its own scope, the outermost first."""
+    if isinstance(stmt, tir.BlockRealize):
+        yield stmt, loops
+        loops = ()
+    inner = (*loops, stmt) if isinstance(stmt, tir.For) else loops
+    for child in children(stmt):
+        if isinstance(child, tir.Stmt):
+            yield from _blocks(child, inner)
+
+
+def _is_thread(loop: tir.For) -> bool:
+    return loop.thread_binding is not None and loop.thread_binding.thread_tag in THREAD_TAGS
+
+
+def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stmt, tir.Stmt | None]:
+    """Return the statement that becomes two steps, and those; None for them where no threads share a reduction."""
+    pairs = list(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
+    reduced = [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    mine = [loop for loop in loops if uses(reduced, {loop.loop_var})]
+    threads = [loop for loop in mine if _is_thread(loop)]
+    if not threads:
+        return stmt, None
+    serial = [loop for loop in mine if not _is_thread(loop)]
+    inner = loops[loops.index(serial[0]) :] if serial else ()
+    spatial = [value for axis, value in pairs if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
+    for loop, body in zip(inner, (*inner[1:], stmt), strict=False):
+        if loop.body is not body or uses(spatial, {loop.loop_var}):
+            raise _refused(stmt, "another statement, or a loop over its results, stands in a loop that it reduces over")
+    return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
+
+
+def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[tir.Var]) -> tir.Stmt:
+    """Reduce in each thread, then across threads, then store."""
+    block = stmt.block
+    update, init = block.body, block.init
+    if not isinstance(update, tir.BufferStore) or not isinstance(init, tir.BufferStore):
+        raise _refused(stmt, "it is not one store with one T.init")
+    combine = _combiner(stmt, update)
+    partial, total = (_scalar(f"{update.buffer.name}_{part}", update.buffer.dtype) for part in ("partial", "total"))
+    own = tir.BufferLoad(partial.dtype, partial, (_ZERO,), span=update.span)
+    value = tir.BufferStore(partial, combine.result_of(own), (_ZERO,), span=update.span)
+    first = replace(stmt, block=replace(block, init=None, body=value, reads=(), writes=()))
+    for loop in reversed(inner):
+        first = replace(loop, body=first)
+    args = (tir.IntImm("uint32", 1), own, TRUE, tir.BufferLoad(total.dtype, total, (_ZERO,)), *threads)
+    exchange = tir.Evaluate(tir.Call("handle", ALLREDUCE, args, span=update.span), span=stmt.span)
+    together = tir.AttrStmt(combine.reducer(init.value), "reduce_scope", _ZERO, exchange)
+    start = tir.BufferStore(partial, init.value, (_ZERO,), span=init.span)
+    body = tir.SeqStmt(
+        (start, first, together, _result(stmt, update, total, {loop.loop_var for loop in inner}, threads))
+    )
+    whole = tir.Block(
+        (), (), (), f"{block.name_hint}_across_threads", body, alloc_buffers=(partial, total), span=block.span
+    )
+    return tir.BlockRealize((), TRUE, whole, span=stmt.span)
+
+
+def _result(
+    stmt: tir.BlockRealize, update: tir.BufferStore, total: tir.Buffer, inner: set[tir.Var], threads: Sequence[tir.Var]
+) -> tir.Stmt:
+    """Store the total: the first thread does, or each of them in memory of its own."""
+    axes = [axis for axis in stmt.block.iter_vars if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
+    values = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
+    kept = [part for part in _conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
+    if not is_private(update.buffer.data):
+        kept += [make.equal(thread, make.const(0, thread.dtype)) for thread in threads]
+    store = replace(update, value=tir.BufferLoad(total.dtype, total, (_ZERO,)))
+    block = replace(stmt.block, iter_vars=tuple(axes), init=None, body=store, reads=(), writes=())
+    predicate = reduce(make.logical_and, kept) if kept else TRUE
+    return replace(stmt, iter_values=tuple(values[axis] for axis in axes), predicate=predicate, block=block)
+
+
+def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    if isinstance(condition, tir.And):
+        return _conjuncts(condition.a) + _conjuncts(condition.b)
+    return [] if isinstance(condition, tir.IntImm) and condition.value else [condition]
+
+
+class _Combiner:
+    """`before ∘ value`, as a block has it in what it stores."""
+
+    def __init__(self, form: tir.BinaryOp, value: tir.PrimExpr, is_first: bool) -> None:
+        self._form, self._value, self._is_first = form, value, is_first
+
+    def result_of(self, before: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `before` combined with the value of the block."""
+        a, b = (before, self._value) if self._is_first else (self._value, before)
+        return replace(self._form, a=a, b=b)
+
+    def reducer(self, identity: tir.PrimExpr) -> tir.CommReducer:
+        """Return the reducer that combines what threads have."""
+        x, y = tir.Var(self._form.dtype, "x"), tir.Var(self._form.dtype, "y")
+        return tir.CommReducer((x,), (y,), (replace(self._form, a=x, b=y),), (identity,))
+
+
+def _combiner(stmt: tir.BlockRealize, update: tir.BufferStore) -> _Combiner:
+    value = update.value
+    if isinstance(value, _COMBINERS):
+        before = tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices)
+        if structural_equal(value.a, before):
+            return _Combiner(value, value.b, is_first=True)
+        if structural_equal(value.b, before):
+            return _Combiner(value, value.a, is_first=False)
+    raise _refused(stmt, "what it stores is not the element before, combined with a value by +, *, min, max, and, or")
+
+
+def _scalar(name: str, dtype: str) -> tir.Buffer:
+    data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), "local"))
+    return tir.Buffer(data, dtype, (tir.IntImm("int32", 1),), name, scope="local")
+
+
+def _refused(stmt: tir.BlockRealize, reason: str) -> TvmsError:
+    said = f"threads cannot share the reduction of block '{stmt.block.name_hint}': {reason}"
+    help = "bind loops of its other iterators to threads, or make partial results with S.rfactor"
+    return error("E0612", said, stmt.block.span or stmt.span, help)

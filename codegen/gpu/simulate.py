@@ -1,0 +1,348 @@
+"""A kernel on the processor: its threads take turns, each of them from one barrier to the next.
+
+A statement in which no thread waits for another becomes a loop over all threads; one in which they do is taken apart
+until that is so. What a thread must remember from one part to the next lies in arrays with an element for each thread:
+variables that are bound, memory of its own, and whether it takes part (the `mask`) in a branch or a loop that not all
+threads run. Shared memory, and memory of threads, is poisoned before it is used.
+
+    A_shared[tx] = A[tx]                     for t in range(128): A_shared[t] = A[t]
+    T.tvm_storage_sync("shared")        →
+    B[tx] = A_shared[127 - tx]               for t in range(128): B[t] = A_shared[127 - t]
+
+(J. A. Stratton et al., "MCUDA: An Efficient Implementation of CUDA Kernels for Multi-core CPUs", 2008.)
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.base import Node, Op
+from ...ir.diagnostics import error
+from ...ir.dtype import is_bool, is_float, parse_dtype, with_lanes
+from ...ir.visit import walk
+from ..lower.rewriter import Rewriter, sequence
+from ..lower.vectors import add, multiply, widen
+from .exchange import shuffled_from
+from .kernel import SYNC, Kernel, has_exchange, is_exchange, scope_of, size_of
+
+Order: TypeAlias = Literal["ascending", "descending", "random"]
+CHECK_BARRIER = Op("tir.check_barrier")
+_TRUE, _ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
+
+
+def simulate(kernel: Kernel, order: Order = "ascending", seed: int = 0) -> tir.Stmt:
+    """Return the loops that do what a launch of `kernel` does, the threads in that order between barriers.
+
+    Raises TvmsError E0606 where a thread may leave a loop with barriers in it.
+    """
+    body = sequence(_Simulator(kernel, order, seed).run(kernel.body, None))
+    for axis in reversed(kernel.blocks):
+        last = make.sub(axis.extent, make.const(1, axis.extent.dtype))
+        index = tir.Var(axis.extent.dtype, axis.var.name.replace("Idx.", "_"))
+        turn: tir.PrimExpr = index if order == "ascending" else make.sub(last, index)
+        body = tir.LetStmt(axis.var, make.cast(turn, axis.var.dtype), body)
+        body = tir.For(index, make.const(0, index.dtype), axis.extent, tir.ForKind.SERIAL, body)
+    return body
+
+
+class _Array:
+    """An array with `size` elements for each thread, which lives as long as the block runs."""
+
+    def __init__(self, name: str, dtype: str, count: int) -> None:
+        data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), "global"))
+        self.buffer = tir.Buffer(data, dtype, (tir.IntImm("int64", count),), name)
+
+    def load(self, index: tir.PrimExpr) -> tir.PrimExpr:
+        return tir.BufferLoad(self.buffer.dtype, self.buffer, (index,))
+
+    def store(self, index: tir.PrimExpr, value: tir.PrimExpr) -> tir.Stmt:
+        return tir.BufferStore(self.buffer, value, (index,))
+
+
+class _Simulator(Rewriter):
+    """Its own rules rewrite what one thread does; `run` takes statements apart."""
+
+    def __init__(self, kernel: Kernel, order: Order, seed: int) -> None:
+        super().__init__({
+            tir.BufferLoad: self._access, tir.BufferStore: self._access, tir.Call: self._call,
+            tir.Allocate: self._poisoned, tir.Buffer: lambda buffer: buffer,
+        })  # fmt: skip
+        self._axes, self._count = kernel.threads, kernel.thread_count
+        self._thread = tir.Var("int64", "thread")
+        self._order, self._random = order, random.Random(seed)
+        self._differing = {axis.var for axis in kernel.threads}
+        self._private: dict[tir.Var, tuple[tir.Var, tir.PrimExpr]] = {}
+        self._exchanged: dict[tir.Call, _Array] = {}
+        self._arrays: list[_Array] = []
+        self._is_inside = False
+
+    # --- All threads
+
+    def run(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
+        """Return statements that do what all threads do in `stmt`, those of `mask` where there is one."""
+        outer, self._arrays = self._arrays, []
+        inside, self._is_inside = self._is_inside, True
+        parts = self._split(stmt, mask)
+        self._is_inside = inside
+        body: list[tir.Stmt] = parts
+        for array in reversed(self._arrays):
+            size = array.buffer.shape
+            body = [tir.Allocate(array.buffer.data, array.buffer.dtype, size, _TRUE, sequence(body))]
+        self._arrays = outer
+        return body
+
+    def _split(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
+        if not has_exchange(stmt):
+            return [self._each(self.rewrite(stmt), mask)]
+        match stmt:
+            case tir.SeqStmt():
+                return self._sequence_of(stmt, mask)
+            case tir.For():
+                return self._for(stmt, mask)
+            case tir.While():
+                return self._while(stmt, mask)
+            case tir.IfThenElse():
+                return self._if(stmt, mask)
+            case tir.LetStmt():
+                return self._let(stmt, mask)
+            case tir.Allocate():
+                return self._allocate(stmt, mask)
+            case tir.AttrStmt() | tir.DeclBuffer():
+                return self._split(stmt.body, mask)
+            case tir.AssertStmt():
+                check = replace(stmt, body=tir.Evaluate(tir.IntImm("int32", 0)))
+                return [*self._split(check, mask), *self._split(stmt.body, mask)]
+            case tir.Evaluate(value=tir.Call(op=op)) if op == SYNC:
+                return self._barrier(stmt, mask)
+            case tir.BufferStore() | tir.Evaluate():
+                exchanges = self._exchanges(stmt, mask)
+                return [*exchanges, self._each(self.rewrite(stmt), mask)]
+            case _:
+                raise error("E0606", f"threads cannot wait for each other in '{type(stmt).__name__}'", stmt.span)
+
+    def _sequence_of(self, stmt: tir.SeqStmt, mask: _Array | None) -> list[tir.Stmt]:
+        """Statements without a barrier between them share a loop over the threads."""
+        result: list[tir.Stmt] = []
+        together: list[tir.Stmt] = []
+        for part in stmt.seq:
+            if not has_exchange(part):
+                together.append(part)
+                continue
+            if together:
+                result += self._split(sequence(together), mask)
+            together = []
+            result += self._split(part, mask)
+        return [*result, *(self._split(sequence(together), mask) if together else ())]
+
+    def _each(self, stmt: tir.Stmt, mask: _Array | None) -> tir.Stmt:
+        """Return the loop over the threads that run `stmt`, which is rewritten already."""
+        body = stmt if mask is None else tir.IfThenElse(mask.load(self._thread), stmt)
+        rest: tir.PrimExpr = self._thread
+        for axis in reversed(self._axes):
+            extent = tir.IntImm("int64", size_of(axis))
+            body = tir.LetStmt(axis.var, make.cast(make.floormod(rest, extent), axis.var.dtype), body)
+            rest = make.floordiv(rest, extent)
+        turn = tir.Var("int64", "turn")
+        last = tir.IntImm("int64", self._count - 1)
+        number: tir.PrimExpr = turn if self._order == "ascending" else make.sub(last, turn)
+        if self._order == "random" and self._count > 1:
+            return self._in_random_order(turn, body)
+        body = tir.LetStmt(self._thread, number, body)
+        return tir.For(turn, _ZERO, tir.IntImm("int64", self._count), tir.ForKind.SERIAL, body)
+
+    def _in_random_order(self, turn: tir.Var, body: tir.Stmt) -> tir.Stmt:
+        numbers = list(range(self._count))
+        self._random.shuffle(numbers)
+        order = _Array("order", "int64", self._count)
+        body = tir.LetStmt(self._thread, order.load(turn), body)
+        loop = tir.For(turn, _ZERO, tir.IntImm("int64", self._count), tir.ForKind.SERIAL, body)
+        return tir.AllocateConst(order.buffer.data, "int64", order.buffer.shape, np.array(numbers, np.int64), loop)
+
+    def _array(self, name: str, dtype: str, count: int | None = None) -> _Array:
+        """Return a new array, with an element for each thread or `count` for all."""
+        array = _Array(name, dtype, self._count if count is None else count)
+        self._arrays.append(array)
+        return array
+
+    def _remember(self, name: str, value: tir.PrimExpr, mask: _Array | None) -> tuple[_Array, tir.Stmt]:
+        """Return an array of what `value` is in each thread, and what fills it."""
+        array = self._array(name, value.dtype)
+        return array, self._each(array.store(self._thread, self.rewrite(value)), mask)
+
+    # --- Statements in which threads wait for each other
+
+    def _barrier(self, stmt: tir.Evaluate, mask: _Array | None) -> list[tir.Stmt]:
+        """All threads of the block must be there; of a warp, those that are there wait for each other."""
+        assert isinstance(stmt.value, tir.Call)
+        scope = stmt.value.args[0]
+        if mask is None or (isinstance(scope, tir.StringImm) and scope.value == "warp"):
+            return []
+        here = self._array("here", "int64", 1)
+        count = here.store(_ZERO, make.add(here.load(_ZERO), tir.IntImm("int64", 1)))
+        check = tir.Call("int32", CHECK_BARRIER, (here.load(_ZERO), tir.IntImm("int64", self._count)), span=stmt.span)
+        return [here.store(_ZERO, _ZERO), self._each(count, mask), tir.Evaluate(check, span=stmt.span)]
+
+    def _if(self, stmt: tir.IfThenElse, mask: _Array | None) -> list[tir.Stmt]:
+        before = self._exchanges(stmt.condition, mask)
+        if mask is None and not before and not self._differs(stmt.condition):
+            other = None if stmt.else_case is None else sequence(self.run(stmt.else_case, None))
+            condition = self.rewrite(stmt.condition)
+            return [tir.IfThenElse(condition, sequence(self.run(stmt.then_case, None)), other, span=stmt.span)]
+        taken, fill = self._mask(make.cast(stmt.condition, "bool"), mask)
+        if stmt.else_case is None:
+            return [*before, *fill, *self._where_any(taken, self.run(stmt.then_case, taken))]
+        others, fill_others = self._mask(make.logical_not(taken.load(self._thread)), mask)
+        then = self._where_any(taken, self.run(stmt.then_case, taken))
+        otherwise = self._where_any(others, self.run(stmt.else_case, others))
+        return [*before, *fill, *fill_others, *then, *otherwise]
+
+    def _mask(self, condition: tir.PrimExpr, outer: _Array | None) -> tuple[_Array, list[tir.Stmt]]:
+        """Return which threads of `outer` take part where `condition` holds, and what finds out."""
+        mask = self._array("mask", "bool")
+        none = self._each(mask.store(self._thread, make.const(0, "bool")), None)
+        fill = self._each(mask.store(self._thread, self.rewrite(condition)), outer)
+        return mask, [none, fill] if outer is not None else [fill]
+
+    def _where_any(self, mask: _Array, body: list[tir.Stmt]) -> list[tir.Stmt]:
+        """Run `body` if any thread takes part."""
+        found = self._array("any", "bool", 1)
+        note = self._each(found.store(_ZERO, _TRUE), mask)
+        return [found.store(_ZERO, make.const(0, "bool")), note, tir.IfThenElse(found.load(_ZERO), sequence(body))]
+
+    def _for(self, stmt: tir.For, mask: _Array | None) -> list[tir.Stmt]:
+        """Loops of the same length run for all threads at once; others as often as the longest of them."""
+        _check_stays(stmt.body)
+        if not self._differs(stmt.extent) and not self._differs(stmt.min):
+            start, extent = self.rewrite(stmt.min), self.rewrite(stmt.extent)
+            body = sequence(self.run(stmt.body, mask))
+            return [tir.For(stmt.loop_var, start, extent, tir.ForKind.SERIAL, body, span=stmt.span)]
+        starts, fill = self._remember("start", stmt.min, mask)
+        counts, fill_counts = self._remember("extent", stmt.extent, mask)
+        most = self._array("most", stmt.extent.dtype, 1)
+        longest = make.maximum(most.load(_ZERO), counts.load(self._thread))
+        step = tir.Var(stmt.loop_var.dtype, f"{stmt.loop_var.name}_step")
+        index = make.add(make.cast(starts.load(self._thread), step.dtype), step)
+        self.values[stmt.loop_var] = index
+        self._differing.add(stmt.loop_var)
+        goes_on = make.less(step, make.cast(counts.load(self._thread), step.dtype))
+        here, find = self._mask(goes_on, mask)
+        body = [*find, *self._where_any(here, self.run(stmt.body, here))]
+        zero = make.const(0, most.buffer.dtype)
+        loop = tir.For(step, make.const(0, step.dtype), most.load(_ZERO), tir.ForKind.SERIAL, sequence(body))
+        return [fill, fill_counts, most.store(_ZERO, zero), self._each(most.store(_ZERO, longest), mask), loop]
+
+    def _while(self, stmt: tir.While, mask: _Array | None) -> list[tir.Stmt]:
+        """A thread that leaves the loop waits until all have."""
+        _check_stays(stmt.body)
+        here, any_left = self._array("here", "bool"), self._array("any", "bool", 1)
+        start = [self._each(here.store(self._thread, make.const(0, "bool")), None)]
+        start.append(self._each(here.store(self._thread, _TRUE), mask))
+        condition = self._exchanges(stmt.condition, here)
+        goes_on = here.store(self._thread, self.rewrite(make.cast(stmt.condition, "bool")))
+        note = self._each(any_left.store(_ZERO, _TRUE), here)
+        body = [any_left.store(_ZERO, make.const(0, "bool")), *condition, self._each(goes_on, here), note]
+        body.append(tir.IfThenElse(any_left.load(_ZERO), sequence(self.run(stmt.body, here))))
+        return [*start, any_left.store(_ZERO, _TRUE), tir.While(any_left.load(_ZERO), sequence(body))]
+
+    def _let(self, stmt: tir.LetStmt, mask: _Array | None) -> list[tir.Stmt]:
+        exchanges = self._exchanges(stmt.value, mask)
+        if not exchanges and not self._differs(stmt.value):
+            return [tir.LetStmt(stmt.var, self.rewrite(stmt.value), sequence(self.run(stmt.body, mask)))]
+        array, fill = self._remember(stmt.var.name, stmt.value, mask)
+        self.values[stmt.var] = array.load(self._thread)
+        self._differing.add(stmt.var)
+        return [*exchanges, fill, *self._split(stmt.body, mask)]
+
+    def _allocate(self, stmt: tir.Allocate, mask: _Array | None) -> list[tir.Stmt]:
+        """Memory of threads becomes one array for all of them; shared memory is what it is."""
+        size = _size(stmt)
+        if scope_of(stmt.buffer_var) != "local":
+            return [replace(stmt, body=sequence([_poison(stmt, size), *self.run(stmt.body, mask)]))]
+        whole = tir.Var("handle", stmt.buffer_var.name, tir.PointerType(tir.PrimType(stmt.dtype), "global"))
+        self._private[stmt.buffer_var] = whole, make.mul(self._thread, size)
+        count = make.mul(size, tir.IntImm("int64", self._count))
+        allocation = replace(stmt, buffer_var=whole, extents=(count,))
+        return [replace(allocation, body=sequence([_poison(allocation, count), *self.run(stmt.body, mask)]))]
+
+    # --- One thread
+
+    def _poisoned(self, stmt: tir.Allocate) -> tir.Stmt:
+        return replace(stmt, body=sequence([_poison(stmt, _size(stmt)), self.rewrite(stmt.body)]))
+
+    def _access(self, access: tir.BufferLoad | tir.BufferStore) -> Any:
+        own = self._private.get(access.buffer.data)
+        changed = self.rebuild(access)
+        if own is None:
+            return changed
+        index = add(widen(changed.indices[0]), own[1])
+        return replace(changed, buffer=replace(access.buffer, data=own[0]), indices=(index,))
+
+    def _call(self, call: tir.Call) -> tir.PrimExpr:
+        if call in self._exchanged:
+            return self._exchanged[call].load(self._thread)
+        if any(isinstance(arg, tir.Var) and arg in self._private for arg in call.args):
+            reason = "the memory of a thread is reached by a pointer"
+            raise error("E0606", reason, call.span, "access elements of the buffer")
+        return self.rebuild(call)
+
+    # --- Exchanges
+
+    def _exchanges(self, node: Node, mask: _Array | None) -> list[tir.Stmt]:
+        """Return what does the shuffles that stand in `node`, the innermost first; their results then lie in arrays."""
+        result: list[tir.Stmt] = []
+        for call in reversed([each for each in _values_of(node) if isinstance(each, tir.Call) and is_exchange(each)]):
+            if call in self._exchanged:
+                continue
+            given, fill = self._remember("given", call.args[1], mask)  # type: ignore[arg-type]
+            taken = self._array("taken", call.dtype)
+            source, is_there = shuffled_from(call, self._thread, self._count, self.rewrite)
+            if mask is not None:
+                is_there = make.logical_and(is_there, mask.load(source))
+            value = make.if_then_else(is_there, given.load(source), given.load(self._thread))
+            result += [fill, self._each(taken.store(self._thread, value), mask)]
+            self._exchanged[call] = taken
+            self._differing.add(call)  # type: ignore[arg-type]
+        return result
+
+    def _differs(self, expr: tir.PrimExpr) -> bool:
+        """Whether `expr` may have different values in threads of a block."""
+        return any(node in self._differing or isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
+
+
+def _values_of(node: Node) -> list[Node]:
+    return list(walk(node))
+
+
+def _check_stays(body: tir.Stmt) -> None:
+    leaves = ("tir.break_loop", "tir.continue_loop", "tir.thread_return", "tir.ret")
+    for node in walk(body):
+        if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in leaves:
+            help = "guard the statements by a condition instead"
+            raise error("E0606", "a thread cannot leave a loop in which others wait for it", node.span, help)
+
+
+def _size(stmt: tir.Allocate) -> tir.PrimExpr:
+    size: tir.PrimExpr = tir.IntImm("int64", 1)
+    for extent in stmt.extents:
+        size = multiply(size, widen(extent))
+    return size
+
+
+def _poison(stmt: tir.Allocate, size: tir.PrimExpr) -> tir.Stmt:
+    """Return the statement that fills memory with what no program means: NaN, or a number of odd bits."""
+    kind = parse_dtype(stmt.dtype)
+    array = tir.Buffer(stmt.buffer_var, stmt.dtype, (size,), stmt.buffer_var.name)
+    value: tir.PrimExpr
+    if is_float(stmt.dtype) or kind.code == "bfloat":
+        value = make.cast(tir.FloatImm("float32", float("nan")), kind.name)
+    else:
+        value = make.const(1 if is_bool(stmt.dtype) else 0x5A, kind.name)
+    if kind.lanes > 1:
+        value = tir.Broadcast(with_lanes(kind.name, kind.lanes), value, tir.IntImm("int32", kind.lanes))
+    index = tir.Var("int64", "element")
+    return tir.For(index, _ZERO, size, tir.ForKind.SERIAL, tir.BufferStore(array, value, (index,)))

@@ -1,0 +1,201 @@
+"""Loops bound to threads become kernels; what stands around them stays with the host.
+
+Everywhere inside a kernel the loops bound to one axis have the same variable (TVM: `UnifyThreadBinding`). Such a loop
+that stands inside another one of its axis runs in the threads that are there. A statement that stands outside some of a
+kernel's loops runs once in the program's order, so that only the first thread of those axes runs it. Loops bound to
+virtual threads, and parallel ones, run in order. (TVM: `AnnotateDeviceRegions`, `SplitHostDevice`.)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.diagnostics import error
+from ...ir.equal import structural_equal
+from ...ir.visit import walk
+from ..lower.rewriter import Rewriter
+from .kernel import BLOCK_TAGS, THREAD_TAGS, Axis, Kernel, Launch, check_axes, has_exchange, is_private, scope_of
+
+_TAGS = (*BLOCK_TAGS, *THREAD_TAGS)
+
+
+def threads_as_loops(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with `T.launch_thread` as a loop bound to a thread."""
+    return replace(func, body=_LaunchesToLoops().rewrite(func.body))
+
+
+class _LaunchesToLoops(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.AttrStmt: self._attribute})
+
+    def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
+        if stmt.attr_key not in ("thread_extent", "virtual_thread"):
+            return replace(stmt, body=self.rewrite(stmt.body))
+        axis: tir.IterVar = stmt.node
+        kind, zero = tir.ForKind.THREAD_BINDING, make.const(0, axis.var.dtype)
+        extent = make.cast(self.rewrite(stmt.value), axis.var.dtype)
+        return tir.For(axis.var, zero, extent, kind, self.rewrite(stmt.body), replace(axis, dom=None), span=stmt.span)
+
+
+def has_threads(func: tir.PrimFunc) -> bool:
+    """Whether any loop of `func` is bound to a thread."""
+    return any(_tag(node) for node in walk(func.body))
+
+
+def means_threads(func: tir.PrimFunc) -> bool:
+    """Whether `func` says itself where its threads wait for each other: what it does is what threads do that run side by
+    side. Any other function means what its loops do one after the other."""
+    is_launch = (isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent" for node in walk(func.body))
+    return has_exchange(func.body) or any(is_launch)
+
+
+def _tag(stmt: object) -> str:
+    """Return the axis that a loop is bound to; "" where it is bound to none."""
+    if isinstance(stmt, tir.For) and stmt.thread_binding is not None and stmt.thread_binding.thread_tag in _TAGS:
+        return stmt.thread_binding.thread_tag
+    if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
+        return stmt.node.thread_tag
+    return ""
+
+
+def split_kernels(func: tir.PrimFunc, name: str) -> tir.PrimFunc:
+    """Return `func`, whose blocks are loops, with a `Launch` in the place of each outermost loop bound to a thread.
+
+    Raises TvmsError: E0611 for what no GPU launches, E0612 for what cannot be divided between host and GPU.
+    """
+    return replace(func, body=_Splitter(name).rewrite(func.body))
+
+
+class _Splitter(Rewriter):
+    """Rewrites the host part."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            {
+                tir.For: self._for, tir.Allocate: self._allocate, tir.BufferStore: self._outside,
+                tir.BufferLoad: self._outside, tir.Evaluate: self._evaluate,
+            }
+        )  # fmt: skip
+        self._name, self._count = name, 0
+        self._inner: list[tir.Allocate] = []
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        if _tag(stmt):
+            return self._kernel(stmt)
+        return self.rebuild(_in_order(stmt))
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        """What is not in global memory belongs to the kernel that uses it."""
+        if scope_of(stmt.buffer_var) == "global":
+            return self.rebuild(stmt)
+        self._inner.append(stmt)
+        body = self.rewrite(stmt.body)
+        self._inner.remove(stmt)
+        users = [node for node in walk(body) if isinstance(node, Launch) and _uses(node.kernel.body, stmt.buffer_var)]
+        if len(users) > 1:
+            name, scope = stmt.buffer_var.name, scope_of(stmt.buffer_var)
+            reason = f"'{name}' is used by {len(users)} kernels, but memory of scope '{scope}' ends with its kernel"
+            raise error("E0612", reason, stmt.span or stmt.buffer_var.span, "allocate it in scope 'global'")
+        return body
+
+    def _outside(self, node: tir.BufferLoad | tir.BufferStore) -> tir.Stmt:
+        reason = f"'{node.buffer.name}' is accessed outside all loops bound to threads: it lies on the GPU"
+        raise error("E0612", reason, node.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
+
+    def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
+        if isinstance(stmt.value, tir.IntImm):
+            return stmt
+        reason = "this runs outside all loops bound to threads"
+        raise error("E0612", reason, stmt.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
+
+    def _kernel(self, stmt: tir.For) -> tir.Stmt:
+        axes = _find_axes(stmt)
+        check_axes(axes)
+        body = _Unifier(axes).rewrite(stmt)
+        for allocation in reversed(self._inner):
+            if _uses(body, allocation.buffer_var):
+                body = replace(allocation, body=body)
+        name = self._name if not self._count else f"{self._name}_{self._count}"
+        self._count += 1
+        return Launch(Kernel(name, axes, body), span=stmt.span)
+
+
+def _uses(stmt: tir.Stmt, variable: tir.Var) -> bool:
+    return any(node is variable for node in walk(stmt))
+
+
+def _in_order(stmt: tir.For) -> tir.For:
+    if stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING):
+        return replace(stmt, kind=tir.ForKind.SERIAL, thread_binding=None)
+    return stmt
+
+
+def _find_axes(root: tir.For) -> tuple[Axis, ...]:
+    """Return the axes of the kernel that `root` is; E0611 where two loops of one axis differ in their extent."""
+    axes: dict[str, Axis] = {}
+    defined: set[tir.Var] = {node.loop_var for node in walk(root) if isinstance(node, tir.For)}
+    for node in walk(root):
+        tag = _tag(node)
+        if not isinstance(node, tir.For) or not tag:
+            continue
+        if any(part in defined for part in walk(node.extent)):
+            reason = f"how many there are of '{tag}' is only known inside the kernel"
+            raise error("E0611", reason, node.span, "give the loop an extent that does not depend on other loops")
+        axis = axes.setdefault(tag, Axis(tag, tir.Var("int32", tag, span=node.span), node.extent))
+        if not structural_equal(make.cast(axis.extent, "int64"), make.cast(node.extent, "int64")):
+            reason = f"the loops bound to '{tag}' have {axis.extent} and {node.extent} iterations"
+            raise error("E0611", reason, node.span, "split them so that they have the same")
+    return tuple(axes[tag] for tag in _TAGS if tag in axes)
+
+
+class _Unifier(Rewriter):
+    """Takes away the loops bound to threads."""
+
+    def __init__(self, axes: tuple[Axis, ...]) -> None:
+        super().__init__(
+            {
+                tir.For: self._for, tir.BufferStore: self._store, tir.Evaluate: self._evaluate,
+                tir.Allocate: self._allocate,
+            }
+        )  # fmt: skip
+        self._axes = {axis.tag: axis for axis in axes}
+        self._bound: tuple[str, ...] = ()
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        tag = _tag(stmt)
+        if not tag:
+            return self.rebuild(_in_order(stmt))
+        axis = self._axes[tag]
+        is_alone = isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1
+        index = make.const(0, stmt.loop_var.dtype) if is_alone else make.cast(axis.var, stmt.loop_var.dtype)
+        self.values[stmt.loop_var] = make.add(index, self.rewrite(stmt.min))
+        outer, self._bound = self._bound, (*self._bound, tag)
+        body = self.rewrite(stmt.body)
+        self._bound = outer
+        return body
+
+    def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
+        store = self.rebuild(stmt)
+        return store if is_private(store.buffer.data) else self._once(store)
+
+    def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
+        evaluate = self.rebuild(stmt)
+        return evaluate if isinstance(stmt.value, tir.IntImm) or has_exchange(stmt) else self._once(evaluate)
+
+    def _once(self, stmt: tir.Stmt) -> tir.Stmt:
+        """Let only the first thread of the axes around whose loops `stmt` does not stand run it."""
+        others = [axis for tag, axis in self._axes.items() if tag not in self._bound]
+        if not others:
+            return stmt
+        is_first = (make.equal(axis.var, make.const(0, axis.var.dtype)) for axis in others)
+        return tir.IfThenElse(reduce(make.logical_and, is_first), stmt)
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        if scope_of(stmt.buffer_var) == "global":
+            reason = f"'{stmt.buffer_var.name}' is allocated in global memory inside a kernel"
+            help = "allocate it outside, or in scope 'local' or 'shared'"
+            raise error("E0612", reason, stmt.span or stmt.buffer_var.span, help)
+        return self.rebuild(stmt)

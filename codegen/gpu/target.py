@@ -1,0 +1,63 @@
+"""Targets that are GPUs, by text or by what TVM writes as a dictionary.
+
+"cuda"                              PTX for any GPU since 2017
+"cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
+"cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ...ir.diagnostics import TvmsError, error
+from ..llvm.intrinsics import CPU
+from ..target import Target
+from .architectures import ARCHITECTURES, DEFAULT
+
+KINDS = ("cuda", "nvptx")
+ORDERS = ("ascending", "descending", "random")
+_TRIPLE = "nvptx64-nvidia-cuda"
+_ARCHITECTURE_OPTIONS, _IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", "thread_warp_size", "tag")
+
+
+def gpu_target(target: str | Mapping[str, Any]) -> Target:
+    """Return the target that `target` names; TvmsError E0601 where an option or an architecture is not known."""
+    options = _of_text(target) if isinstance(target, str) else {key: str(value) for key, value in target.items()}
+    kind = options.pop("kind")
+    arch, order = DEFAULT, ""
+    for name, value in options.items():
+        if name in _ARCHITECTURE_OPTIONS:
+            arch = value
+        elif name == "simulate":
+            order = value or ORDERS[0]
+        elif name not in _IGNORED:
+            raise _unknown(kind, f"option '-{name}'", "-arch=sm_80, -simulate=random")
+    if arch not in ARCHITECTURES:
+        raise _unknown(kind, f"architecture '{arch}'", ", ".join(ARCHITECTURES))
+    if order and order not in ORDERS:
+        raise _unknown(kind, f"order of threads '{order}'", ", ".join(ORDERS))
+    return _target(kind, arch, order)
+
+
+@cache
+def _target(kind: str, arch: str, order: str) -> Target:
+    from ..llvm.nvptx_intrinsics import NVPTX, SIMULATED
+
+    if order:
+        return Target(kind, {**CPU, **SIMULATED}, arch=arch, order=order)
+    return Target(kind, NVPTX, _TRIPLE, arch, arch=arch)
+
+
+def _of_text(text: str) -> dict[str, str]:
+    kind, *words = text.split()
+    options = {"kind": kind}
+    for word in words:
+        name, _, value = word.partition("=")
+        options[name.lstrip("-")] = value
+    return options
+
+
+def _unknown(kind: str, what: str, known: str) -> TvmsError:
+    return error("E0601", f"the target '{kind}' has no {what}", None, f"it has: {known}")

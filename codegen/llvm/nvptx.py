@@ -1,0 +1,193 @@
+"""Kernels as LLVM IR for NVPTX.
+
+LLVM ends the process on much that NVPTX cannot do (`llvm.sin`, memory of a dynamic size, names that PTX has not):
+only what stands in the tables of `nvptx_intrinsics` is emitted, everything else is refused here, in our words.
+
+A kernel has the parameters of its launch (`codegen.gpu.launch`), and one more: where it notes the number of a fault, and
+leaves, as the entry of `faults` says. Products and sums may be fused into one rounding, as other compilers for GPUs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ...ir import tir
+from ...ir.analysis.modular_set import modular_set
+from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.dtype import lanes_of, with_lanes
+from ..gpu.architectures import LOCAL_BYTES, STATIC_SHARED_BYTES
+from ..gpu.kernel import THREAD_TAGS, Kernel, Launch, scope_of, size_of
+from ..names import local_name, mangle
+from .api import LLVMType, Value, ir
+from .expressions import ExpressionEmitter
+from .module import EmittedModule, ModuleEmitter
+from .operators import number
+from .statements import StatementEmitter
+from .types import I32, POINTER, element_bytes, register_type
+
+if TYPE_CHECKING:
+    from ..target import Target
+
+SHARED_SPACE = 3
+WIDEST_ACCESS = 16
+"""Bytes that one instruction reads or writes."""
+_REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
+
+
+def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Var]], target: Target) -> EmittedModule:
+    """Emit lowered kernels, each with its parameters by name; TvmsError with all that GPUs cannot do, of all of them."""
+    emitter = DeviceModule(target)
+    problems: list[Diagnostic] = []
+    for kernel in kernels:
+        try:
+            emitter.emit_device(kernel, params[kernel.name])
+        except TvmsError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise TvmsError(problems)
+    return EmittedModule(str(emitter.module), tuple(emitter.faults))
+
+
+class DeviceModule(ModuleEmitter):
+    """Holds what the kernels of a module share."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__({}, target, 1)
+
+    def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
+        """Emit the entry of `kernel`, with `params` and the address of the status."""
+        types = [register_type(param.dtype, param.span) for param in params]
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [*types, POINTER]), mangle(kernel.name))
+        function.calling_convention = "ptx_kernel"
+        emitter = DeviceEmitter(self, function, kernel)
+        for param, value in zip(params, function.args, strict=False):
+            value.name = local_name(param.name)
+            emitter.values[param] = value
+        for axis in kernel.axes:
+            emitter.values[axis.var] = emitter.special_register(axis.tag)
+        emitter.run(kernel.body)
+        if not emitter.builder.block.is_terminated:
+            emitter.builder.ret_void()
+        emitter.check_limits()
+        self._bound_threads(function, kernel)
+
+    def _bound_threads(self, function: Value, kernel: Kernel) -> None:
+        """Tell LLVM how many threads there are, so that it knows how many registers one may have."""
+        sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
+        notes: list[Any] = [function]
+        for tag, name in zip(reversed(THREAD_TAGS), ("maxntidx", "maxntidy", "maxntidz"), strict=True):
+            notes += [name, number(I32, sizes.get(tag, 1))]
+        metadata = self.module.add_metadata(notes)
+        self.module.add_named_metadata("nvvm.annotations", metadata)
+
+    def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
+        """Only intrinsics of LLVM exist on a GPU: there is no C library."""
+        if not symbol.startswith("llvm."):
+            raise error("E0602", f"the function '{symbol}' does not exist on target '{self.target.name}'")
+        return super().c_function(symbol, result, params)
+
+    def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
+        """Kernels do not call functions of the module."""
+        help = "inline its body, or call it from the graph level"
+        raise error("E0606", f"a kernel cannot call the function '{name}'", call.span, help)
+
+
+class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
+    """Lets sums and products become one instruction with one rounding."""
+
+    def fadd(self, lhs: Value, rhs: Value, name: str = "", flags: Sequence[str] = ("contract",)) -> Value:
+        return super().fadd(lhs, rhs, name, flags)  # type: ignore[no-any-return]
+
+    def fsub(self, lhs: Value, rhs: Value, name: str = "", flags: Sequence[str] = ("contract",)) -> Value:
+        return super().fsub(lhs, rhs, name, flags)  # type: ignore[no-any-return]
+
+    def fmul(self, lhs: Value, rhs: Value, name: str = "", flags: Sequence[str] = ("contract",)) -> Value:
+        return super().fmul(lhs, rhs, name, flags)  # type: ignore[no-any-return]
+
+
+class DeviceEmitter(StatementEmitter):
+    """Emits what one thread does."""
+
+    def __init__(self, module: DeviceModule, function: Value, kernel: Kernel) -> None:
+        super().__init__(module, function, None)
+        self.builder = _FusingBuilder(self.builder.block)
+        self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
+
+    def special_register(self, tag: str) -> Value:
+        """Return the number of this thread or block on an axis."""
+        register, axis = tag.split(".")
+        symbol = f"llvm.nvvm.read.ptx.sreg.{_REGISTERS[register]}.{axis}"
+        return self.builder.call(self.module.c_function(symbol, I32, []), [])
+
+    def leave(self, status: Value) -> None:
+        """Note the fault, of several threads' the last, and end this thread."""
+        self.builder.store(status, self.function.args[-1], align=4)
+        self.builder.ret_void()
+
+    def return_value(self, call: tir.Call) -> Value:
+        raise error("E0606", "a kernel cannot return a value", call.span, "write it to a buffer")
+
+    def alignment(self, access: tir.BufferLoad | tir.BufferStore) -> int:
+        """Return the bytes that an access is aligned to: a vector's, where its first index says so."""
+        scalar = super().alignment(access)
+        (index,), buffer_lanes = access.indices, lanes_of(access.buffer.dtype)
+        whole = element_bytes(with_lanes(access.buffer.dtype, 1)) * max(lanes_of(index.dtype), buffer_lanes)
+        if whole > WIDEST_ACCESS or whole & (whole - 1):
+            return scalar
+        if buffer_lanes > 1:
+            return whole
+        if not isinstance(index, tir.Ramp) or access.predicate is not None:
+            return scalar
+        if not isinstance(index.stride, tir.IntImm) or index.stride.value != 1:
+            return scalar
+        base, lanes = modular_set(index.base), lanes_of(index.dtype)
+        return whole if base.base % lanes == 0 and base.coeff % lanes == 0 else scalar
+
+    def _allocate(self, stmt: tir.Allocate) -> None:
+        """Memory of a thread, or of its block, of a size that is known."""
+        if not all(isinstance(extent, tir.IntImm) for extent in stmt.extents):
+            help = "give it a constant size"
+            raise error(
+                "E0606", f"'{stmt.buffer_var.name}' has no constant size", stmt.span or stmt.buffer_var.span, help
+            )
+        extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
+        size = max(prod(extents) * element_bytes(stmt.dtype), 1)
+        is_shared = scope_of(stmt.buffer_var).startswith("shared")
+        if is_shared:
+            self._shared_bytes += size
+        else:
+            self._local_bytes += size
+        self.check_limits(stmt)
+        self.values[stmt.buffer_var] = self._shared(size) if is_shared else self._local(size)
+        self.run(stmt.body)
+
+    def _local(self, size: int) -> Value:
+        return self.stack_memory(ir.ArrayType(ir.IntType(8), size), WIDEST_ACCESS)
+
+    def _shared(self, size: int) -> Value:
+        module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
+        name = module.get_unique_name(f"{self.function.name}_shared")
+        variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
+        variable.linkage, variable.align = "internal", WIDEST_ACCESS
+        variable.initializer = ir.Constant(kind, ir.Undefined)
+        return self.builder.addrspacecast(variable, POINTER)
+
+    def check_limits(self, place: tir.Stmt | None = None) -> None:
+        """Raise E0614 where the kernel needs more memory than any GPU gives it."""
+        kinds = (("shared", self._shared_bytes, STATIC_SHARED_BYTES), ("local", self._local_bytes, LOCAL_BYTES))
+        for kind, size, most in kinds:
+            if size > most:
+                reason = f"kernel '{self._kernel.name}' needs {size} bytes of {kind} memory; there are {most}"
+                span = None if place is None else place.span
+                if span is None and isinstance(place, tir.Allocate):
+                    span = place.buffer_var.span
+                raise error("E0614", reason, span, "make its tiles smaller")
+
+
+def launches_in(func: tir.PrimFunc) -> list[Kernel]:
+    """Return the kernels that a lowered function launches."""
+    from ...ir.visit import walk
+
+    return [node.kernel for node in walk(func.body) if isinstance(node, Launch)]

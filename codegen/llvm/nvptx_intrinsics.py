@@ -1,0 +1,159 @@
+"""The intrinsics of GPUs: what NVPTX can emit, and what stands for it where threads are simulated on the processor."""
+
+from __future__ import annotations
+
+from ...ir import tir
+from ...ir.diagnostics import error
+from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
+from ..gpu.exchange import width_of
+from ..gpu.kernel import SHUFFLES
+from . import device_mathematics, vectors
+from .api import LLVMType, Value, ir
+from .casts import emit_cast
+from .expressions import ExpressionEmitter, scalar_of
+from .intrinsics import ANY, Intrinsic, Table
+from .mathematics import Arithmetic
+from .operators import kind_of, number
+from .types import I32, I64
+
+VOID: LLVMType = ir.VoidType()
+
+ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+
+
+def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, Value]:
+    """Return the address and the number of a `T.atomic_add`; E0604 for a dtype that GPUs do not add so."""
+    if call.dtype not in ATOMIC_DTYPES:
+        help = f"add {', '.join(ATOMIC_DTYPES)}"
+        raise error("E0604", f"no GPU adds '{call.dtype}' atomically", call.span, help)
+    address, value = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
+    return address, value
+
+
+def _add_in_turn(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Threads take turns, so that nothing comes between."""
+    address, value = atomic_operands(emitter, call)
+    before = emitter.read(address, call.dtype, value.type.width // 8 if kind_of(call.dtype) != "float" else 4)
+    add = emitter.builder.fadd if kind_of(call.dtype) == "float" else emitter.builder.add
+    emitter.builder.store(add(before, value), address, align=4)
+    return before
+
+
+def _check_barrier(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(how many threads are there, how many there are)`: none or all."""
+    here, all = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
+    builder = emitter.builder
+    some = builder.icmp_unsigned("!=", here, number(here.type, 0))
+    missing = builder.icmp_unsigned("!=", here, all)
+    message = "a barrier that not all threads of the block reach"
+    emitter.fail_if(builder.and_(some, missing), "E0714", message, call.span)
+    return number(I32, 0)
+
+
+def _by_polynomial(name: str) -> Intrinsic:
+    """A function of mathematics of float32 by our polynomials; others are refused."""
+
+    def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+        if scalar_of(call.dtype) != "float32":
+            help = "compute it in float32"
+            raise error("E0604", f"'{name}' of dtype '{call.dtype}' does not exist on GPUs", call.span, help)
+        return device_mathematics.FUNCTIONS[name](Arithmetic(emitter.builder, is_fused=True), *emitter.operands(call))
+
+    return emit
+
+
+SIMULATED: Table = {"tir.atomic_add": _add_in_turn, "tir.check_barrier": _check_barrier}
+"""What the simulation of threads needs beside what a processor has."""
+
+
+# --- GPUs -----------------------------------------------------------------------------------------------------
+
+
+def _call(emitter: ExpressionEmitter, symbol: str, result: LLVMType, *args: Value) -> Value:
+    return emitter.builder.call(emitter.module.c_function(symbol, result, [arg.type for arg in args]), args)
+
+
+def _atomic_add(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    address, value = atomic_operands(emitter, call)
+    operation = "fadd" if kind_of(call.dtype) == "float" else "add"
+    return emitter.builder.atomic_rmw(operation, address, value, "monotonic")
+
+
+def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`T.tvm_storage_sync(scope)`: the threads of a block, or of a warp."""
+    scope = call.args[0].value if isinstance(call.args[0], tir.StringImm) else ""
+    if scope == "warp":
+        _call(emitter, "llvm.nvvm.bar.warp.sync", VOID, number(I32, -1))
+    elif scope.startswith("shared"):
+        _call(emitter, "llvm.nvvm.barrier.cta.sync.aligned.all", VOID, number(I32, 0))
+    else:
+        help = 'wait for "shared" or "warp"; between blocks, end the kernel'
+        raise error("E0606", f"threads cannot wait for each other in scope '{scope}'", call.span, help)
+    return number(I32, 0)
+
+
+def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(mask, value, lane or offset, width, warp_size)`, of any dtype, 32 bits at a time."""
+    mask, value, operand = (emitter.emit(arg) for arg in call.args[:3] if isinstance(arg, tir.PrimExpr))
+    builder, kind = emitter.builder, SHUFFLES[call.op.name]  # type: ignore[union-attr]
+    if lanes_of(call.dtype) > 1 or is_bool(call.dtype):
+        raise error("E0604", f"a shuffle of '{call.dtype}' cannot be compiled", call.span, "shuffle 32-bit numbers")
+    width, parsed = width_of(call), parse_dtype(call.dtype)
+    clamp = ((32 - width) << 8) | (0 if kind == "up" else 31)
+    mask = emit_cast(builder, mask, call.args[0].dtype, "uint32")  # type: ignore[union-attr]
+    operand = emit_cast(builder, operand, call.args[2].dtype, "int32")  # type: ignore[union-attr]
+    bits = value if isinstance(value.type, ir.IntType) else builder.bitcast(value, ir.IntType(parsed.bits))
+
+    def exchanged(word: Value) -> Value:
+        return _call(emitter, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, mask, word, operand, number(I32, clamp))
+
+    if parsed.bits == 64:
+        low = builder.zext(exchanged(builder.trunc(bits, I32)), I64)
+        high = builder.zext(exchanged(builder.trunc(builder.lshr(bits, number(I64, 32)), I32)), I64)
+        result = builder.or_(low, builder.shl(high, number(I64, 32)))
+    else:
+        word = bits if parsed.bits == 32 else builder.zext(bits, I32)
+        result = exchanged(word) if parsed.bits == 32 else builder.trunc(exchanged(word), bits.type)
+    return result if isinstance(value.type, ir.IntType) else builder.bitcast(result, value.type)
+
+
+def _active_mask(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return _call(emitter, "llvm.nvvm.activemask", I32)
+
+
+def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`T.checked_index`: a GPU tells which buffer it is outside of, not where."""
+    index, name, dimension, *rest = call.args
+    assert isinstance(index, tir.PrimExpr)
+    assert isinstance(name, tir.StringImm)
+    assert isinstance(dimension, tir.IntImm)
+    extent = rest[len(rest) // 2 + dimension.value]
+    assert isinstance(extent, tir.PrimExpr)
+    value, wide = emitter.emit(index), with_lanes("int64", lanes_of(index.dtype))
+    limit = emit_cast(emitter.builder, emitter.emit(extent), extent.dtype, "int64")
+    whole = emit_cast(emitter.builder, value, index.dtype, wide)
+    limit = limit if whole.type == limit.type else vectors.splat(emitter.builder, limit, lanes_of(index.dtype))
+    is_outside = emitter.any_lane(emitter.builder.icmp_unsigned(">=", whole, limit))
+    message = f"an index of '{name.value}' is outside the buffer, in dimension {dimension.value}"
+    emitter.fail_if(is_outside, "E0707", message, call.span)
+    return value
+
+
+_SHARED_WITH_ALL = (
+    "sqrt copysign floor ceil trunc round nearbyint likely ignore_loop_partition assume fabs rsqrt fma "
+    "q_multiply_shift q_multiply_shift_per_axis bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
+    "popcount clz isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
+    "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret"
+)
+"""What is emitted as for a processor: each of these was seen to come through NVPTX, for all dtypes."""
+
+NVPTX: Table = {
+    **{f"tir.{name}": ANY[f"tir.{name}"] for name in _SHARED_WITH_ALL.split()},
+    **{f"tir.{name}": _by_polynomial(name) for name in device_mathematics.FUNCTIONS},
+    **dict.fromkeys(SHUFFLES, _shuffle),
+    "tir.tvm_storage_sync": _wait,
+    "tir.tvm_warp_activemask": _active_mask,
+    "tir.atomic_add": _atomic_add,
+    "tir.checked_index": _checked_index,
+}
+"""What a GPU has. Nothing else may reach LLVM: it ends the process where NVPTX has no such intrinsic."""
