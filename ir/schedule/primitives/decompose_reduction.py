@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from msgspec.structs import replace
 
-from ... import make, tir
+from ... import tir
 from ...access import detect_regions
-from ...analysis.iter_map import is_bijective
-from ...analysis.proof import prove
 from ...base import Node
 from ...visit import substitute, walk
-from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from ..analysis.copies import buffers_of, fresh_copy
-from ..analysis.loops import is_one
 from ..analysis.order import accesses
 from ..analysis.pipeline import is_region_covered
+from ..analysis.reductions import STARTS_ALIKE, check_runs_once, start_condition, uses
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block, Loop
 from ..conditions import NOT_ROOT, REDUCTION, Condition, name_of
@@ -29,11 +25,6 @@ from ..tree import sequence
 AROUND = Condition("E0570", "the loop stands around the block, in its scope", "take a loop that get_loops gives")
 ABOVE_REDUCTION = Condition(
     "E0571", "no loop outside of the given one is in a reduction iterator", "give the outermost loop of the reduction"
-)
-STARTS_ALIKE = Condition(
-    "E0572",
-    "a loop nest of its own starts the same elements: each iteration of the block runs once, where its conditions hold",
-    "decompose_reduction before the loops are split or repeated in this way",
 )
 UNTOUCHED = Condition(
     "E0573",
@@ -61,10 +52,10 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     _check_height(realize, loops[: loops.index(loop)], loop)
     below = loops[loops.index(loop) :]
     spatial = [index for index, axis in enumerate(block.iter_vars) if axis.iter_type is DATA_PAR]
-    kept = [each for each in below if any(_uses(realize.iter_values[index], [each]) for index in spatial)]
+    kept = [each for each in below if any(uses(realize.iter_values[index], [each]) for index in spatial)]
     dropped = [each for each in below if each not in kept]
-    _check_once(realize, loops, below, dropped)
-    predicate = _predicate(realize, loops, kept, dropped)
+    check_runs_once(realize, loops, below, dropped)
+    predicate = start_condition(realize, loops, kept, dropped)
     _check_others(program, block, loop, Scope(scope))
     init = _init_block(program, realize, spatial)
     nest = _nest(replace(init, predicate=predicate), kept)
@@ -75,48 +66,12 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     return next(each for each in walk(nest) if isinstance(each, tir.Block))
 
 
-def _uses(node: Node, loops: Sequence[tir.For]) -> bool:
-    return any(each is loop.loop_var for each in walk(node) for loop in loops)
-
-
 def _check_height(realize: tir.BlockRealize, above: Sequence[tir.For], loop: tir.For) -> None:
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         for outer in above:
-            if axis.iter_type is COMM_REDUCE and _uses(value, [outer]):
+            if axis.iter_type is COMM_REDUCE and uses(value, [outer]):
                 reason = f"{name_of(outer)}, outside of it, is in the reduction iterator '{axis.var.name}'"
                 raise ABOVE_REDUCTION.refuse(reason, loop, outer, realize.block)
-
-
-def _check_once(
-    realize: tir.BlockRealize, loops: tuple[tir.For, ...], below: tuple[tir.For, ...], dropped: Sequence[tir.For]
-) -> None:
-    """Refuse iterations that repeat others, which would start a sum anew, and domains that vary with dropped loops."""
-    if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
-        raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
-    for each in below:
-        if each not in dropped and (_uses(each.min, dropped) or _uses(each.extent, dropped)):
-            raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
-
-
-def _predicate(
-    realize: tir.BlockRealize, loops: tuple[tir.For, ...], kept: Sequence[tir.For], dropped: Sequence[tir.For]
-) -> tir.PrimExpr:
-    """Return the condition of the new block: what the old one says of the loops that it has."""
-    conjuncts = _conjuncts(realize.predicate)
-    own = [each for each in conjuncts if not _uses(each, dropped)]
-    first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
-    domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
-    for each in conjuncts:
-        if each not in own and not prove(substitute(each, first), domains, own).is_proven:
-            reason = f"whether '{each}' holds in the first iteration of the reduction is not known"
-            raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
-    return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
-
-
-def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    if isinstance(condition, tir.And):
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [] if is_one(condition) else [condition]
 
 
 def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scope) -> None:

@@ -1,0 +1,226 @@
+"""Reductions: what they combine and how, and whether their loops may be told from those of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ... import make, tir
+from ...analysis.iter_map import is_bijective
+from ...analysis.proof import prove
+from ...base import Node
+from ...equal import structural_equal
+from ...visit import children, substitute, walk
+from ..conditions import Condition, name_of
+from .bindings import domains_of
+from .loops import is_one
+
+KNOWN_REDUCER = Condition(
+    "E0579",
+    "each element is combined with a new value by a reducer that is known, and starts from its identity: +, *, min, max, "
+    "pairs of sums, argmin and argmax",
+    "write T.init and the update in one of these forms",
+)
+STARTS_ALIKE = Condition(
+    "E0572",
+    "a loop nest of its own starts the same elements: each iteration of the block runs once, where its conditions hold",
+    "decompose_reduction before the loops are split or repeated in this way",
+)
+_TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
+Values: TypeAlias = tuple[tir.PrimExpr, ...]
+
+
+def uses(node: Node, loops: Sequence[tir.For]) -> bool:
+    """Whether the variable of one of `loops` is in `node`."""
+    return any(each is loop.loop_var for each in walk(node) for loop in loops)
+
+
+def check_runs_once(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...], below: tuple[tir.For, ...], dropped: Sequence[tir.For]
+) -> None:
+    """Refuse iterations that repeat others, which would start a sum anew, and domains that vary with dropped loops."""
+    if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
+        raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
+    for each in below:
+        if each not in dropped and (uses(each.min, dropped) or uses(each.extent, dropped)):
+            raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
+
+
+def start_condition(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...], kept: Sequence[tir.For], dropped: Sequence[tir.For]
+) -> tir.PrimExpr:
+    """Return the condition of a block in the `kept` loops alone: what that of the reduction says of them."""
+    conjuncts = _conjuncts(realize.predicate)
+    own = [each for each in conjuncts if not uses(each, dropped)]
+    first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
+    domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
+    for each in conjuncts:
+        if each not in own and not prove(substitute(each, first), domains, own).is_proven:
+            reason = f"whether '{each}' holds in the first iteration of the reduction is not known"
+            raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
+    return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
+
+
+def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    if isinstance(condition, tir.And):
+        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+    return [] if is_one(condition) else [condition]
+
+
+class Reducer(Struct, frozen=True):
+    """How values are combined, with the identity for values of given dtypes (TVM: `ReducerRegistry`)."""
+
+    combine: Callable[[Values, Values], Values]
+    identity: Callable[[Sequence[str]], Values]
+    size: int = 1
+    is_ordered: bool = False
+    """Whether the first of equal values wins: then parts must be combined in their order."""
+
+
+def _first_best(better: Callable[..., tir.PrimExpr]) -> Callable[[Values, Values], Values]:
+    def combine(x: Values, y: Values) -> Values:
+        keeps = better(x[1], y[1])
+        return make.select(keeps, x[0], y[0]), make.select(keeps, x[1], y[1])
+
+    return combine
+
+
+def _least_best(better: Callable[..., tir.PrimExpr]) -> Callable[[Values, Values], Values]:
+    def combine(x: Values, y: Values) -> Values:
+        is_better = better(x[1], y[1])
+        is_first = make.logical_and(make.equal(x[1], y[1]), make.less(x[0], y[0]))
+        return (
+            make.select(make.logical_or(is_better, is_first), x[0], y[0]),
+            make.select(is_better, x[1], y[1]),
+        )
+
+    return combine
+
+
+def _argument(limit: Callable[[str], tir.PrimExpr]) -> Callable[[Sequence[str]], Values]:
+    return lambda dtypes: (make.const(-1, dtypes[0]), limit(dtypes[1]))
+
+
+_REDUCERS = (
+    Reducer(lambda x, y: (make.add(x[0], y[0]),), lambda dtypes: (make.const(0, dtypes[0]),)),
+    Reducer(lambda x, y: (make.mul(x[0], y[0]),), lambda dtypes: (make.const(1, dtypes[0]),)),
+    Reducer(lambda x, y: (make.minimum(x[0], y[0]),), lambda dtypes: (make.max_value(dtypes[0]),)),
+    Reducer(lambda x, y: (make.maximum(x[0], y[0]),), lambda dtypes: (make.min_value(dtypes[0]),)),
+    Reducer(
+        lambda x, y: (make.add(x[0], y[0]), make.add(x[1], y[1])),
+        lambda dtypes: (make.const(0, dtypes[0]), make.const(0, dtypes[1])),
+        2,
+    ),
+    Reducer(_first_best(make.greater_equal), _argument(make.min_value), 2, is_ordered=True),
+    Reducer(_least_best(make.greater), _argument(make.min_value), 2),
+    Reducer(_first_best(make.less_equal), _argument(make.max_value), 2, is_ordered=True),
+    Reducer(_least_best(make.less), _argument(make.max_value), 2),
+)
+
+
+class Reduction(Struct, frozen=True):
+    """What a block reduces: the elements, in the order of the reducer, and the new value for each."""
+
+    reducer: Reducer
+    elements: tuple[tir.BufferLoad, ...]
+    values: Values
+
+    @property
+    def identity(self) -> Values:
+        """What the elements start from."""
+        return self.reducer.identity([each.dtype for each in self.elements])
+
+
+def reduction_of(block: tir.Block) -> Reduction:
+    """Return what a reduction block combines; refused where that is no known reducer (E0579)."""
+    inits, updates = _stores(block, block.init), _updates(block)
+    starts = {each.buffer: each for each in inits}
+    if len(starts) != len(inits) or len(inits) != len(updates):
+        raise KNOWN_REDUCER.refuse(f"T.init of {name_of(block)} and its update store different elements", block)
+    for each in updates:
+        start = starts.get(each.buffer)
+        if start is None or not structural_equal(start.indices, updates[0].indices):
+            reason = f"T.init of {name_of(block)} does not start the element of '{each.buffer.name}' that is updated"
+            raise KNOWN_REDUCER.refuse(reason, block)
+        if not structural_equal(each.indices, updates[0].indices):
+            raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates elements at different indices", block)
+        if not structural_equal(each.buffer.shape, updates[0].buffer.shape):
+            raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates buffers of different shapes", block)
+    elements = tuple([tir.BufferLoad(each.buffer.dtype, each.buffer, each.indices) for each in updates])
+    for reducer in _REDUCERS:
+        values = _new_values(reducer, elements, tuple([each.value for each in updates]))
+        if values is None:
+            continue
+        found = Reduction(reducer, elements, values)
+        if structural_equal(found.identity, tuple([starts[each.buffer].value for each in updates])):
+            _check_values(block, found)
+            return found
+    raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does, from its T.init", block)
+
+
+def _stores(block: tir.Block, node: tir.Stmt | None) -> list[tir.BufferStore]:
+    parts = node.seq if isinstance(node, tir.SeqStmt) else (node,)
+    found = [each for each in parts if isinstance(each, tir.BufferStore) and each.predicate is None]
+    if len(found) != len(parts):
+        raise KNOWN_REDUCER.refuse(f"{name_of(block)} does more than to store elements", block)
+    return found
+
+
+def _updates(block: tir.Block) -> list[tir.BufferStore]:
+    """Return the stores of a block, in the order of the variables that hold what is stored, where there are some."""
+    variables: dict[tir.Var, tir.PrimExpr] = {}
+    body = block.body
+    while isinstance(body, tir.LetStmt):
+        variables[body.var] = body.value
+        body = body.body
+    stores = _stores(block, body)
+    if not variables:
+        if len(stores) > 1:
+            raise KNOWN_REDUCER.refuse(f"{name_of(block)} stores one element before it computes the other", block)
+        return stores
+    by_value = {each.value: each for each in stores}
+    if len(by_value) != len(stores) or by_value.keys() != variables.keys():
+        raise KNOWN_REDUCER.refuse(f"{name_of(block)} does not store each of its variables once", block)
+    return [
+        tir.BufferStore(by_value[variable].buffer, value, by_value[variable].indices)
+        for variable, value in variables.items()
+    ]
+
+
+def _new_values(reducer: Reducer, elements: Values, combined: Values) -> Values | None:
+    """Return the values that `reducer` combines `elements` with; None where it does not."""
+    if reducer.size != len(elements):
+        return None
+    x = tuple([tir.Var(each.dtype, f"x{index}") for index, each in enumerate(elements)])
+    y = tuple([tir.Var(each.dtype, f"y{index}") for index, each in enumerate(elements)])
+    found: dict[Node, Node] = dict(zip(x, elements, strict=True))
+    holes = set(y)
+    pairs = zip(reducer.combine(x, y), combined, strict=True)
+    if not all(_matches(pattern, value, holes, found) for pattern, value in pairs):
+        return None
+    return tuple([value for each in y if isinstance(value := found.get(each), tir.PrimExpr)])
+
+
+def _matches(pattern: Node, value: Node, holes: set[tir.Var], found: dict[Node, Node]) -> bool:
+    """Whether `value` is `pattern` with one value for each hole, which is put in `found`."""
+    if isinstance(pattern, tir.Var):
+        if pattern in holes:
+            found.setdefault(pattern, value)
+        return structural_equal(found[pattern], value)
+    if type(pattern) is not type(value):
+        return False
+    pairs = zip(children(pattern), children(value), strict=True)
+    return all(_matches(part, other, holes, found) for part, other in pairs)
+
+
+def _check_values(block: tir.Block, found: Reduction) -> None:
+    """Refuse new values that depend on the elements, or on variables of the block (E0579)."""
+    own = {each.buffer for each in found.elements}
+    bound = {each.var for each in walk(block.body) if isinstance(each, tir.LetStmt)}
+    for value in found.values:
+        for each in walk(value):
+            if (isinstance(each, tir.BufferLoad) and each.buffer in own) or each in bound:
+                raise KNOWN_REDUCER.refuse(f"what {name_of(block)} combines depends on what is combined so far", block)
