@@ -10,11 +10,12 @@ Strides, dilation, groups, layouts and the number of dimensions are all in the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from ...ir import tir
 from ...ir.dtype import parse_dtype
+from ..lower.rewriter import sequence
 from ..machine import Machine
 from .build import (
     Index,
@@ -73,9 +74,10 @@ class _Emitter:
         self.far, self.sides = (read.a, rows) if is_left else (read.b, columns)
         self.element_bytes = parse_dtype(self.far.buffer.dtype).bytes
         self.k, self.long, self.inner = _count(depth), _count(self.sides[:1]), _count(self.sides[1:])
-        unit = machine.registers // 3 if is_left else machine.vector_bytes // self.element_bytes
+        self.lanes = machine.vector_bytes // self.element_bytes
+        unit = machine.registers // 3 if is_left else self.lanes
         self.chunk = choose_chunk(self.long, self.inner, self.k * self.element_bytes, unit, machine)
-        self.width = -(-self.chunk * self.inner // unit) * unit + (machine.registers if is_left else 0)
+        self.width = -(-self.chunk * self.inner // unit) * unit + (machine.registers // 2 if is_left else 0)
         """How many rows or columns there is room for: what a tile reads beyond the last one is there."""
 
     def run(self, outer: Sequence[Axis]) -> tir.Stmt:
@@ -106,7 +108,10 @@ class _Emitter:
         m, n, gathered = extent_of(self.rows), extent_of(self.columns), view(near, near.shape, (near.shape[1], 1), 0)
         product = Product(size, n, k, gathered, b, c, "a") if self.is_left else Product(m, size, k, a, gathered, c, "b")
         gather = self._gather(near, offsets, length, is_parallel)
-        return allocated([near], [gather, emit_product(product, self.machine, self.element_bytes, is_parallel)])
+        return allocated(
+            [near],
+            [gather, self._clear(near, size), emit_product(product, self.machine, self.element_bytes, is_parallel)],
+        )
 
     def _gather(self, near: tir.Buffer, offsets: Offsets, length: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
         """Copy what a chunk reads, in the order in which it lies in `near`."""
@@ -118,12 +123,11 @@ class _Emitter:
         steps += [_count(second[i + 1 :]) for i in range(len(second))]
         source = view(self.far.buffer, extents, [self.far.steps[axis.var] for axis in axes], self.far.at(offsets))
         target = view(near, extents, steps, 0)
-        lanes = self.machine.vector_bytes // self.element_bytes
 
         def around(position: int, places: tuple[Index, ...]) -> tir.Stmt:
             name, extent = axes[position].var.name, extents[position]
             if position == len(axes) - 1:
-                return vector_loop(name, extent, lanes, lambda start, v: copy((*places, plus(start, v))))
+                return vector_loop(name, extent, self.lanes, lambda start, v: copy((*places, plus(start, v))))
             distribute = parallel if is_parallel and position == 0 else loop
             return distribute(name, extent, lambda var: around(position + 1, (*places, var)))
 
@@ -131,6 +135,19 @@ class _Emitter:
             return store(target, load(source, *places), *places)
 
         return around(0, ())
+
+    def _clear(self, near: tir.Buffer, size: tir.PrimExpr) -> tir.Stmt:
+        """Write zeros beyond the end: some of what lies there by chance takes long to multiply."""
+        zero, rest = tir.FloatImm(near.dtype, 0.0), minus(self.width, size)
+        if constant(rest) == 0:
+            return sequence(())
+
+        def row(place: Callable[[tir.PrimExpr], tuple[Index, Index]], extent: Index) -> tir.Stmt:
+            return vector_loop("v", extent, self.lanes, lambda start, v: store(near, zero, *place(plus(start, v))))
+
+        if self.is_left:
+            return loop("r", rest, lambda r: row(lambda k: (plus(size, r), k), self.k))
+        return loop("k", self.k, lambda k: row(lambda column: (k, plus(size, column)), rest))
 
 
 def _count(axes: Sequence[Axis]) -> int:
