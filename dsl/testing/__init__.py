@@ -26,6 +26,7 @@ if find_spec("hypothesis") is None:
 from .expressions import expressions
 from .graphs import graph_functions
 from .modules import modules
+from .networks import network_functions
 from .oracle import assert_equivalent, random_inputs
 from .prim_funcs import prim_funcs
 from .texts import commented_texts, damaged_texts, loose_texts, texts
@@ -38,6 +39,7 @@ __all__ = [
     "graph_functions",
     "loose_texts",
     "modules",
+    "network_functions",
     "prim_funcs",
     "random_inputs",
     "texts",

@@ -49,6 +49,8 @@ class Graph:
         self.params: list[Value] = []
         self.values: list[Value] = []
         self.lines: list[str] = []
+        self.may_be_dataflow = True
+        """Whether all lines may stand in a dataflow block: branches may not."""
 
     def size(self) -> int | str:
         return "n" if self.choose.rarely(5) else self.choose.number(1, 4)
@@ -186,14 +188,20 @@ def _sizes(shape: Shape) -> str:
     return ", ".join(map(str, shape))
 
 
-def graph_text(choose: Choices, name: str = "main", functions: Sequence[str] = (), is_private: bool = False) -> str:
+def graph_text(
+    choose: Choices,
+    name: str = "main",
+    functions: Sequence[str] = (),
+    is_private: bool = False,
+    operators: Sequence[Operator] = OPERATORS,
+) -> str:
     """Choose a function of a few operators, as text without indentation."""
     graph = Graph(choose, functions)
     for _ in range(choose.number(1, 5)):
-        choose.pick(OPERATORS)(graph)
+        choose.pick(operators)(graph)
     if not graph.lines:
         unary(graph)
-    result, is_dataflow = graph.values[-1], choose.pick((True, False))
+    result, is_dataflow = graph.values[-1], choose.pick((True, False)) and graph.may_be_dataflow
     symbolic = ["n = T.int64()"] if any("n" in value.shape for value in graph.params) else []
     head = ", ".join(f"{value.name}: {value.struct_info()}" for value in graph.params)
     lines = [f"R.function{'(private=True)' if is_private else ''} {name}({head}) -> {result.struct_info()}:"]

@@ -11,7 +11,7 @@ from ..base import Op
 from ..infer import infer_struct_info
 
 Bind = Callable[[relax.Expr], relax.Var]
-"""Binds a value to a new variable before the expression that uses it."""
+"""Brings a value into normal form, and binds it to a new variable before the expression that uses it."""
 
 
 def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
@@ -32,8 +32,8 @@ def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
 
 def _operand(expr: relax.Expr, bind: Bind) -> relax.Expr:
     """Return what stands for `expr` as an operand: itself, or the variable that it is bound to."""
-    flat = flatten(expr, bind)
-    return bind(flat) if isinstance(flat, relax.Call | relax.TupleGetItem | relax.If | relax.Function) else flat
+    is_bound = isinstance(expr, relax.Call | relax.TupleGetItem | relax.If | relax.Function)
+    return bind(expr) if is_bound else flatten(expr, bind)
 
 
 def _changed(expr: relax.Expr, **fields: object) -> relax.Expr:

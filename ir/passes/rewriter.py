@@ -78,6 +78,7 @@ class ValueRewriter(BindingRewriter):
         super().__init__()
         self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var)}
         self._new: list[relax.Binding] = []
+        self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
         self._in_dataflow = False
 
     def value(self, binding: relax.Binding) -> relax.Expr:
@@ -98,22 +99,25 @@ class ValueRewriter(BindingRewriter):
     @contextmanager
     def collecting(self, in_dataflow: bool = False) -> Generator[list[relax.Binding]]:
         """Give, in a `with`, the list of what is emitted in it, for a block of that kind."""
-        outer = self._new, self._in_dataflow
-        self._new, self._in_dataflow = [], in_dataflow
+        outer = self._new, self._in_dataflow, self._emitted
+        self._new, self._in_dataflow, self._emitted = [], in_dataflow, {}
         try:
             yield self._new
         finally:
-            self._new, self._in_dataflow = outer
+            self._new, self._in_dataflow, self._emitted = outer
 
     def emit(self, value: relax.Expr, hint: str = "") -> relax.Var:
-        """Bind `value` to a new variable before the binding that is being rewritten; "_" may stand for many."""
-        value = flatten(value, self.emit)
+        """Bind `value` to a new variable before the binding that is being rewritten, once; "_" may stand for many."""
+        if id(value) in self._emitted:
+            return self._emitted[id(value)][1]
+        given, value = value, flatten(value, self.emit)
         kind = relax.DataflowVar if self._in_dataflow else relax.Var
         hint = hint or ("lv" if self._in_dataflow else "gv")
         name = hint if hint == "_" else unused_name(hint, self._names)
         self._names.add(name)
         var = kind(name, struct_info=infer_struct_info(value), span=value.span)
         self._new.append(relax.VarBinding(var, value, span=value.span))
+        self._emitted[id(given)] = given, var
         return var
 
     def _with_value(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:

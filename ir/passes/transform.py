@@ -248,6 +248,7 @@ _FILES = (
     "op_pattern",
     "fuse_ops",
     "fuse_tir",
+    "fuse_transpose_matmul",
     "fuse_by_pattern",
     "run_codegen",
     "remove_purity_checking",
@@ -256,6 +257,8 @@ _FILES = (
     "lower_alloc_tensor",
     "kill_after_last_use",
     "rewrite_dataflow_reshape",
+    "lambda_lift",
+    "decompose_ops",
 )
 """The files of this folder that declare passes."""
 

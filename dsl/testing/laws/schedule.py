@@ -6,7 +6,7 @@ blocks, loops and numbers by the kinds of its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,6 +28,12 @@ from .law import Law
 _CHANGING = sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query)
 _SCOPES = ("global", "shared", "local")
 _THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
+_LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
+    lambda *i: list(reversed(i)),
+    lambda *i: [*i[:-1], *[part for each in i[-1:] for part in (each // 2, each % 2)]],
+    lambda *i: [*[each // 4 for each in i[:1]], *i[1:], *[each % 4 for each in i[:1]]],
+    lambda *i: [*i[-1:], *i[:-1]],
+)
 
 
 class _Step(Struct, frozen=True):
@@ -110,10 +116,28 @@ def _value(schedule: Schedule, argument: Argument, number: int) -> Any:
             return [number % 3]
         case "Numbers":
             return [0.5, 0.5]
+        case "AccessedBuffer":
+            return _local_access(schedule, block, number)
+        case "IndexMap":
+            return _LAYOUTS[number % len(_LAYOUTS)]
         case "Text":
             return _pick(_THREADS if "thread" in argument.name else _SCOPES, number)
         case _:
             return number % 5
+
+
+def _local_access(schedule: Schedule, block: Any, number: int) -> tuple[str, int]:
+    """A buffer that a block accesses and that is no parameter, whose layout the caller would have to know."""
+    function: Any = schedule.mod.functions[schedule.func_working_on or ""]
+    node = schedule.get(block) if block is not None else None
+    parameters = function.buffer_map.values()
+    local = [
+        (which, at)
+        for which, regions in (("read", node.reads), ("write", node.writes))
+        for at, each in enumerate(regions)
+        if all(each.buffer is not parameter for parameter in parameters)
+    ] if node is not None else []  # fmt: skip
+    return _pick(local, number // 3) or ("write", 99)
 
 
 def _several(loops: Sequence[Any], first: int, number: int) -> list[Any]:

@@ -1,0 +1,107 @@
+"""Parts of networks for random graphs: convolutions, pooling, normalisation, branches and inner functions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hypothesis import strategies as st
+
+from ...ir import relax
+from ..load import parse
+from .choices import Choices
+from .graphs import OPERATORS, Graph, Operator, Value, graph_text
+
+
+def image(graph: Graph) -> Value:
+    """Choose a small batch of images, or a new one."""
+    sizes = (1, graph.choose.number(1, 3), graph.choose.number(2, 4), graph.choose.number(2, 4))
+    known = [value for value in graph.values if len(value.shape) == 4 and value.is_static and value.dtype == "float32"]
+    fitting = [value for value in known if all(isinstance(size, int) and size >= 2 for size in value.shape[2:])]
+    return fitting[-1] if fitting and graph.choose.number(0, 3) else graph.parameter(sizes, "float32")
+
+
+def convolution(graph: Graph) -> None:
+    """A 2-D convolution that keeps the size."""
+    x = image(graph)
+    channels, (_, inputs, height, width) = graph.choose.number(1, 3), x.shape
+    w = graph.parameter((channels, inputs, 3, 3), "float32")
+    graph.bind(f"R.nn.conv2d({x.name}, {w.name}, padding=[1, 1, 1, 1])", (1, channels, height, width), "float32")
+    if graph.choose.rarely(2):
+        bias = graph.parameter((1, channels, 1, 1), "float32")
+        graph.bind(f"R.add({graph.values[-2].name}, {bias.name})", (1, channels, height, width), "float32")
+
+
+def pooling(graph: Graph) -> None:
+    """A 2-D pooling that keeps the size."""
+    x = image(graph)
+    kind = graph.choose.pick(("max_pool2d", "avg_pool2d"))
+    graph.bind(f"R.nn.{kind}({x.name}, pool_size=[3, 3], padding=[1, 1, 1, 1])", x.shape, "float32")
+
+
+def batch_norm(graph: Graph, training: bool | None = None) -> None:
+    """What batch normalisation makes of images, in training or not; the variance is positive."""
+    x = image(graph)
+    channels = (x.shape[1],)
+    gamma, beta, mean, variance = (graph.parameter(channels, "float32") for _ in range(4))
+    positive, norm = graph.choose.fresh("lv"), graph.choose.fresh("norm")
+    graph.lines.append(f"{positive} = R.exp({variance.name})")
+    args = f"{x.name}, {gamma.name}, {beta.name}, {mean.name}, {positive}"
+    is_training = graph.choose.pick((False, True)) if training is None else training
+    graph.lines.append(f"{norm} = R.nn.batch_norm({args}, axis=1, training={is_training})")
+    graph.bind(f"{norm}[0]", x.shape, "float32")
+
+
+def layer_norm(graph: Graph) -> None:
+    """A normalisation over the last axis."""
+    x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) >= 1 and value.is_static)
+    if x.dtype != "float32" or not x.is_static:
+        return
+    gamma, beta = graph.parameter(x.shape[-1:], "float32"), graph.parameter(x.shape[-1:], "float32")
+    graph.bind(f"R.nn.layer_norm({x.name}, {gamma.name}, {beta.name}, axes=[-1])", x.shape, "float32")
+
+
+def branch(graph: Graph) -> None:
+    """One value or another, by a condition that is given."""
+    x = graph.operand(lambda value: value.is_float and value.is_static)
+    if not x.is_float or not x.is_static:
+        return
+    condition, name = graph.parameter((), "bool"), graph.choose.fresh("lv")
+    inner = graph.choose.fresh("branch")
+    graph.lines += [
+        f"if {condition.name}:",
+        f"    {inner} = R.negative({x.name})",
+        f"    {name} = R.add({inner}, {x.name})",
+    ]
+    graph.lines += ["else:", f"    {name} = R.multiply({x.name}, {x.name})"]
+    graph.values.append(Value(name, x.shape, x.dtype))
+    graph.may_be_dataflow = False
+
+
+def inner_function(graph: Graph) -> None:
+    """A call of a function that stands inside, and perhaps uses what stands around it."""
+    x = graph.operand(lambda value: value.is_float and value.is_static)
+    if not x.is_float or not x.is_static:
+        return
+    name, param, result = graph.choose.fresh("inner"), graph.choose.fresh("p"), graph.choose.fresh("q")
+    other = graph.operand(lambda value: value == x, x.shape) if graph.choose.rarely(2) else None
+    used = other.name if other is not None and other.dtype == x.dtype else param
+    graph.lines += [
+        f"R.function {name}({param}: {x.struct_info()}) -> {x.struct_info()}:",
+        f"    {result} = R.add({param}, {used})",
+        f"    return {result}",
+    ]
+    graph.bind(f"{name}({x.name})", x.shape, x.dtype)
+    graph.may_be_dataflow = False
+
+
+@st.composite
+def network_functions(draw: st.DrawFn, training: bool | None = None) -> relax.Function:
+    """Functions of one to five operators, with those of networks among them.
+
+    `training` says whether batch normalisation uses the statistics of its data; None lets it be either.
+    """
+    own: tuple[Operator, ...] = (convolution, pooling, partial(batch_norm, training=training), layer_norm)
+    operators = (*own, branch, inner_function, *OPERATORS)
+    function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
+    assert isinstance(function, relax.Function)
+    return function

@@ -1,0 +1,140 @@
+"""Read weights as they lie instead of transposing them at every call (TVM: `FuseTransposeMatmul`).
+
+    lv = R.call_tir(cls.transpose, (w,), …)        y = R.call_tir(cls.matmul_nt, (x, w), …)
+    y = R.call_tir(cls.matmul, (x, lv), …)
+
+TVM's pass works on operators, before they are functions of loops; this one on those functions, so that it serves what
+`LegalizeOps` and `FuseOps` made as well. A product is free to read its factors in any order; what else reads a
+transposed tensor is left as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import GlobalVar, IRModule, Node, Op
+from ..deep import deep
+from ..function_table import FunctionTable, numbered
+from ..visit import rewrite, walk
+from .rewriter import BindingRewriter
+from .transform import declare_pass
+
+Axes = tuple[int, ...]
+"""Which axis of its source each axis of a transposed tensor is."""
+_CALL_TIR = Op("relax.call_tir")
+
+
+@declare_pass("FuseTransposeMatmul")
+@deep
+def fuse_transpose_matmul(mod: IRModule) -> IRModule:
+    """Let products read the sources of the transposed tensors that they are given; what nothing reads then stays."""
+    table = FunctionTable(mod.functions)
+    changed = False
+    for name, function in mod.functions.items():
+        if isinstance(function, relax.Function):
+            new = _Rewriter(table).function(function)
+            changed |= new is not function
+            table.functions[name] = new
+    return replace(mod, functions=table.functions) if changed else mod
+
+
+class _Rewriter(BindingRewriter):
+    """Follows transposed tensors through one function."""
+
+    def __init__(self, table: FunctionTable) -> None:
+        super().__init__()
+        self._table = table
+        self._transposed: dict[relax.Expr, tuple[relax.Expr, Axes]] = {}
+        """The source of each transposed variable, and its axes."""
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        new = super().block(block)
+        inside = [var for var, (source, _) in self._transposed.items() if isinstance(source, relax.DataflowVar)]
+        for var in inside:  # which may be used after the block, where its source is not known
+            del self._transposed[var]
+        return new
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        match binding.value:
+            case relax.Call(op=op, args=(GlobalVar() as kernel, relax.Tuple() as given)) if op == _CALL_TIR:
+                return (self._call(binding, kernel, given),)
+            case _:
+                return (binding,)
+
+    def _call(self, binding: relax.Binding, kernel: GlobalVar, given: relax.Tuple) -> relax.Binding:
+        function = self._table.functions[kernel.name_hint]
+        assert isinstance(function, tir.PrimFunc)
+        axes = _transposition(function)
+        if axes is not None:
+            self._transposed[binding.var] = given.fields[0], axes
+            return binding
+        fields = list(given.fields)
+        for position, field in enumerate(given.fields):
+            if field in self._transposed and _is_factor(function, position):
+                fields[position], axes = self._transposed[field]
+                function = _reading_source(function, position, axes)
+        if function is self._table.functions[kernel.name_hint]:
+            return binding
+        assert isinstance(binding.value, relax.Call)
+        name = self._table.add(function, numbered(f"{kernel.name_hint}_nt"))
+        infos = relax.TupleStructInfo(tuple(field.struct_info for field in fields if field.struct_info is not None))
+        args = GlobalVar(name), replace(given, fields=tuple(fields), struct_info=infos)
+        return replace(binding, value=replace(binding.value, args=args))
+
+
+def _transposition(function: tir.PrimFunc) -> Axes | None:
+    """Return the axes of a function that does nothing but transpose its first parameter; None of any other."""
+    blocks = _blocks(function)
+    stores = [node for block in blocks for node in walk(block) if isinstance(node, tir.BufferStore)]
+    if len(function.params) != 2 or len(blocks) != 1 or len(stores) != 1:
+        return None
+    source, result = (function.buffer_map.get(param) for param in function.params)
+    (store,), (block,), value = stores, blocks, stores[0].value
+    if not isinstance(value, tir.BufferLoad) or store.buffer is not result or value.buffer is not source:
+        return None
+    variables = [axis.var for axis in block.iter_vars]
+    if {*store.indices} != {*variables} or {*value.indices} != {*variables} or len(value.indices) != len(variables):
+        return None
+    return tuple(value.indices.index(index) for index in store.indices)
+
+
+def _blocks(function: tir.PrimFunc) -> list[tir.Block]:
+    return [node for node in walk(function.body) if isinstance(node, tir.Block) and node.name_hint != "root"]
+
+
+def _is_factor(function: tir.PrimFunc, position: int) -> bool:
+    """Whether a parameter is read as a factor of a sum of products, and nowhere else."""
+    buffer = function.buffer_map.get(function.params[position])
+    reads = [node for node in walk(function.body) if isinstance(node, tir.BufferLoad) and node.buffer is buffer]
+    factors = [factor for block in _blocks(function) if block.init is not None for factor in _factors(block.body)]
+    return bool(reads) and all(read in factors for read in reads)
+
+
+def _factors(body: tir.Stmt) -> Sequence[Node]:
+    match body:
+        case tir.BufferStore(value=tir.Add(b=tir.Mul(a=a, b=b))):
+            return (a, b)
+        case _:
+            return ()
+
+
+def _reading_source(function: tir.PrimFunc, position: int, axes: Axes) -> tir.PrimFunc:
+    """Return `function` such that it takes, at this position, the tensor whose axes these are."""
+    param = function.params[position]
+    old = function.buffer_map[param]
+    places = [axes.index(axis) for axis in range(len(axes))]
+    new = replace(old, data=replace(old.data), shape=tuple(old.shape[place] for place in places))
+
+    def update(node: Node) -> Node | None:
+        match node:
+            case tir.BufferLoad() if node.buffer is old:
+                return replace(node, buffer=new, indices=tuple(node.indices[place] for place in places))
+            case tir.BufferRegion() if node.buffer is old:
+                return replace(node, buffer=new, region=tuple(node.region[place] for place in places))
+            case _:
+                return None
+
+    return replace(function, body=rewrite(function.body, update), buffer_map={**function.buffer_map, param: new})
