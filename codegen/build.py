@@ -7,15 +7,16 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ..ir import relax, tir
+from ..ir import tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule
 from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
-from .graph.native import NativeFunction, native_functions
 from .gpu.lower import lower_for_gpu
+from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
+from .pipeline import lower_graphs
 from .rules import Decision, apply_rules
 from .runtime.signature import Signature, signature_of
 from .target import Target
@@ -60,8 +61,8 @@ class Built(Struct, frozen=True, eq=False):
 
 def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     """Return the module that is compiled: the schedules for this target that are written in it are applied, and
-    graph-level operators are calls of loop-level functions."""
-    return _legalize(apply_schedules(_as_module(program), target.name))
+    graph-level operators are calls of kernels."""
+    return lower_graphs(apply_schedules(_as_module(program), target.name), target)
 
 
 def build(module: IRModule, target: Target, settings: Settings) -> Built:
@@ -95,7 +96,7 @@ def lower_module(
     called = _called_functions(module)
     for name, function in {**_loop_level(module), **drivers}.items():
         try:
-            if target.arch:
+            if target.arch and name not in drivers:
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
                 continue
             safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
@@ -114,15 +115,6 @@ def _as_module(program: IRModule | BaseFunc) -> IRModule:
     if isinstance(program, IRModule):
         return program
     return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
-
-
-def _legalize(module: IRModule) -> IRModule:
-    """Let graph-level operators become calls of loop-level functions."""
-    if not any(isinstance(function, relax.Function) for function in module.functions.values()):
-        return module
-    from ..ir.passes.legalize_ops import legalize_ops
-
-    return legalize_ops(module)
 
 
 def _loop_level(module: IRModule) -> dict[str, tir.PrimFunc]:
