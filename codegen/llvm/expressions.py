@@ -17,7 +17,7 @@ from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
 from ...ir.numpy_dtype import numpy_dtype
-from . import vectors
+from . import gathers, vectors
 from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .masks import masked_load
@@ -269,29 +269,36 @@ class ExpressionEmitter(ABC):
         address, align = self.contiguous_address(expr), self.alignment(expr)
         if address is not None and expr.predicate is None:
             return self.read(address, expr.dtype, align)
-        if address is not None and lanes_of(expr.dtype) > 1:
-            return self._read_lanes(address, expr, align)
+        if address is not None and expr.predicate is not None:
+            return self._read_where(address, expr, expr.predicate, align)
         if isinstance(expr.indices[0], tir.Broadcast) and expr.predicate is not None:
             return self._read_once(expr, expr.indices[0].value, expr.predicate)
-        addresses, scalar = self.lane_addresses(expr), with_lanes(expr.dtype, 1)
-        if expr.predicate is None:
-            return vectors.join(self.builder, [self.read(address, scalar, align) for address in addresses])
-        off = number(register_type(scalar), 0)
+        value = self._gather(expr, align)
+        return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
 
-        def read_lane(address: Value) -> Callable[[], Value]:
-            return lambda: self.read(address, scalar, align)
+    def _gather(self, expr: tir.BufferLoad, align: int) -> Value:
+        """Load lanes that do not lie side by side, as they lie in memory."""
+        if lanes_of(expr.buffer.dtype) > 1:
+            raise error("E0606", "a vector of vectors cannot be compiled", expr.span)
+        (index,), lanes, element = expr.indices, lanes_of(expr.dtype), memory_type(with_lanes(expr.dtype, 1))
+        mask = None if expr.predicate is None else self.emit(expr.predicate)
+        if not isinstance(index, tir.Ramp) or not isinstance(index.stride, tir.IntImm):
+            base = self._variable(expr.buffer.data)
+            return gathers.gather(self.builder, base, self.wide_index(expr), element, mask, align)
+        start = emit_cast(self.builder, self.emit(index.base), index.base.dtype, "int64")
+        base, step = self.element_address(expr, start), index.stride.value
+        if step == 2:
+            return gathers.every_second(self.builder, base, element, lanes, mask, align)
+        places = ir.Constant(ir.VectorType(I64, lanes), [number(I64, step * lane) for lane in range(lanes)])
+        return gathers.gather(self.builder, base, places, element, mask, align)
 
-        masks = vectors.split(self.builder, self.emit(expr.predicate))
-        pairs = zip(masks, addresses, strict=True)
-        return vectors.join(
-            self.builder, [self.branch(mask, read_lane(address), lambda: off) for mask, address in pairs]
-        )
-
-    def _read_lanes(self, address: Value, expr: tir.BufferLoad, align: int) -> Value:
+    def _read_where(self, address: Value, expr: tir.BufferLoad, predicate: tir.PrimExpr, align: int) -> Value:
         """Load the lanes where the predicate holds from elements that lie side by side; the others are zero."""
-        assert expr.predicate is not None
-        in_memory = memory_type(expr.dtype)
-        value = masked_load(self.builder, address, self.emit(expr.predicate), number(in_memory, 0), align)
+        mask, off = self.emit(predicate), number(memory_type(expr.dtype), 0)
+        if lanes_of(expr.dtype) == 1:
+            off = number(register_type(expr.dtype), 0)
+            return self.branch(mask, lambda: self.read(address, expr.dtype, align), lambda: off)
+        value = masked_load(self.builder, address, mask, off, align)
         return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
 
     def _read_once(self, expr: tir.BufferLoad, index: tir.PrimExpr, predicate: tir.PrimExpr) -> Value:
