@@ -27,7 +27,7 @@ from .lower.signature import size_variables
 from .names import mangle
 from .runtime.sizes import size_text
 from .runtime.threads import OPENMP, SERIAL, find_openmp
-from .target import Target, get_target
+from .target import Target, TargetLike, get_target
 
 COMPILERS = ("cc", "gcc", "clang")
 """What links a library, by name: the first that is installed."""
@@ -38,9 +38,13 @@ _C_TYPES = {
 
 
 @deep
-def lowered(program: IRModule | BaseFunc, target: str | Target = "llvm", settings: Settings | None = None) -> IRModule:
+def lowered(program: IRModule | BaseFunc, target: TargetLike = "llvm", settings: Settings | None = None) -> IRModule:
     """Return a program as it is compiled: default schedules applied, blocks and dimensions gone."""
     chosen = get_target(target)
+    if chosen.is_device:
+        from .gpu.executable import lowered_for_gpu
+
+        return lowered_for_gpu(prepare(program, chosen), chosen, settings or Settings())
     kernels, *_ = lower_module(prepare(program, chosen), chosen, settings or Settings())
     return IRModule({**kernels}, name="Lowered")
 

@@ -82,7 +82,7 @@ def pack(built: Built, image: bytes, target: Target, settings: Settings) -> byte
     faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
     text = built.module.script().encode()
     manifest = Manifest(
-        version(), target.name, machine_of(target), settings, built.signatures, built.decisions, built.safety, faults,
+        version(), target.text, machine_of(target), settings, built.signatures, built.decisions, built.safety, faults,
         tuple((source.name, source.text) for source in sources), _mark(text), _mark(image),
     )  # fmt: skip
     head = msgspec.json.encode(manifest)

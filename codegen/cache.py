@@ -36,7 +36,16 @@ class Cache:
     def key(self, module: IRModule, target: Target, settings: Settings) -> str:
         """Return the name of the entry of a prepared module."""
         texts = sorted({(source.name, source.text) for source in _sources(module)})
-        parts = (module.script(), texts, settings, machine_of(target), version(), binding.llvm_version_info, FORMAT)
+        parts = (
+            module.script(),
+            texts,
+            settings,
+            target.text,
+            machine_of(target),
+            version(),
+            binding.llvm_version_info,
+            FORMAT,
+        )
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
     def find(self, key: str) -> tuple[Manifest, bytes] | None:

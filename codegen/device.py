@@ -27,7 +27,11 @@ class Device(Struct, frozen=True):
     @property
     def exist(self) -> bool:
         """Whether programs can run there in this process."""
-        return self.device_type == CPU
+        if self.device_type == CPU:
+            return True
+        from .gpu.driver import why_missing
+
+        return self.device_id == 0 and not why_missing()
 
     def __str__(self) -> str:
         return f"{_NAMES[self.device_type]}({self.device_id})"

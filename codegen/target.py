@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -28,6 +28,17 @@ class Target(Struct, frozen=True, eq=False):
     features: str = ""
     arch: str = ""
     order: str = ""
+
+    @property
+    def text(self) -> str:
+        """The target as text, from which `get_target` makes it again."""
+        arch = f" -arch={self.arch}" if self.arch else ""
+        return self.name + arch + (f" -simulate={self.order}" if self.order else "")
+
+    @property
+    def is_device(self) -> bool:
+        """Whether code for it runs on a GPU."""
+        return bool(self.arch) and not self.order
 
     @property
     def machine(self) -> Any:
@@ -67,7 +78,11 @@ TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
 """Every target, by name."""
 
 
-def get_target(target: str | Target | Mapping[str, Any]) -> Target:
+TargetLike: TypeAlias = str | Target | Mapping[str, Any]
+"""What names a target: text, itself, or a dictionary with its "kind"."""
+
+
+def get_target(target: TargetLike) -> Target:
     """Return the target of that name, or of a GPU: "cuda -arch=sm_80", {"kind": "cuda", "arch": "sm_80"}.
 
     Raises TvmsError E0601 where there is none.

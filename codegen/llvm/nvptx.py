@@ -18,7 +18,7 @@ from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import lanes_of, with_lanes
 from ..gpu.architectures import LOCAL_BYTES, STATIC_SHARED_BYTES
-from ..gpu.kernel import THREAD_TAGS, Kernel, Launch, scope_of, size_of
+from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
 from ..names import local_name, mangle
 from .api import LLVMType, Value, ir
 from .expressions import ExpressionEmitter
@@ -184,10 +184,3 @@ class DeviceEmitter(StatementEmitter):
                 if span is None and isinstance(place, tir.Allocate):
                     span = place.buffer_var.span
                 raise error("E0614", reason, span, "make its tiles smaller")
-
-
-def launches_in(func: tir.PrimFunc) -> list[Kernel]:
-    """Return the kernels that a lowered function launches."""
-    from ...ir.visit import walk
-
-    return [node.kernel for node in walk(func.body) if isinstance(node, Launch)]

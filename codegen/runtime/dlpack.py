@@ -8,6 +8,8 @@ memory it takes for read-only: those are read from the exchanged structure itsel
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +29,9 @@ _CODES = {
 """Dtypes by DLPack's type code and bits."""
 
 
-class _Tensor(ctypes.Structure):
+class Tensor(ctypes.Structure):
+    """DLPack's `DLTensor`."""
+
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
         ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -67,21 +71,77 @@ def _is_said_read_only(value: Any) -> bool:
         return False
 
 
-def _read(owner: Any) -> Array:
-    capsule = owner.__dlpack__()
-    tensor = _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+def describe(capsule: Any) -> tuple[int, tuple[int, ...], Any, tuple[int, ...]]:
+    """Return where the elements of a DLPack capsule start, its shape, NumPy's dtype, and its strides in bytes.
+
+    Raises BufferError for a dtype that is not known.
+    """
+    tensor = Tensor.from_address(_get_pointer(capsule, b"dltensor"))
     name = _CODES.get((tensor.code, tensor.bits))
     if name is None or tensor.lanes != 1:
         raise BufferError(f"a dtype of code {tensor.code} and {tensor.bits} bits is not known")
     dtype = numpy_dtype(name)
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
-    row_major = np.empty(shape, dtype).strides
-    strides = (
-        tuple(tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)) if tensor.strides else row_major
-    )
+    row_major = tuple(dtype.itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    given = [tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)] if tensor.strides else row_major
+    return (tensor.data or 0) + tensor.byte_offset, shape, dtype, tuple(given)
+
+
+def _read(owner: Any) -> Array:
+    address, shape, dtype, strides = describe(owner.__dlpack__())
     if any(step < 0 for step in strides):
         raise BufferError("negative strides")
     last = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + dtype.itemsize
-    memory: Any = (ctypes.c_uint8 * (0 if 0 in shape else last)).from_address((tensor.data or 0) + tensor.byte_offset)
+    memory: Any = (ctypes.c_uint8 * (0 if 0 in shape else last)).from_address(address)
     memory.owner = owner  # lives as long as the array
     return np.ndarray(shape, dtype, memory, strides=strides)
+
+
+# --- Giving ---------------------------------------------------------------------------------------------------
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+_given: dict[int, Any] = {}
+"""What was given away and is not given back yet, by the address of its structure."""
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _give_back(address: int) -> None:
+    _given.pop(address, None)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _end(capsule: int) -> None:
+    """A capsule that nobody took gives its structure back itself."""
+    if _is_valid_at(capsule, b"dltensor"):
+        _give_back(_get_pointer_at(capsule, b"dltensor"))
+
+
+_is_valid_at = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_get_pointer_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+
+
+def capsule_of(address: int, shape: Sequence[int], dtype: Any, device_type: int, owner: Any) -> Any:
+    """Return a DLPack capsule of row-major elements; `owner` lives until the one who takes it gives it back.
+
+    Raises BufferError for a dtype that DLPack does not have.
+    """
+    codes = {numpy_dtype(name): (code, bits) for (code, bits), name in _CODES.items()}
+    if dtype not in codes:
+        raise BufferError(f"DLPack has no dtype '{dtype}'")
+    code, bits = codes[dtype]
+    sizes = (ctypes.c_int64 * len(shape))(*shape)
+    tensor = Tensor(address, device_type, 0, len(shape), code, bits, 1, sizes, None, 0)
+    managed = _Managed(tensor, None, ctypes.cast(_give_back, ctypes.c_void_p))
+    _given[ctypes.addressof(managed)] = managed, sizes, owner
+    return _new(ctypes.addressof(managed), b"dltensor", ctypes.cast(_end, ctypes.c_void_p))

@@ -20,7 +20,7 @@ from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
 from ..llvm.module import EmittedModule, Fault
 from ..lower import Bounds
-from ..target import Target, get_target
+from ..target import Target, TargetLike, get_target
 from .jit import link
 from .prim_entry import PrimEntry
 from .signature import Signature
@@ -69,7 +69,7 @@ class Executable:
 @deep
 def compile(
     program: IRModule | BaseFunc,
-    target: str | Target = "llvm",
+    target: TargetLike = "llvm",
     *,
     schedule: bool = True,
     bounds: Bounds = "prove",
@@ -87,6 +87,10 @@ def compile(
     """
     chosen, start = get_target(target), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level, native)
+    if chosen.is_device:
+        from ..gpu.executable import compile_for_gpu
+
+        return compile_for_gpu(prepare(program, chosen), chosen, settings)
     built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
     entries = load_image(built.module, built.natives, built.signatures, image, built.emitted.faults, chosen, settings)
     stats = built.stats
@@ -130,7 +134,7 @@ def load_image(
         again = _unscheduled(name, module, target, settings) if relies_on_rules else None
         entry = PrimEntry(name, source, signature, library, faults, again)
         entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
-    _compile_graphs(module, entries)
+    compile_graphs(module, entries)
     return {name: entries[name] for name in module.functions if name in entries}
 
 
@@ -145,6 +149,9 @@ def load_compiled(data: bytes, name: str, parse: Callable[[str, str], IRModule])
     target = get_target(manifest.target)
     check_machine(manifest.machine, machine_of(target), name)
     module = parse(text, name)
+    if target.is_device:
+        executable = compile(module, target, schedule=manifest.settings.schedule, bounds=manifest.settings.bounds)
+        return {each: executable[each] for each in executable}
     natives = native_functions(module) if manifest.settings.native else {}
     return load_image(module, natives, manifest.signatures, image, faults_of(manifest), target, manifest.settings)
 
@@ -162,18 +169,22 @@ def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings
 
 @deep
 def emit(
-    program: IRModule | BaseFunc, kind: str, target: str | Target = "llvm", settings: Settings | None = None
+    program: IRModule | BaseFunc, kind: str, target: TargetLike = "llvm", settings: Settings | None = None
 ) -> str | bytes:
     """Return the loop-level functions of a program as optimised LLVM IR ("llvm"), assembly ("asm") or an object file
-    ("obj")."""
+    ("obj"); for a GPU, also as PTX ("ptx")."""
     chosen, how = get_target(target), settings or Settings()
+    if chosen.is_device:
+        from ..gpu.executable import emit_for_gpu
+
+        return emit_for_gpu(prepare(program, chosen), kind, chosen, how)
     module = optimise(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
     if kind == "obj":
         return to_object(module, chosen)
     return to_assembly(module, chosen) if kind == "asm" else str(module)
 
 
-def _compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
+def compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
     """Add the graph-level functions to `entries`; they may call each other, and what is there."""
     from ...ir.backend.external import external_functions
     from ..graph.compiler import compile_function

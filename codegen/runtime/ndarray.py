@@ -8,7 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...ir.numpy_dtype import numpy_dtype
-from ..device import Device, check_device, cpu
+from ..device import CUDA, Device, check_device, cpu
+from ..gpu import arrays
+from ..gpu.arrays import DeviceArray
 from .dlpack import Array
 from .specs import Place, as_array
 
@@ -25,7 +27,7 @@ class NDArray(np.ndarray[Any, Any]):
         """The device on which the elements lie."""
         return cpu()
 
-    def copyto(self, target: Array | Device) -> Array:
+    def copyto(self, target: Array | Device) -> Array | DeviceArray:
         """Copy the elements into the array `target`, or into a new one on that device; returns it."""
         if isinstance(target, Device):
             return array(self, target)
@@ -38,15 +40,17 @@ class NDArray(np.ndarray[Any, Any]):
         return self
 
 
-def array(arr: Any, device: Device | None = None) -> NDArray:
+def array(arr: Any, device: Device | None = None) -> NDArray | DeviceArray:
     """Return a new array with the elements of `arr`, laid out row by row; TvmsError E0721 where `device` is not there."""
-    check_device(device or cpu(), "nd.array")
+    if check_device(device or cpu(), "nd.array").device_type == CUDA:
+        return arrays.from_host(np.asarray(arr))
     return np.array(arr, order="C").view(NDArray)
 
 
-def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray:
+def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray | DeviceArray:
     """Return a new array whose elements are not set; TvmsError E0721 where `device` is not there."""
-    check_device(device or cpu(), "nd.empty")
+    if check_device(device or cpu(), "nd.empty").device_type == CUDA:
+        return arrays.empty(shape, dtype)
     return np.empty(shape, numpy_dtype(dtype)).view(NDArray)
 
 

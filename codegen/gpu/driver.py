@@ -1,0 +1,165 @@
+"""What runs kernels: CUDA's driver, through pycuda, which is imported when it is first asked for.
+
+Everything above it needs only what `Driver` says, so that tests put another one in its place (`use_driver`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...ir.diagnostics import error
+
+Array = np.ndarray[Any, Any]
+
+
+class Driver(Protocol):
+    """A GPU. Addresses are numbers; what is asked of a stream happens in order, None being the default one."""
+
+    name: str
+    arch: str
+
+    def allocate(self, size: int) -> int:
+        """Return the address of `size` bytes."""
+        ...
+
+    def free(self, address: int) -> None: ...
+
+    def copy_in(self, address: int, source: Array, stream: Any = None) -> None: ...
+
+    def copy_out(self, target: Array, address: int, stream: Any = None) -> None: ...
+
+    def load(self, ptx: str) -> Any:
+        """Return a module of kernels; E0608 where the driver refuses it."""
+        ...
+
+    def function(self, module: Any, symbol: str) -> Any: ...
+
+    def launch(
+        self, function: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], stream: Any = None
+    ) -> None:
+        """Run a kernel; `args` are NumPy scalars."""
+        ...
+
+    def synchronize(self, stream: Any = None) -> None: ...
+
+    def stream(self) -> Any: ...
+
+    def event(self, stream: Any = None) -> Any:
+        """Return an event that happens when all that was asked of `stream` is done."""
+        ...
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        """Wait for both events, and return the time between them."""
+        ...
+
+
+class PycudaDriver:
+    """The driver of CUDA, device `number`, by its primary context: memory is shared with other libraries."""
+
+    def __init__(self, number: int = 0) -> None:
+        cuda: Any = import_module("pycuda.driver")
+        self._cuda = cuda
+        cuda.init()
+        device = cuda.Device(number)
+        self._context: Any = device.retain_primary_context()
+        self._context.push()
+        major, minor = device.compute_capability()
+        self.name, self.arch = str(device.name()), f"sm_{major}{minor}"
+        self._owned: dict[int, Any] = {}
+
+    def allocate(self, size: int) -> int:
+        try:
+            memory = self._cuda.mem_alloc(max(size, 1))
+        except self._cuda.MemoryError:
+            message, help = f"the GPU has no {size} bytes of memory left", "free arrays, or use smaller ones"
+            raise error("E0717", message, None, help) from None
+        self._owned[int(memory)] = memory
+        return int(memory)
+
+    def free(self, address: int) -> None:
+        self._owned.pop(address).free()
+
+    def copy_in(self, address: int, source: Array, stream: Any = None) -> None:
+        if source.nbytes:
+            self._cuda.memcpy_htod_async(address, source, stream)
+
+    def copy_out(self, target: Array, address: int, stream: Any = None) -> None:
+        if target.nbytes:
+            self._cuda.memcpy_dtoh_async(target, address, stream)
+        self.synchronize(stream)
+
+    def load(self, ptx: str) -> Any:
+        try:
+            return self._cuda.module_from_buffer(ptx.encode() + b"\0")
+        except self._cuda.Error as problem:
+            help = f"compile for this GPU: -arch={self.arch}"
+            raise error("E0608", f"the driver of '{self.name}' refuses the kernels: {problem}", None, help) from None
+
+    def function(self, module: Any, symbol: str) -> Any:
+        return module.get_function(symbol)
+
+    def launch(
+        self, function: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], stream: Any = None
+    ) -> None:
+        function(*args, grid=tuple(grid), block=tuple(block), stream=stream)
+
+    def synchronize(self, stream: Any = None) -> None:
+        if stream is None:
+            self._context.synchronize()
+        else:
+            stream.synchronize()
+
+    def stream(self) -> Any:
+        return self._cuda.Stream()
+
+    def event(self, stream: Any = None) -> Any:
+        event = self._cuda.Event()
+        event.record(stream)
+        return event
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        end.synchronize()
+        return float(start.time_till(end))
+
+
+_drivers: list[Driver] = []
+
+
+def use_driver(driver: Driver | None) -> None:
+    """Let `driver` run all kernels from now on; None for that of CUDA."""
+    _drivers[:] = [] if driver is None else [driver]
+
+
+def find_driver() -> Driver:
+    """Return the driver that runs kernels; TvmsError E0721 where there is none, with the reason."""
+    if not _drivers:
+        found = _cuda_driver()
+        if isinstance(found, str):
+            help = 'simulate the threads on the processor: target="cuda -simulate"; "tvms doctor --gpu" says more'
+            raise error("E0721", f"there is no GPU here: {found}", None, help)
+        _drivers.append(found)
+    return _drivers[0]
+
+
+def why_missing() -> str:
+    """Return why no kernel can run here; "" where one can."""
+    if _drivers:
+        return ""
+    found = _cuda_driver()
+    return found if isinstance(found, str) else ""
+
+
+@cache
+def _cuda_driver() -> Driver | str:
+    if find_spec("pycuda") is None:
+        return "pycuda is not installed"
+    try:
+        return PycudaDriver()
+    except Exception as problem:
+        return f"pycuda cannot use it ({type(problem).__name__}: {problem})"

@@ -1,0 +1,73 @@
+"""Modules for a GPU as executables, and as text."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.diagnostics import error
+from ..build import Built, Settings
+from ..llvm.module import EmittedModule
+from ..target import Target
+from .arrays import DeviceArray
+from .entry import DeviceEntry, LoadedProgram
+from .lower import with_threads
+from .program import build_program
+
+if TYPE_CHECKING:
+    from ..runtime.executable import Entry, Executable
+
+
+def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Executable:
+    """Compile a prepared module; no GPU is needed before one of its functions is called."""
+    from ..runtime.executable import Executable, compile_graphs
+
+    start = time.perf_counter()
+    program = build_program(module, target, settings)
+    loaded = LoadedProgram(program)
+    entries: dict[str, Entry] = {}
+    for name in program.hosts:
+        source = module.functions[name]
+        assert isinstance(source, tir.PrimFunc)
+        entries[name] = DeviceEntry(name, source, loaded)
+    loops = set(entries)
+    compile_graphs(module, entries)
+    entries = {
+        name: entries[name] if name in loops else _on_host(entries[name]) for name in module.functions if name in entries
+    }  # fmt: skip
+    program.stats["total"] = time.perf_counter() - start
+    emitted = EmittedModule(program.llvm, program.faults)
+    built = Built(module, {}, {}, emitted, program.decisions, program.safety, program.stats)
+    return Executable(built, entries, program.ptx.encode(), target, settings)
+
+
+def _on_host(entry: Entry) -> Entry:
+    """Graph-level functions pass arrays from kernel to kernel through the memory of the host."""
+
+    def call(*args: Any, **named: Any) -> Any:
+        fetched = {name: _fetched(value) for name, value in named.items()}
+        return entry(*map(_fetched, args), **fetched)
+
+    return call
+
+
+def _fetched(value: Any) -> Any:
+    return value.numpy() if isinstance(value, DeviceArray) else value
+
+
+def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings) -> str:
+    """Return the kernels of a prepared module as PTX ("ptx", "asm") or as optimised LLVM IR ("llvm")."""
+    program = build_program(module, target, settings)
+    if kind == "llvm":
+        return program.llvm
+    if kind in ("ptx", "asm"):
+        return program.ptx
+    raise error("E0601", f"'{kind}' cannot be written for the target '{target.name}'", None, "write ptx, llvm or tir")
+
+
+def lowered_for_gpu(module: IRModule, target: Target, settings: Settings) -> IRModule:
+    """Return a prepared module as it is compiled: what its threads run stands in `T.launch_thread`."""
+    program = build_program(module, target, settings)
+    return IRModule({name: with_threads(host) for name, host in program.hosts.items()}, name="Lowered")

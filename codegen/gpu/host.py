@@ -1,0 +1,172 @@
+"""The host part of a function: what allocates memory on the GPU and launches kernels, as steps in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.diagnostics import error
+from ...ir.numpy_dtype import numpy_dtype
+from ..llvm.types import element_bytes
+from ..runtime.sizes import Frame, Size, Slots, compile_size
+from .architectures import MOST_EXTENT
+from .driver import Driver
+from .kernel import BLOCK_TAGS, THREAD_TAGS, Kernel, Launch, size_of
+from .launch import parameters
+
+
+class Running(Struct):
+    """A call: where it runs, its kernels, the address of the status, and the values of variables."""
+
+    driver: Driver
+    functions: Mapping[str, Any]
+    status: int
+    frame: Frame
+    stream: Any = None
+
+
+Step: TypeAlias = Callable[[Running], None]
+
+
+def compile_host(body: tir.Stmt, slots: Slots) -> Step:
+    """Return what runs `body`; `slots` are where the frame holds the variables that are known, pointers among them.
+
+    Raises TvmsError E0606 for what only kernels do, E0605 where nothing determines a size.
+    """
+    return _Compiler(slots).step(body)
+
+
+class _Compiler:
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+        self._rules: dict[type[tir.Stmt], Callable[[Any], Step]] = {
+            tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.LetStmt: self._let,
+            tir.AssertStmt: self._assert, tir.Allocate: self._allocate, Launch: self._launch,
+            tir.Evaluate: lambda stmt: lambda running: None, tir.AttrStmt: lambda stmt: self.step(stmt.body),
+            tir.DeclBuffer: lambda stmt: self.step(stmt.body),
+        }  # fmt: skip
+
+    def step(self, stmt: tir.Stmt) -> Step:
+        rule = self._rules.get(type(stmt))
+        if rule is None:
+            raise error("E0606", f"'{type(stmt).__name__}' cannot stand outside of kernels", stmt.span)
+        return rule(stmt)
+
+    def _slot(self, var: tir.Var) -> int:
+        return self.slots.setdefault(var, len(self.slots))
+
+    def _size(self, expr: tir.PrimExpr) -> Size:
+        return compile_size(expr, self.slots)
+
+    def _sequence(self, stmt: tir.SeqStmt) -> Step:
+        steps = tuple(map(self.step, stmt.seq))
+
+        def run(running: Running) -> None:
+            for step in steps:
+                step(running)
+
+        return run
+
+    def _for(self, stmt: tir.For) -> Step:
+        start, extent, slot = self._size(stmt.min), self._size(stmt.extent), self._slot(stmt.loop_var)
+        body = self.step(stmt.body)
+
+        def run(running: Running) -> None:
+            first = start(running.frame)
+            for value in range(first, first + extent(running.frame)):
+                running.frame[slot] = value
+                body(running)
+
+        return run
+
+    def _if(self, stmt: tir.IfThenElse) -> Step:
+        condition, then = self._size(stmt.condition), self.step(stmt.then_case)
+        other: Step = (lambda running: None) if stmt.else_case is None else self.step(stmt.else_case)
+        return lambda running: then(running) if condition(running.frame) else other(running)
+
+    def _let(self, stmt: tir.LetStmt) -> Step:
+        value, slot = self._size(stmt.value), self._slot(stmt.var)
+        body = self.step(stmt.body)
+
+        def run(running: Running) -> None:
+            running.frame[slot] = value(running.frame)
+            body(running)
+
+        return run
+
+    def _assert(self, stmt: tir.AssertStmt) -> Step:
+        condition, body = self._size(stmt.condition), self.step(stmt.body)
+        said = stmt.message.value if isinstance(stmt.message, tir.StringImm) else "assertion failed"
+
+        def run(running: Running) -> None:
+            if not condition(running.frame):
+                raise error("E0711", said, stmt.span)
+            body(running)
+
+        return run
+
+    def _allocate(self, stmt: tir.Allocate) -> Step:
+        """Memory on the GPU, which is free again when all kernels that were launched before are done."""
+        extents, slot = [self._size(extent) for extent in stmt.extents], self._slot(stmt.buffer_var)
+        body, size = self.step(stmt.body), element_bytes(stmt.dtype)
+
+        def run(running: Running) -> None:
+            count = prod(extent(running.frame) for extent in extents)
+            address = running.driver.allocate(count * size)
+            running.frame[slot] = address
+            try:
+                body(running)
+            finally:
+                running.driver.synchronize(running.stream)
+                running.driver.free(address)
+
+        return run
+
+    def _launch(self, stmt: Launch) -> Step:
+        kernel = stmt.kernel
+        grid = _grid(kernel, self.slots)
+        sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
+        block = tuple(sizes.get(tag, 1) for tag in reversed(THREAD_TAGS))
+        passed = [_passed(var, self.slots) for var in parameters(kernel)]
+
+        def run(running: Running) -> None:
+            blocks = grid(running.frame)
+            if 0 not in blocks:
+                args = [value(running.frame) for value in passed]
+                function = running.functions[kernel.name]
+                running.driver.launch(function, blocks, block, [*args, np.uint64(running.status)], running.stream)
+
+        return run
+
+
+def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
+    """Return what gives the numbers of blocks on x, y and z; E0611 where one is more than can be launched."""
+    extents = {axis.tag: (axis, compile_size(axis.extent, slots)) for axis in kernel.blocks}
+
+    def sizes(frame: Frame) -> tuple[int, ...]:
+        found: list[int] = []
+        for tag in reversed(BLOCK_TAGS):
+            axis, extent = extents.get(tag, (None, None))
+            count = 1 if extent is None else extent(frame)
+            if count > MOST_EXTENT[tag] or count < 0:
+                reason = (
+                    f"kernel '{kernel.name}' would run {count} blocks on '{tag}'; at most {MOST_EXTENT[tag]} can be"
+                )
+                raise error("E0611", reason, None if axis is None else axis.var.span, "pass smaller arrays")
+            found.append(count)
+        return tuple(found)
+
+    return sizes
+
+
+def _passed(var: tir.Var, slots: Slots) -> Callable[[Frame], Any]:
+    """Return what gives the value of a parameter as a NumPy scalar."""
+    if var not in slots:
+        raise error("E0605", f"no argument determines '{var.name}'", var.span)
+    slot, kind = slots[var], np.uint64 if var.dtype == "handle" else numpy_dtype(var.dtype).type
+    return lambda frame: kind(frame[slot])

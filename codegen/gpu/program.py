@@ -1,0 +1,55 @@
+"""A module compiled for a GPU: PTX, and of each function the host part, which launches its kernels."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.visit import walk
+from ..build import Settings, lower_module
+from ..llvm.backend import optimise, to_assembly
+from ..llvm.module import Fault
+from ..llvm.nvptx import emit_kernels
+from ..lower import Safety
+from ..rules import Decision
+from ..target import Target
+from .kernel import Kernel, Launch
+from .launch import parameters
+
+
+class DeviceProgram(Struct, frozen=True, eq=False):
+    """`hosts` are the lowered functions, with launches; `faults` say what a kernel's status means; the rest is as in
+    `codegen.build.Built`."""
+
+    module: IRModule
+    hosts: dict[str, tir.PrimFunc]
+    kernels: dict[str, Kernel]
+    llvm: str
+    ptx: str
+    faults: tuple[Fault, ...]
+    decisions: dict[str, tuple[Decision, ...]]
+    safety: dict[str, Safety]
+    stats: dict[str, float]
+
+
+def build_program(module: IRModule, target: Target, settings: Settings) -> DeviceProgram:
+    """Return a prepared module for a GPU; TvmsError with all that cannot be compiled, of all functions."""
+    hosts, decisions, safety, stats = lower_module(module, target, settings)
+    start = time.perf_counter()
+    kernels = {kernel.name: kernel for host in hosts.values() for kernel in kernels_of(host)}
+    params = {name: parameters(kernel) for name, kernel in kernels.items()}
+    emitted = emit_kernels(list(kernels.values()), params, target)
+    optimised = optimise(emitted.text, target, settings.level)
+    ptx = to_assembly(optimised, target)
+    stats["emit"] = time.perf_counter() - start
+    return DeviceProgram(
+        module, hosts, kernels, str(optimised), ptx, emitted.faults, decisions, safety, stats
+    )  # fmt: skip
+
+
+def kernels_of(host: tir.PrimFunc) -> list[Kernel]:
+    """Return the kernels that a lowered function launches."""
+    return [node.kernel for node in walk(host.body) if isinstance(node, Launch)]

@@ -1,0 +1,77 @@
+"""NVIDIA's assembler, where it is installed: PTX to machine code, and what its kernels use.
+
+It comes with the CUDA toolkit, or with the wheel `nvidia-cuda-nvcc`. Nothing needs it: drivers assemble PTX themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from msgspec import Struct
+
+_SECONDS = 120
+
+
+class Usage(Struct, frozen=True):
+    """What a kernel uses: registers of a thread, shared memory of a block, and of a thread the stack and what is spilled
+    to it, in bytes."""
+
+    registers: int
+    shared_bytes: int = 0
+    stack_bytes: int = 0
+    spill_bytes: int = 0
+
+
+class Assembled(Struct, frozen=True):
+    """Machine code (a "cubin"), and what each kernel of it uses; or, in `problem`, why there is none."""
+
+    image: bytes
+    usage: dict[str, Usage]
+    problem: str = ""
+
+
+@cache
+def find_ptxas() -> str | None:
+    """Return where the assembler is: on the path, or in the wheel."""
+    return shutil.which("ptxas") or next((str(path) for path in _in_wheels() if path.is_file()), None)
+
+
+def _in_wheels() -> Iterator[Path]:
+    spec = find_spec("nvidia")
+    for folder in [] if spec is None else spec.submodule_search_locations or []:
+        yield from sorted(Path(folder).glob("*/bin/ptxas"))
+
+
+def assemble(ptx: str, arch: str, program: str) -> Assembled:
+    """Return what the assembler `program` makes of `ptx` for an architecture."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, image = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
+        source.write_text(ptx)
+        command = [program, f"-arch={arch}", "-v", "-o", str(image), str(source)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            return Assembled(b"", {}, str(problem))
+        if done.returncode:
+            return Assembled(b"", {}, (done.stderr or done.stdout).strip())
+        return Assembled(image.read_bytes(), dict(_usages(done.stderr)))
+
+
+def _usages(said: str) -> Iterator[tuple[str, Usage]]:
+    """Yield what the assembler says of each kernel."""
+    for part in re.split(r"Compiling entry function '", said)[1:]:
+        name = part.partition("'")[0]
+        stack, stores = _number(r"(\d+) bytes stack frame", part), _number(r"(\d+) bytes spill stores", part)
+        yield name, Usage(_number(r"Used (\d+) registers", part), _number(r"(\d+) bytes smem", part), stack, stores)
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    return int(found[1]) if found else 0

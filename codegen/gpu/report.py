@@ -1,0 +1,64 @@
+"""What the kernels of a program use of a GPU, for `tvms compile --report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ...ir import tir
+from ...ir.visit import walk
+from ..llvm.types import element_bytes
+from ..names import mangle
+from ..runtime.sizes import size_text
+from ..target import Target
+from .architectures import ARCHITECTURES, occupancy
+from .kernel import Axis, Kernel, scope_of
+from .program import DeviceProgram
+from .ptxas import assemble, find_ptxas
+
+_HEAD = ("kernel", "blocks", "threads", "registers", "shared", "stack", "spilled", "occupancy")
+
+
+def report(program: DeviceProgram, target: Target) -> str:
+    """Return a table of all kernels; without ptxas it says what is known without, and why the rest is missing."""
+    tool = find_ptxas()
+    made = assemble(program.ptx, target.arch, tool) if tool else None
+    usage = made.usage if made else {}
+    rows: list[tuple[str, ...]] = [_HEAD]
+    for name, kernel in program.kernels.items():
+        used = usage.get(mangle(name))
+        head = (name, _shape(kernel.blocks), _shape(kernel.threads))
+        if used is None:
+            rows.append((*head, "?", _bytes(shared_bytes(kernel)), "?", "?", "?"))
+            continue
+        part = occupancy(ARCHITECTURES[target.arch], kernel.thread_count, used.registers, used.shared_bytes)
+        sizes = (_bytes(used.shared_bytes), _bytes(used.stack_bytes), _bytes(used.spill_bytes))
+        rows.append((*head, str(used.registers), *sizes, f"{part:.0%}"))
+    lines = list(_aligned(rows))
+    if made is None:
+        lines.append("registers and occupancy are not known without ptxas: pip install nvidia-cuda-nvcc")
+    elif made.problem:
+        lines.append(f"ptxas for {target.arch}: {made.problem}")
+    return "\n".join([f"kernels for {target.arch}", *lines])
+
+
+def shared_bytes(kernel: Kernel) -> int:
+    """Return how much shared memory a block of a lowered kernel declares."""
+    found = [node for node in walk(kernel.body) if isinstance(node, tir.Allocate)]
+    shared = [stmt for stmt in found if scope_of(stmt.buffer_var).startswith("shared")]
+    sizes = [prod(extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)) for stmt in shared]
+    return sum(size * element_bytes(stmt.dtype) for size, stmt in zip(sizes, shared, strict=True))
+
+
+def _shape(axes: tuple[Axis, ...]) -> str:
+    return " × ".join(size_text(axis.extent) for axis in reversed(axes)) or "1"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} B" if count < 10240 else f"{count / 1024:.1f} KiB"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
