@@ -6,11 +6,13 @@ from typing import Any, TypeAlias
 
 from .. import tir
 from ..verify.devices import STORAGE_SCOPES
-from .arguments import Mismatch, Reading, elements, kind, read_block, read_integer, read_text
+from .arguments import Mismatch, Reading, elements, kind, read_block, read_integer, read_loop, read_text
+from .handles import LoopRV
 
 BufferIndex: TypeAlias = int | str | tir.Buffer
 StorageScope: TypeAlias = str
 Blocks: TypeAlias = tuple[tir.Block, ...]
+LoopOrBlocks: TypeAlias = tir.For | tuple[tir.Block, ...]
 
 
 @kind("BufferIndex", "a buffer: its position among what the block reads or writes, or its name")
@@ -29,3 +31,8 @@ def read_storage_scope(reading: Reading, value: Any) -> str:
 @kind("Blocks", "a list of blocks")
 def read_blocks(reading: Reading, value: Any) -> tuple[tir.Block, ...]:
     return tuple([read_block(reading, each) for each in elements(value)])
+
+
+@kind("LoopOrBlocks", "a loop, or a list of blocks")
+def read_loop_or_blocks(reading: Reading, value: Any) -> tir.For | tuple[tir.Block, ...]:
+    return read_loop(reading, value) if isinstance(value, LoopRV) else read_blocks(reading, value)

@@ -1,0 +1,185 @@
+"""Nests that become blocks: each iterator is divided into what the loops outside and inside of the new block tell of it.
+
+TVM: `BlockizeImpl`, `BlockizeBlocks` (`src/tir/schedule/primitive/blockize_tensorize.cc`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...access import detect_regions
+from ...analysis.iter_map_use import Division, subspace_divide
+from ...base import Node
+from ...dtype import is_bool, is_int
+from ...int_set import cover, eval_set, from_range
+from ...simplify import simplify
+from ...visit import substitute, walk
+from ..conditions import Condition, name_of
+from ..program import Program
+from .bindings import domains_of
+from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
+from .copies import buffers_of, fresh_copy
+from .loops import is_one
+from .reductions import check_runs_once, start_condition, uses
+from .scope import scope_root
+
+DIVISIBLE = Condition(
+    "E0580",
+    "what becomes a block is a nest of loops around one block, or several such nests side by side, and each iterator is "
+    "made of a part that the loops outside tell and one that the loops inside tell",
+    "split the loops where the part ends, and reorder them so that the inner part is innermost",
+)
+
+
+class Divided(Struct, frozen=True):
+    """A block divided between the loops outside and inside of a new block."""
+
+    axes: tuple[tir.IterVar, ...]
+    """The iterators of the new block, with their `values`, where `predicate` holds."""
+    values: tuple[tir.PrimExpr, ...]
+    predicate: tir.PrimExpr
+    inner: tir.BlockRealize
+    """The block in terms of them, without T.init."""
+    nest: tir.Stmt
+    """The inner block in the loops inside."""
+    init: tir.Stmt | None
+    """The loops in which the new block starts what the inner one adds to."""
+    reads: tuple[tir.BufferRegion, ...]
+    writes: tuple[tir.BufferRegion, ...]
+    became: dict[tir.Stmt, tir.Stmt | None]
+
+    def block(self, name: str) -> tir.BlockRealize:
+        """Return the new block."""
+        block = tir.Block(self.axes, self.reads, self.writes, name, self.nest, init=self.init)
+        return tir.BlockRealize(self.values, self.predicate, block)
+
+
+def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keeps_units: bool) -> Divided:
+    """Divide a block between the loops around it, of which the innermost ones are to stand `inside`; with
+    `keeps_units`, iterators bound to loops of one iteration stay bound to them. Refused where that cannot be (E0580)."""
+    realize, loops = program.realize_of(block), program.loops_of(block)
+    outside = loops[: len(loops) - len(inside)]
+    _check_nest(realize, inside, outside)
+    variables = [loop.loop_var for loop in inside]
+    parts = subspace_divide(realize.iter_values, domains_of(loops), variables, realize.predicate)
+    if parts is None:
+        raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} mix the loops inside with those outside", block)
+    if block.init is not None:
+        check_reduction(program, block, scope_root(program, block))
+        check_runs_once(realize, loops, inside or loops, [])
+    axes, values = list[tir.IterVar](), list[tir.PrimExpr]()
+    own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
+    mapping: dict[tir.Var, Node] = {}
+    for axis, value, part in zip(block.iter_vars, realize.iter_values, parts.divisions, strict=True):
+        outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
+        axes.append(outer)
+        values.append(_outer_value(value, part, outside) if keeps_units else part.outer)
+        inner, start = _from_zero(part, inside)
+        is_alone = is_one(part.outer_extent) and not (keeps_units and is_one(part.inner_extent))
+        whole = make.const(0, outer.var.dtype) if is_alone else make.mul(outer.var, part.inner_extent)
+        if not is_one(part.inner_extent):
+            own.append(
+                tir.IterVar(_up_to(part.inner_extent), replace(axis.var, name=f"{axis.var.name}_i"), axis.iter_type)
+            )
+            bindings.append(inner)
+            whole = make.add(whole, own[-1].var)
+        mapping[axis.var] = make.add(whole, start)
+    body = _substituted(program, replace(block, iter_vars=()), mapping, own)
+    bare = replace(body, iter_vars=tuple(own), init=None)
+    if body.init is not None and any(axis.iter_type is COMM_REDUCE for axis in axes):
+        bare = replace(bare, reads=(*body.writes, *body.reads))
+    here = tir.BlockRealize(tuple(bindings), parts.inner_predicate, bare, trivia=realize.trivia)
+    nest, became = _nest(here, inside)
+    became[block] = bare
+    init = None if body.init is None else _init(program.prim_func_of(block), here, body.init, inside)
+    return Divided(
+        tuple(axes), tuple(values), parts.outer_predicate, here, nest, init,
+        _relaxed(body.reads, own), _relaxed(body.writes, own), became,
+    )  # fmt: skip
+
+
+def _check_nest(realize: tir.BlockRealize, inside: tuple[tir.For, ...], outside: tuple[tir.For, ...]) -> None:
+    for loop, child in zip(inside, (*inside[1:], realize), strict=False):
+        if loop.body is not child:
+            raise DIVISIBLE.refuse(f"more than one block, or a condition, stands under {name_of(loop)}", loop)
+        if uses(loop.min, outside) or uses(loop.extent, outside):
+            raise DIVISIBLE.refuse(f"the domain of {name_of(loop)} varies with a loop outside", loop)
+
+
+def _up_to(extent: tir.PrimExpr) -> tir.Range:
+    return tir.Range(make.const(0, extent.dtype), extent)
+
+
+def _outer_value(value: tir.PrimExpr, part: Division, outside: Sequence[tir.For]) -> tir.PrimExpr:
+    """Return what an outer iterator is bound to: a loop of one iteration, where there is one in its value."""
+    used = set(walk(value))
+    units = [loop.loop_var for loop in outside if is_one(loop.extent) and loop.loop_var in used]
+    return units[0] if is_one(part.outer_extent) and units else part.outer
+
+
+def _from_zero(part: Division, inside: Sequence[tir.For]) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    """Return the inner part of a binding, counted from 0, and where it starts."""
+    first: dict[tir.Var, Node] = {loop.loop_var: loop.min for loop in inside}
+    start = simplify(substitute(part.inner, first))
+    is_zero = isinstance(start, tir.IntImm) and not start.value
+    return part.inner if is_zero else simplify(make.sub(part.inner, start)), start
+
+
+def _substituted(
+    program: Program, block: tir.Block, mapping: dict[tir.Var, Node], own: Sequence[tir.IterVar]
+) -> tir.Block:
+    """Return a block with its iterators replaced, and what is made of them in normal form."""
+    known = {axis.var: axis.dom for axis in own if axis.dom is not None}
+    changed = {each for value in mapping.values() for each in walk(value) if isinstance(each, tir.Var)}
+
+    def change(node: Any) -> Node | None:
+        if node in mapping:
+            return mapping[node]
+        if isinstance(node, tir.PrimExpr) and (is_int(node.dtype) or is_bool(node.dtype)):
+            return simplify(node, known) if any(each in changed for each in walk(node)) else None
+        return None
+
+    return program.rewrite(block, change)
+
+
+def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tuple[tir.Stmt, dict[tir.Stmt, tir.Stmt | None]]:
+    """Return a block in loops, and what the loops are there."""
+    nest, became = realize, dict[tir.Stmt, tir.Stmt | None]()
+    for loop in reversed(loops):
+        nest = became[loop] = replace(loop, body=nest)
+    return nest, became
+
+
+def _relaxed(regions: Sequence[tir.BufferRegion], axes: Sequence[tir.IterVar]) -> tuple[tir.BufferRegion, ...]:
+    """Return what is touched when iterators run over their domains."""
+    domains = {axis.var: from_range(axis.dom.min, axis.dom.extent) for axis in axes if axis.dom is not None}
+    found: list[tir.BufferRegion] = []
+    for each in regions:
+        spans = [eval_set(from_range(axis.min, axis.extent), domains) for axis in each.region]
+        box = [cover(span, extent) for span, extent in zip(spans, each.buffer.shape, strict=True)]
+        found.append(tir.BufferRegion(each.buffer, tuple(box)))
+    return tuple(found)
+
+
+def _init(function: tir.PrimFunc, realize: tir.BlockRealize, init: tir.Stmt, loops: tuple[tir.For, ...]) -> tir.Stmt:
+    """Return `init` in the loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
+    block, used = realize.block, set(walk(init))
+    pairs = [
+        (axis, value)
+        for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
+        if axis.iter_type is DATA_PAR and axis.var in used
+    ]
+    kept = [loop for loop in loops if any(uses(value, [loop]) for _, value in pairs)]
+    dropped = [loop for loop in loops if loop not in kept]
+    predicate = start_condition(realize, loops, kept, dropped)
+    bare = tir.Block(tuple([axis for axis, _ in pairs]), (), block.writes, f"{block.name_hint}_init", init)
+    reads, _, _ = detect_regions(bare, buffers_of(init))
+    here = tir.BlockRealize(tuple([value for _, value in pairs]), predicate, replace(bare, reads=reads))
+    named: dict[Any, Node] = {axis.var: replace(axis.var, name=f"{axis.var.name}_init") for axis, _ in pairs}
+    nest, _ = _nest(here, [replace(loop, trivia=None) for loop in kept])
+    return fresh_copy(nest, named, function)

@@ -1,0 +1,120 @@
+"""`blockize`: a nest of loops becomes a block, which is scheduled as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...analysis.proof import prove
+from ...analysis.regions import hull
+from ...equal import structural_equal
+from ...make import equal
+from ...visit import substitute
+from ..analysis.blockizing import DIVISIBLE, Divided, divide
+from ..analysis.reductions import STARTS_ALIKE
+from ..arguments import Flag
+from ..buffer_arguments import LoopOrBlocks
+from ..conditions import REDUCTION, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import sequence
+
+
+@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE), results=("new block",))
+def blockize(program: Program, target: LoopOrBlocks, preserve_unit_iters: Flag = True) -> tir.Block:
+    """Make the nest under a loop a block, or the nests of several blocks that stand side by side. The loops outside
+    run the new block; the old blocks stay inside, and what they start with `T.init` is started in loops of its own.
+    With `preserve_unit_iters`, iterators that take one value stay.
+
+    Preserves: what is computed, and in which order. Comments stay with their statements.
+    """
+    if isinstance(target, tir.For):
+        return _blockize_loop(program, target, preserve_unit_iters)
+    return _blockize_blocks(program, target, preserve_unit_iters)
+
+
+def _blockize_loop(program: Program, loop: tir.For, keeps_units: bool) -> tir.Block:
+    blocks = program.child_blocks(loop)
+    if len(blocks) != 1:
+        raise DIVISIBLE.refuse(f"{len(blocks)} blocks stand under {name_of(loop)}, not one", loop, *blocks)
+    (block,) = blocks
+    loops = program.loops_of(block)
+    divided = divide(program, block, loops[loops.index(loop) :], keeps_units)
+    realize = divided.block(f"{block.name_hint}_o")
+    program.replace(loop, realize, divided.became)
+    return realize.block
+
+
+def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units: bool) -> tir.Block:
+    place, seq, nests = _side_by_side(program, blocks)
+    parts: list[Divided] = []
+    for block in blocks:
+        if block.init is not None:
+            raise DIVISIBLE.refuse(f"{name_of(block)} has T.init", block, help="decompose_reduction it first")
+        loops = program.loops_of(block)
+        inside = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
+        part = divide(program, block, inside, keeps_units)
+        parts.append(_with_axes(program, part, parts[0], block) if parts else part)
+    whole = replace(
+        parts[0],
+        nest=sequence(*[part.nest for part in parts]),
+        reads=_united([region for part in parts for region in part.reads]),
+        writes=_united([region for part in parts for region in part.writes]),
+    )
+    realize = whole.block("outer_" + "".join([f"{block.name_hint}_" for block in blocks]))
+    left = [realize if each is nests[0] else each for each in seq.seq if each is nests[0] or each not in nests]
+    program.replace(seq, sequence(*left), {old: new for part in parts for old, new in part.became.items()})
+    return realize.block
+
+
+def _side_by_side(
+    program: Program, blocks: Sequence[tir.Block]
+) -> tuple[tir.For | tir.Block, tir.SeqStmt, list[tir.Stmt]]:
+    """Return the loop or block in which the blocks stand side by side, its statements, and those that hold them."""
+    if len(set(blocks)) < 2 or len(set(blocks)) < len(blocks):
+        raise DIVISIBLE.refuse(
+            f"{len(set(blocks))} different blocks are given, not several", *blocks, argument="target"
+        )
+    paths = [[program.realize_of(block), *program.around(program.realize_of(block))] for block in blocks]
+    shared = [each for each in paths[0] if all(each in path for path in paths)]
+    place = next(each for each in shared if isinstance(each, tir.For | tir.Block))
+    seq = shared[0]
+    if not isinstance(seq, tir.SeqStmt):
+        raise DIVISIBLE.refuse(f"{name_of(blocks[1])} stands in another block of these", *blocks)
+    nests = [path[path.index(seq) - 1] for path in paths]
+    first = seq.seq.index(nests[0])
+    if list(seq.seq[first : first + len(nests)]) != nests:
+        raise DIVISIBLE.refuse("other statements stand between the blocks, or they are given in another order", *blocks)
+    return place, seq, nests
+
+
+def _with_axes(program: Program, part: Divided, first: Divided, block: tir.Block) -> Divided:
+    """Return a part with the iterators of the first one, which must be the same."""
+    alike = [axis.iter_type for axis in part.axes] == [axis.iter_type for axis in first.axes] and all(
+        prove(equal(a, b)).is_proven
+        for mine, other in ((part.values, first.values), (_extents(part), _extents(first)))
+        for a, b in zip(mine, other, strict=True)
+    )
+    if not alike or not structural_equal(part.predicate, first.predicate):
+        raise DIVISIBLE.refuse(f"the loops outside tell {name_of(block)} another part of its iterators", block)
+    names = {mine.var: other.var for mine, other in zip(part.axes, first.axes, strict=True)}
+    return replace(
+        part,
+        nest=program.substitute(part.nest, names),
+        reads=tuple([substitute(each, names) for each in part.reads]),
+        writes=tuple([substitute(each, names) for each in part.writes]),
+    )
+
+
+def _extents(part: Divided) -> list[tir.PrimExpr]:
+    return [axis.dom.extent for axis in part.axes if axis.dom is not None]
+
+
+def _united(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
+    """Return one box for each buffer, around all of its regions."""
+    boxes: dict[tir.Buffer, list[tuple[tir.Range, ...]]] = {}
+    for each in regions:
+        boxes.setdefault(each.buffer, []).append(each.region)
+    return tuple([tir.BufferRegion(buffer, hull(found, buffer.shape)) for buffer, found in boxes.items()])
