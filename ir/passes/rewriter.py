@@ -9,11 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import Node
+from ..base import Node, Op
 from ..contradiction import contradiction
 from ..function_table import unused_name
 from ..infer import infer_struct_info
-from ..visit import substitute, walk
+from ..visit import rewrite, substitute, walk
 from .flatten import flatten
 
 
@@ -80,6 +80,12 @@ class ValueRewriter(BindingRewriter):
         self._new: list[relax.Binding] = []
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
         self._in_dataflow = False
+        self._is_retyped = False
+
+    def use(self, expr: Any) -> Any:
+        """Return an expression with the variables replaced; what was known of it is forgotten where it may have changed."""
+        new = super().use(expr)
+        return forgotten(new) if self._is_retyped and new is not expr else new
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         """Return what `binding` is bound to in the new program; it need not be in normal form."""
@@ -126,7 +132,20 @@ class ValueRewriter(BindingRewriter):
         info, var = infer_struct_info(value), binding.var
         if var.struct_info is None or contradiction(var.struct_info, info) is not None:
             var = self.replaced[binding.var] = replace(var, struct_info=info)
+            self._is_retyped = True
         return replace(binding, value=value, var=var)
+
+
+def forgotten(expr: Any) -> Any:
+    """Return `expr` without the struct info that follows from that of its variables."""
+    return rewrite(expr, _forgotten)
+
+
+def _forgotten(node: Node) -> Node | None:
+    follows = isinstance(node, relax.Tuple | relax.TupleGetItem) or (
+        isinstance(node, relax.Call) and isinstance(node.op, Op)
+    )
+    return replace(node, struct_info=None) if follows else None
 
 
 def _same(new: tuple[Any, ...], old: tuple[Any, ...]) -> bool:

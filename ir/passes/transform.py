@@ -259,6 +259,7 @@ _FILES = (
     "rewrite_dataflow_reshape",
     "lambda_lift",
     "decompose_ops",
+    "to_mixed_precision",
 )
 """The files of this folder that declare passes."""
 

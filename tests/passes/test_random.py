@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tvms
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tvms.dsl.cli.opt_command import parse_passes
 from tvms.ir.passes.instrument import VerifyEach
@@ -21,24 +21,32 @@ sys.path.insert(0, str(Path(__file__).parent))
 from complete_passes import COMPLETE
 
 
-def check(transform: Any, function: Any) -> None:
+def check(transform: Any, function: Any, tolerance: float | None = None) -> None:
     module = as_module(function)
     with PassContext(opt_level=3, instruments=[VerifyEach()]):
         after = transform(module)
     if after is not module:
         assert tvms.structural_equal(tvms.parse(after.script()), after)
-        assert_equivalent(module, after)
+        assert_equivalent(module, after, tolerance=tolerance)
 
 
 TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
 """Whether batch normalisation is in training where a pass takes it to be so."""
 
 
+ROUNDING = {"ToMixedPrecision": 0.1}
+"""How far results may be from those before, where a pass computes less exactly."""
+STEPS = ("floor", "less", "greater", "equal")
+"""Operators whose results jump where their operands differ a little."""
+
+
 @pytest.mark.parametrize("name", COMPLETE)
 @settings(max_examples=max(settings().max_examples // 10, 5))
 @given(st.data())
 def test_a_pass_changes_no_result(name: str, data: st.DataObject) -> None:
-    check(get_pass(name), data.draw(network_functions(TRAINING.get(name))))
+    function = data.draw(network_functions(TRAINING.get(name)))
+    assume(name not in ROUNDING or not any(step in function.script() for step in STEPS))
+    check(get_pass(name), function, ROUNDING.get(name))
 
 
 @pytest.mark.parametrize("name", PIPELINES)
