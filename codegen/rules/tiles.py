@@ -18,8 +18,10 @@ DEPTH = 384
 COLUMNS = 6144
 """The most columns of the right matrix that are packed at a time."""
 MOST_VECTORS = 8
-ENOUGH = 0.95
+ENOUGH = 0.92
 """Tiles that are filled so far are as good as full."""
+NEAR_COLUMNS = 192
+"""Columns that are gathered at a time: enough to use what is packed of the other matrix, few enough to stay near."""
 
 
 class Tiles(Struct, frozen=True):
@@ -56,16 +58,15 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
 
 def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: Machine) -> int:
     """Return how many of `long` rows of `inner` columns each to gather at a time: a part of all that fills whole tiles of
-    `unit` columns, of those the longest that stays near."""
+    `unit` columns and stays near."""
 
     def filled(rows: int) -> float:
         columns = rows * inner
         return min(columns / (-(-columns // unit) * unit), ENOUGH)
 
     parts = [rows for rows in range(1, long + 1) if long % rows == 0]
-    near = [rows for rows in parts if rows * inner * column_bytes <= machine.l2_bytes * 3 // 2] or [1]
-    shared = [rows for rows in near if long // rows >= machine.threads and rows * inner >= 2 * unit]
-    return max(shared or near, key=lambda rows: (filled(rows), rows))
+    near = [rows for rows in parts if rows * inner * column_bytes <= machine.l2_bytes * 3 // 4] or [1]
+    return min(near, key=lambda rows: (-filled(rows), abs(rows * inner - NEAR_COLUMNS)))
 
 
 def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:
