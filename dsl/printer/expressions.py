@@ -315,7 +315,10 @@ def _iter_var(printer: Printer, node: tir.IterVar, level: int) -> str:
     return f"{printer.tir('iter_var')}({printer.joined((node.var, node.dom))}, {kind}, {string(node.thread_tag)})"
 
 
-def _lambda(printer: Printer, node: object, params: tuple[tir.Var, ...], results: tuple[Any, ...], single: bool) -> str:
+def function_text(
+    printer: Printer, node: object, params: tuple[tir.Var, ...], results: tuple[Any, ...], single: bool
+) -> str:
+    """Return a lambda; a single result stands alone where `single` says so."""
     with printer.frame(node, indented=False):
         names = [printer.define(param, param.name or "v") for param in params]
         body = printer.expr(results[0]) if single and len(results) == 1 else printer.tuple(results)
@@ -324,7 +327,7 @@ def _lambda(printer: Printer, node: object, params: tuple[tir.Var, ...], results
 
 @prints(tir.CommReducer)
 def _comm_reducer(printer: Printer, node: tir.CommReducer, level: int) -> str:
-    function = _lambda(printer, node, node.lhs + node.rhs, node.result, single=True)
+    function = function_text(printer, node, node.lhs + node.rhs, node.result, single=True)
     return f"{printer.tir('comm_reducer')}({function}, [{printer.joined(node.identity_element)}])"
 
 
@@ -349,12 +352,10 @@ def _target(printer: Printer, node: Target, level: int) -> str:
 
 @prints(tir.IndexMap)
 def _index_map(printer: Printer, node: tir.IndexMap, level: int) -> str:
-    text = _lambda(printer, node, node.initial_indices, node.final_indices, single=False)
+    text = function_text(printer, node, node.initial_indices, node.final_indices, single=False)
     inverse = node.inverse_index_map
     if inverse is not None:
-        text += (
-            f", inverse_index_map={_lambda(printer, inverse, inverse.initial_indices, inverse.final_indices, False)}"
-        )
+        text += f", inverse_index_map={function_text(printer, inverse, inverse.initial_indices, inverse.final_indices, False)}"
     dtype = node.initial_indices[0].dtype if node.initial_indices else "int64"
     if dtype != "int64":
         text += f", index_dtype={string(dtype)}"

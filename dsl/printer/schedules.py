@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...ir import tir
 from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
+from .expressions import function_text
 from .printer import Printer, prints, prints_lines
 
 
@@ -35,8 +39,17 @@ def _schedule(printer: Printer, node: ScheduleText) -> None:
 
 @prints_lines(Step)
 def _step(printer: Printer, node: Step) -> None:
-    arguments = [*map(printer.attr_value, node.args)]
-    arguments += [f"{name}={printer.attr_value(value)}" for name, value in node.named.items()]
+    arguments = [_argument(printer, value) for value in node.args]
+    arguments += [f"{name}={_argument(printer, value)}" for name, value in node.named.items()]
     names = f"({node.results[0]},)" if node.unpacks and len(node.results) == 1 else ", ".join(node.results)
     call = f"S.{node.primitive}({', '.join(arguments)})"
     printer.add(f"{names} = {call}" if names else call, node.trivia)
+
+
+def _argument(printer: Printer, value: Any) -> str:
+    """Return an argument; an index map as a lambda, where that says all."""
+    if isinstance(value, tir.IndexMap) and value.inverse_index_map is None:
+        parameters = value.initial_indices
+        if all(each.dtype == "int64" for each in parameters):
+            return function_text(printer, value, parameters, value.final_indices, single=True)
+    return printer.attr_value(value)

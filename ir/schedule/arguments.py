@@ -70,18 +70,16 @@ class Kind(Struct, frozen=True):
     name: str
     expected: str
     read: Callable[[Reading, Any], Any]
-    records_result: bool = False
-    """Whether the trace keeps what was read, where what was given (a function) is nothing to write down."""
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str, expected: str, records_result: bool = False) -> Callable[[Any], Any]:
+def kind(name: str, expected: str) -> Callable[[Any], Any]:
     """Declare the decorated function as what reads arguments of a kind; it raises Mismatch where one does not fit."""
 
     def declare(read: Callable[[Reading, Any], Any]) -> Callable[[Reading, Any], Any]:
-        KINDS[name] = Kind(name, expected, read, records_result)
+        KINDS[name] = Kind(name, expected, read)
         return read
 
     return declare

@@ -31,6 +31,8 @@ class Program:
         self.random = random
         self.decision: Any = None
         """What a sampling primitive chose, for the trace."""
+        self.recorded: dict[str, Any] = {}
+        """What the trace is to keep of arguments that cannot be written down as they were given, such as functions."""
         self.became: dict[tir.Stmt, tir.Stmt | None] = {}
         self._trees = trees
 

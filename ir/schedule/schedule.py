@@ -222,9 +222,7 @@ class Schedule:
             before = self._program()
             level = self.error_render_level
             raise refusal(primitive, refused, read, before, state.handles, place, level) from None
-        for argument in primitive.arguments:
-            if argument.kind.records_result and argument.name in given:
-                given[argument.name] = read[argument.name]
+        given.update(program.recorded)
         given.pop("decision", None)
         return self._commit(primitive, program, given, result, place)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import tir
 from ..base import Attrs, Commented, Node
+from ..visit import substitute, walk
 
 
-class Name(Node, frozen=True, eq=False):
-    """What a step before gave a name: a block, a loop, a number, or several of them."""
-
-    id: str
+class Name(tir.Var, frozen=True, eq=False):
+    """What a step before gave a name: a block, a loop, several of them, or a number, which may stand in expressions."""
 
 
 class Element(Node, frozen=True, eq=False):
@@ -57,13 +57,16 @@ def resolve(value: Any, known: Mapping[str, Any]) -> Any:
     """Return an argument of a step with what its names stand for."""
     match value:
         case Name():
-            return known[value.id]
+            return known[value.name]
         case Element():
             return known[value.id][value.index]
         case tuple():
             return tuple([each for item in value for each in _resolved(item, known)])  # type: ignore[reportUnknownVariableType]
         case dict():
             return {key: resolve(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        case tir.PrimExpr() | tir.IndexMap():
+            names = {each: known[each.name] for each in walk(value) if isinstance(each, Name)}
+            return substitute(value, names) if names else value
         case _:
             return value
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from .. import tir
 from ..base import Attrs
+from ..visit import substitute
 from .declaration import Primitive
 from .handles import BlockRV, ExprRV, Handle, LoopRV
 from .text import Element, Name, ScheduleText, Step
-
-_HANDLES = (BlockRV, LoopRV, ExprRV)
 
 
 class Instruction(Struct, frozen=True, eq=False):
@@ -84,12 +83,19 @@ def _flat(results: Any) -> list[Any]:
     return list(results) if isinstance(results, list | tuple) else [results]  # type: ignore[reportUnknownArgumentType]
 
 
-def _renamed(value: Any, known: dict[Handle, Any]) -> Any:
-    if isinstance(value, _HANDLES):
-        return known.get(value, value)
-    if isinstance(value, list | tuple):
-        return tuple([_renamed(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
-    return value
+def _renamed(value: Any, known: Mapping[Any, Any]) -> Any:
+    """Return an argument with what handles are `known` as."""
+    match value:
+        case BlockRV() | LoopRV() | ExprRV():
+            return known.get(value, value)
+        case list() | tuple():
+            return tuple([_renamed(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return {key: _renamed(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        case tir.PrimExpr() | tir.IndexMap():
+            return substitute(value, known)
+        case _:
+            return value
 
 
 class _Namer:
@@ -100,12 +106,12 @@ class _Namer:
         self.taken: set[str] = set()
 
     def step(self, inst: Instruction) -> Step:
-        given = {name: self.value(value) for name, value in inst.arguments.items()}
+        given = {name: _renamed(value, self.names) for name, value in inst.arguments.items()}
         if inst.decision is not None:
             given["decision"] = inst.decision
         handles = _flat(inst.results)
         names = tuple([self.unique(hint) for hint in inst.names])
-        self.names.update({handle: Name(name) for handle, name in zip(handles, names, strict=True)})
+        self.names.update({handle: Name("int32", name) for handle, name in zip(handles, names, strict=True)})
         args, named = inst.primitive.as_call(given)
         return Step(inst.primitive.name, args, named, names, isinstance(inst.results, tuple))
 
@@ -119,14 +125,3 @@ class _Namer:
             name = f"{base}_{count}"
         self.taken.add(name)
         return name
-
-    def value(self, value: Any) -> Any:
-        if isinstance(value, _HANDLES):
-            return self.names[value]
-        if isinstance(value, list | tuple):
-            return tuple([self.value(each) for each in value])  # type: ignore[reportUnknownVariableType]
-        if isinstance(value, dict):
-            return {key: self.value(each) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
-        if isinstance(value, tir.IntImm) and value.dtype == "int32":
-            return value.value
-        return value

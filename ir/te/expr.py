@@ -16,31 +16,10 @@ from ..equal import structural_equal
 Value: TypeAlias = "Expr | tir.PrimExpr | int | float | bool"
 
 
-class Expr:
-    """An expression of the loop level that Python's operators work on; `node` is the IR node."""
+class Arithmetic:
+    """What expressions inherit: Python's operators on numbers."""
 
-    __slots__ = ("node",)
-
-    def __init__(self, node: tir.PrimExpr) -> None:
-        self.node = node
-
-    @property
-    def dtype(self) -> str:
-        return self.node.dtype
-
-    @property
-    def name(self) -> str:
-        """The name of a variable; AttributeError for other expressions."""
-        return self.node.name  # type: ignore[attr-defined]
-
-    @property
-    def value(self) -> int | float:
-        """The number that a constant is; AttributeError for other expressions."""
-        return self.node.value  # type: ignore[attr-defined]
-
-    def astype(self, dtype: str) -> Expr:
-        """Return this value converted to `dtype`."""
-        return Expr(make.cast(self.node, dtype))
+    __slots__ = ()
 
     def __add__(self, other: Value) -> Expr:
         return _binary(make.add, self, other)
@@ -95,6 +74,33 @@ class Expr:
 
     def __rshift__(self, other: Value) -> Expr:
         return _binary(make.right_shift, self, other)
+
+
+class Expr(Arithmetic):
+    """An expression of the loop level that Python's operators work on; `node` is the IR node."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: tir.PrimExpr) -> None:
+        self.node = node
+
+    @property
+    def dtype(self) -> str:
+        return self.node.dtype
+
+    @property
+    def name(self) -> str:
+        """The name of a variable; AttributeError for other expressions."""
+        return self.node.name  # type: ignore[attr-defined]
+
+    @property
+    def value(self) -> int | float:
+        """The number that a constant is; AttributeError for other expressions."""
+        return self.node.value  # type: ignore[attr-defined]
+
+    def astype(self, dtype: str) -> Expr:
+        """Return this value converted to `dtype`."""
+        return Expr(make.cast(self.node, dtype))
 
     def __lt__(self, other: Value) -> Expr:
         return _binary(make.less, self, other)
@@ -179,8 +185,10 @@ def _number(value: float, dtype: str) -> tir.PrimExpr:
     return make.const(value, "float32" if fraction else dtype)
 
 
-def _binary(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value, b: Value) -> Expr:
-    return Expr(build(*pair(a, b)))
+def _binary(
+    build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value | Arithmetic, b: Value | Arithmetic
+) -> Expr:
+    return Expr(build(*pair(a, b)))  # type: ignore[reportArgumentType]
 
 
 def equal(a: Value, b: Value) -> Expr:

@@ -12,12 +12,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from msgspec import Struct
 from msgspec.structs import replace
+from tvms.dsl.cli.arguments import arguments_of
 from tvms.dsl.formatter import format_text
-from tvms.dsl.testing.oracle import assert_equivalent
+from tvms.dsl.testing.oracle import Execute, assert_equivalent, interpreted
 from tvms.ir import tir
 from tvms.ir.equal import first_difference
 from tvms.ir.schedule import Schedule, ScheduleError
@@ -29,12 +31,14 @@ PART = re.compile(r"^# (===|---) (.*)\n", re.MULTILINE)
 
 
 class Case(Struct):
-    """One case; `error` is the message of the refusal, without the program below it."""
+    """One case; `error` is the message of the refusal, without the program below it. `layout` says which parameters are
+    laid out anew: `A = lambda i: (i // 4, i % 4)`, and after a semicolon what their padding holds."""
 
     path: Path
     title: str
     before: str
     schedule: str
+    layout: str | None = None
     after: str | None = None
     error: str | None = None
 
@@ -43,8 +47,9 @@ class Case(Struct):
         """The program before, with the schedule beside it."""
         entry = tvms.parse(self.before)
         name = next(each for each, function in entry.functions.items() if isinstance(function, tir.PrimFunc))
-        steps = "".join([f"    {line}\n" if line else "\n" for line in self.schedule.strip().split("\n")])
-        return f"{self.before.rstrip()}\n\nS.schedule case({name}):\n{steps}"
+        inside = "    " * self.before.startswith("I.")
+        steps = "".join([f"{inside}    {line}\n" if line else "\n" for line in self.schedule.strip().split("\n")])
+        return f"{self.before.rstrip()}\n\n{inside}S.schedule case({name}):\n{steps}"
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -66,6 +71,8 @@ def write_cases(path: Path, cases: list[Case]) -> None:
     parts: list[str] = []
     for case in cases:
         parts.append(f"# === {case.title}\n# --- before\n{case.before}\n\n# --- schedule\n{case.schedule}\n\n")
+        if case.layout is not None:
+            parts.append(f"# --- layout\n{case.layout}\n\n")
         if case.error is not None:
             code = re.search(r"\[(E\d+)\]", case.error)
             lines = "".join([f"# {line}".rstrip() + "\n" for line in case.error.split("\n")])
@@ -104,6 +111,37 @@ def natively(module: Any, entry: str) -> Any:
     return executable[entry]
 
 
+def laid_out(layout: str | None, execute: Execute) -> Execute:
+    """What calls a function with the parameters of `layout` as it takes them, and takes the results back."""
+    maps = {name.strip(): eval(f"({text})".replace(";", ",")) for name, text in re.findall(r"(.*?)=(.*)", layout or "")}
+
+    def prepare(module: Any, entry: str) -> Any:
+        function, call = module.functions[entry], execute(module, entry)
+        shapes = {
+            each.name: [size.value for size in each.shape] for each in function.buffer_map.values() if each.name in maps
+        }
+        names = [argument.name for argument in arguments_of(function)]
+
+        def called(*args: Any) -> Any:
+            new = list(args)
+            places: list[tuple[int, Any, Any]] = []
+            for at, (name, array) in enumerate(zip(names, args, strict=True)):
+                if name in maps:
+                    change, pad = maps[name] if isinstance(maps[name], tuple) else (maps[name], 0)
+                    new[at] = np.full(shapes[name], pad, array.dtype)
+                    places += [(at, index, change(*index)) for index in np.ndindex(*array.shape)]
+            for at, index, place in places:
+                new[at][place] = args[at][index]
+            result = call(*new)
+            for at, index, place in places:
+                args[at][index] = new[at][place]
+            return result
+
+        return called
+
+    return prepare
+
+
 def check_program(module: Any, source: str) -> None:
     """The laws of any program: it verifies, reads back as it is printed, and is formatted."""
     found = [each for each in tvms.verify(module) if each.severity == "error"]
@@ -138,7 +176,7 @@ def test_case(case: Case) -> None:
         update(case, after=str(after).removeprefix("#tvms 1\n\n"))
         difference = None
     assert difference is None, f"after differs at {difference}:\n{after}"
-    check_laws(schedule, before, after)
+    check_laws(schedule, before, after, case.layout)
 
 
 def check_refusal(case: Case, schedule: Schedule, before: Any, error: ScheduleError) -> None:
@@ -155,12 +193,11 @@ def without_program(error: ScheduleError) -> ScheduleError:
     return ScheduleError([replace(each, listing=None) for each in error.diagnostics])
 
 
-def check_laws(schedule: Schedule, before: Any, after: Any) -> None:
+def check_laws(schedule: Schedule, before: Any, after: Any, layout: str | None) -> None:
     """What every sequence of primitives keeps: results, comments; and the trace makes the same program again."""
-    assert_equivalent(before, after, sizes=dict.fromkeys(("n", "m", "k"), 5), integers=(-3, 4))
-    if is_native(after):
-        sizes = dict.fromkeys(("n", "m", "k"), 5)
-        assert_equivalent(before, after, sizes=sizes, integers=(-3, 4), execute_after=natively)
+    sizes = dict.fromkeys(("n", "m", "k"), 5)
+    for execute in (interpreted, natively) if is_native(after) else (interpreted,):
+        assert_equivalent(before, after, sizes=sizes, integers=(-3, 4), execute_after=laid_out(layout, execute))
     assert comments(after) == comments(before), "comments are lost, or there twice"
     again = Schedule(before)
     schedule.trace.apply_to_schedule(again)

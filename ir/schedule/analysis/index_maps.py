@@ -1,0 +1,209 @@
+"""Changes of index: what they make of a shape, how they are undone, and which places they leave empty.
+
+A map takes the elements of a box to places in another. Where what it divides by does not divide an extent, or an index
+is shifted before, some places belong to no element: the padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from math import lcm
+
+from msgspec import Struct
+
+from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
+from ...analysis.iter_map_use import inverse_affine_iter_map
+from ...analysis.proof import prove
+from ...int_set import eval_set, from_range
+from ...simplify import simplify
+from ...visit import substitute, walk
+from .loops import widest_dtype
+
+_FALSE = tir.IntImm("bool", 0)
+
+
+class Inverse(Struct, frozen=True):
+    """How a map is undone: for each element's index, what it is in terms of `places`, the indices of a place; and
+    which places are padding."""
+
+    places: tuple[tir.Var, ...]
+    elements: tuple[tir.PrimExpr, ...]
+    padding: tir.PrimExpr
+
+    @property
+    def has_padding(self) -> bool:
+        return not (isinstance(self.padding, tir.IntImm) and not self.padding.value)
+
+
+class _Axis(Struct, frozen=True):
+    """An index of the element as its distance, `variable`, from the start of a padded axis."""
+
+    index: tir.Var
+    variable: tir.Var
+    start: int
+    """Where the elements begin."""
+    extent: tir.PrimExpr
+    unit: int
+    """What all divisors divide: the padded axis is as long as a multiple of it."""
+
+    @property
+    def element(self) -> tir.PrimExpr:
+        return simplify(make.sub(self.variable, self.start))
+
+    @property
+    def end(self) -> tir.PrimExpr:
+        return simplify(make.add(self.extent, self.start))
+
+    @property
+    def domain(self) -> tir.Range:
+        unit = self.unit
+        padded = simplify(make.mul(make.ceildiv(self.end, unit), unit)) if unit > 1 else self.end
+        return tir.Range(make.const(0, self.variable.dtype), padded)
+
+    def padding(self, value: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
+        """Yield when `value`, which the variable has, lies in the padding: before the elements, or behind them (as in
+        TVM's `PadDividendToDivisor`, in which this is short in terms of places)."""
+        quotient, remainder = make.floordiv(value, self.unit), make.floormod(value, self.unit)
+        if self.start:
+            yield make.logical_and(make.equal(quotient, 0), make.less(remainder, self.start))
+        if not prove(make.equal(self.end, self.domain.extent)).is_proven:
+            last = make.equal(quotient, make.floordiv(self.end, self.unit))
+            yield make.logical_and(last, make.greater_equal(remainder, make.floormod(self.end, self.unit)))
+
+
+def map_indices(
+    index_map: tir.IndexMap, indices: Sequence[tir.PrimExpr], domains: Mapping[tir.Var, tir.Range] | None = None
+) -> tuple[tir.PrimExpr, ...]:
+    """Return where a map takes an index (TVM: `IndexMap.map_indices`), in normal form for variables in `domains`."""
+    values = dict(zip(index_map.initial_indices, indices, strict=True))
+    return tuple([shortened(substitute(each, values), domains) for each in index_map.final_indices])
+
+
+def shortened(index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range] | None = None) -> tir.PrimExpr:
+    """Return an index in normal form; a variable is one, though it has but one value."""
+    return index if isinstance(index, tir.Var) else simplify(index, domains)
+
+
+def map_shape(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...] | None:
+    """Return the shape that a map makes of a shape; None where places before the first one would be needed
+    (TVM: `IndexMap.map_shape`)."""
+    axes = _axes(index_map, shape)
+    shifted, domains = _shifted(index_map, axes), {axis.variable: axis.domain for axis in axes}
+    found = detect_iter_map(shifted, domains, None, IterMapLevel.NO_CHECK)
+    if found.is_detected:
+        spans = [(each.base, _length(each)) for each in found.indices]
+    else:
+        intervals = {variable: from_range(each.min, each.extent) for variable, each in domains.items()}
+        sets = [eval_set(from_range(each, make.const(1, each.dtype)), intervals) for each in shifted]
+        spans = [(each.min, None if each.max is None else make.add(make.sub(each.max, each.min), 1)) for each in sets if each.min is not None]  # fmt: skip
+    dtype = widest_dtype(*shape) if shape else "int32"
+    sizes = [simplify(make.cast(size, dtype)) for low, size in spans if size is not None and _is_zero(low)]
+    return tuple(sizes) if len(sizes) == len(shifted) else None
+
+
+def inverse(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> Inverse | None:
+    """Return how a map of the elements of `shape` is undone; None where it is not known to take each to a place of
+    its own (TVM: `IndexMap.non_surjective_inverse`, which takes that for granted)."""
+    axes = _axes(index_map, shape)
+    sizes = map_shape(index_map, shape)
+    if sizes is None:
+        return None
+    places = tuple([tir.Var(each.dtype, f"axis{at}") for at, each in enumerate(index_map.final_indices)])
+    bounds = {place: tir.Range(make.const(0, place.dtype), size) for place, size in zip(places, sizes, strict=True)}
+    shifted, domains = _shifted(index_map, axes), {axis.variable: axis.domain for axis in axes}
+    found = detect_iter_map(shifted, domains, None, IterMapLevel.BIJECTIVE)
+    if not found.is_detected:
+        return _proven_inverse(index_map, shape, places, bounds)
+    values = inverse_affine_iter_map(found.indices, places)
+    padding: list[tir.PrimExpr] = []
+    elements: list[tir.PrimExpr] = []
+    for axis in axes:
+        value = values.get(axis.variable, _own_place(index_map, axis.index, places))
+        padding.extend(axis.padding(value))
+        elements.append(shortened(make.sub(value, axis.start) if axis.start else value, bounds))
+    return Inverse(places, tuple(elements), _any(padding, bounds))
+
+
+def _proven_inverse(
+    index_map: tir.IndexMap,
+    shape: Sequence[tir.PrimExpr],
+    places: tuple[tir.Var, ...],
+    bounds: Mapping[tir.Var, tir.Range],
+) -> Inverse | None:
+    """Return the inverse of a map that is understood, and proven to have this inverse."""
+    domains = {
+        index: tir.Range(make.const(0, index.dtype), extent)
+        for index, extent in zip(index_map.initial_indices, shape, strict=True)
+    }
+    found = detect_iter_map(index_map.final_indices, domains, None, IterMapLevel.NO_CHECK)
+    if not found.is_detected:
+        return None
+    values = inverse_affine_iter_map(found.indices, places)
+    there = dict(zip(places, index_map.final_indices, strict=True))
+    elements: list[tir.PrimExpr] = []
+    outside: list[tir.PrimExpr] = []
+    for index, extent in zip(index_map.initial_indices, shape, strict=True):
+        value = values.get(index, _own_place(index_map, index, places))
+        if not prove(make.equal(substitute(value, there), index), domains).is_proven:
+            return None
+        elements.append(shortened(value, bounds))
+        outside.append(make.logical_not(make.less(value, extent)))
+    return Inverse(places, tuple(elements), _any(outside, bounds))
+
+
+def _own_place(index_map: tir.IndexMap, index: tir.Var, places: Sequence[tir.Var]) -> tir.PrimExpr:
+    """Return the value of an index that is always 0: where it has a place of its own, that."""
+    own = [place for place, final in zip(places, index_map.final_indices, strict=True) if final is index]
+    return own[0] if own else make.const(0, index.dtype)
+
+
+def is_one_to_one(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> bool:
+    """Whether every place that a map makes of `shape` belongs to one element."""
+    undone, sizes = inverse(index_map, shape), map_shape(index_map, shape)
+    if undone is None or sizes is None or undone.has_padding:
+        return False
+    return prove(make.equal(reduce(make.mul, sizes), reduce(make.mul, shape))).is_proven
+
+
+def _axes(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> list[_Axis]:
+    axes: list[_Axis] = []
+    for index, extent in zip(index_map.initial_indices, shape, strict=True):
+        divisions = [each for final in index_map.final_indices for each in _divisions(final, index)]
+        unit = lcm(1, *[divisor for _, divisor in divisions])
+        starts = {shift % unit for shift, _ in divisions}
+        start = starts.pop() if len(starts) == 1 else 0
+        axes.append(_Axis(index, tir.Var(index.dtype, index.name), start, extent, unit))
+    return axes
+
+
+def _divisions(index: tir.PrimExpr, variable: tir.Var) -> Iterator[tuple[int, int]]:
+    """Yield what is added to a variable before it is divided, and the divisor, for the divisions of it alone."""
+    for node in walk(index):
+        if isinstance(node, tir.FloorDiv | tir.FloorMod) and isinstance(node.b, tir.IntImm):
+            dividend, divisor = node.a, node.b.value
+            while isinstance(dividend, tir.FloorDiv) and isinstance(dividend.b, tir.IntImm):
+                dividend, divisor = dividend.a, divisor * dividend.b.value
+            shift = simplify(make.sub(dividend, variable))
+            if isinstance(shift, tir.IntImm) and divisor > 0:
+                yield shift.value, divisor
+
+
+def _shifted(index_map: tir.IndexMap, axes: Sequence[_Axis]) -> list[tir.PrimExpr]:
+    values = {axis.index: axis.element for axis in axes}
+    domains = {axis.variable: axis.domain for axis in axes}
+    return [simplify(substitute(each, values), domains) for each in index_map.final_indices]
+
+
+def _length(index: IterSumExpr) -> tir.PrimExpr:
+    """Return how far a fused index reaches, from its base."""
+    return make.mul(index.args[0].extent, index.args[0].scale) if index.args else make.const(1, index.base.dtype)
+
+
+def _is_zero(value: tir.PrimExpr) -> bool:
+    return isinstance(simplify(value), tir.IntImm) and prove(make.equal(value, 0)).is_proven
+
+
+def _any(conditions: Sequence[tir.PrimExpr], domains: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
+    return simplify(reduce(make.logical_or, conditions, _FALSE), domains)

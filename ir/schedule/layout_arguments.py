@@ -1,0 +1,202 @@
+"""Kinds of arguments that say how something is laid out: index maps, what fills the padding, and whose layout it is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .. import make, tir
+from ..dtype import is_float, is_int
+from ..te.expr import Expr
+from ..te.index_dtype import IndexDtype
+from ..visit import substitute, walk
+from .analysis.caching import ACCESSED
+from .arguments import Mismatch, Reading, elements, kind, read_integer
+from .conditions import ARGUMENT, Condition, name_of
+from .program import Program
+
+AXIS_SEPARATOR = "axis_separator"
+"""What a function may return between indices: what stands before and after it is flattened apart (TVM:
+`IndexMap.AXIS_SEPARATOR`)."""
+_INDEX_DTYPE = "int64"
+
+PADDING_VALUE = Condition(
+    "E0555",
+    "the value of the padding is one expression of the dtype of the buffer, which reads no buffer",
+    "give a number of that dtype, or lambda i, j: …, with an index for each dimension of the new layout",
+)
+
+
+class Layout(Struct, frozen=True):
+    """A change of index, as it was given: a node of the IR, or a function of indices."""
+
+    given: tir.IndexMap | Callable[..., Any]
+    reading: Reading
+
+    def of(self, program: Program, argument: str, dimensions: int, dtype: str) -> tuple[tir.IndexMap, tuple[int, ...]]:
+        """Return the map for that many dimensions, with indices of `dtype`, and where the function separates axes.
+
+        The trace keeps what is returned, with indices of int64 and the handles of numbers. E0501 where the map is for
+        another number of dimensions.
+        """
+        index_map, separators = self._made(argument, dimensions)
+        count = len(index_map.initial_indices)
+        if count != dimensions:
+            reason = f"it maps {count} indices, but there are {dimensions}"
+            raise ARGUMENT.refuse(reason, argument=argument, help="give it one parameter for each")
+        program.recorded[argument] = index_map
+        return _typed(_resolved(index_map, self.reading), dtype), separators
+
+    def _made(self, argument: str, dimensions: int) -> tuple[tir.IndexMap, tuple[int, ...]]:
+        if isinstance(self.given, tir.IndexMap):
+            return self.given, ()
+        values = parameters_of(self.given, dimensions)
+        positional = [Expr(variable) for name, variable in values.items() if not name.startswith("*")]
+        named = {name[1:]: Expr(variable) for name, variable in values.items() if name.startswith("*")}
+        result = self.given(*positional, **named)
+        indices: list[tir.PrimExpr] = []
+        separators: list[int] = []
+        for each in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
+            if each is AXIS_SEPARATOR:
+                separators.append(len(indices))
+            else:
+                indices.append(_index(each, argument))
+        return tir.IndexMap(tuple(values.values()), tuple(indices)), tuple(separators)
+
+
+class Padding(Struct, frozen=True):
+    """What fills the padding, as it was given: a number, or a change from the index of an element to its value."""
+
+    given: Any
+    reading: Reading
+
+    def of(self, program: Program, argument: str, dimensions: int, buffer: tir.Buffer, dtype: str) -> tir.IndexMap:
+        """Return the value for the elements of a layout of that many dimensions, with indices of `dtype`.
+
+        Numbers get the dtype of `buffer`: int and float where it has those. Refused where the value does not fit
+        (E0555).
+        """
+        if isinstance(self.given, tir.PrimExpr | int | float):
+            variables = [tir.Var(dtype, f"i{index}") for index in range(dimensions)]
+            value = tir.IndexMap(tuple(variables), (_number(self.given, buffer),))
+        else:
+            value, _ = Layout(self.given, self.reading).of(program, argument, dimensions, dtype)
+        self._check(value, argument, buffer)
+        return value
+
+    def _check(self, value: tir.IndexMap, argument: str, buffer: tir.Buffer) -> None:
+        if len(value.final_indices) != 1:
+            raise PADDING_VALUE.refuse(f"{len(value.final_indices)} values fill the padding", argument=argument)
+        (expression,) = value.final_indices
+        if expression.dtype != buffer.dtype:
+            reason = f"the padding is {expression.dtype}, but '{buffer.name}' holds {buffer.dtype}"
+            raise PADDING_VALUE.refuse(reason, argument=argument)
+        load = next((each for each in walk(expression) if isinstance(each, tir.BufferLoad)), None)
+        if load is not None:
+            raise PADDING_VALUE.refuse(f"the padding reads '{load.buffer.name}'", argument=argument)
+
+
+def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, tir.Var]:
+    """Return a variable for each parameter of a function of indices; `*indices` takes as many as are left. Those that
+    are given by name have a star before theirs."""
+    parameters = inspect.signature(function).parameters.values()
+    rest = dimensions - sum(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    names: list[str] = []
+    for each in parameters:
+        if each.kind is inspect.Parameter.VAR_POSITIONAL:
+            names.extend([f"{each.name}_{index}" for index in range(rest)])
+        else:
+            names.append(f"*{each.name}" if each.kind is inspect.Parameter.KEYWORD_ONLY else each.name)
+    return {name: tir.Var(_INDEX_DTYPE, name.lstrip("*")) for name in names}
+
+
+def _index(value: Any, argument: str) -> tir.PrimExpr:
+    value = value.node if isinstance(value, Expr) else value
+    if isinstance(value, int):
+        return make.const(value, _INDEX_DTYPE)
+    if not isinstance(value, tir.PrimExpr):
+        raise ARGUMENT.refuse(f"it returns {value!r}, no index", argument=argument, help="let it return expressions")
+    return value
+
+
+def _number(value: Any, buffer: tir.Buffer) -> tir.PrimExpr:
+    fits = is_int(buffer.dtype) if isinstance(value, int) else isinstance(value, float) and is_float(buffer.dtype)
+    return make.const(value, buffer.dtype) if fits else make.to_expr(value)
+
+
+def _resolved(index_map: tir.IndexMap, reading: Reading) -> tir.IndexMap:
+    return tir.IndexMap(
+        index_map.initial_indices,
+        tuple([reading.expression(each) for each in index_map.final_indices]),
+        index_map.inverse_index_map,
+    )
+
+
+def _typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
+    """Return a map with indices of `dtype`; other variables in it keep theirs (TVM: `LegalizeIndexMapDType`)."""
+    variables = {each: tir.Var(dtype, each.name) for each in index_map.initial_indices}
+    final = [substitute(each, variables) for each in index_map.final_indices]
+    known = {each: each for value in final for each in walk(value) if isinstance(each, tir.Var)}
+    converter = IndexDtype(dtype, known)
+    return tir.IndexMap(tuple(variables.values()), tuple([converter.index(each) for each in final]))
+
+
+IndexMap: TypeAlias = Layout
+PadValue: TypeAlias = Padding
+AccessedBuffer: TypeAlias = tuple[str, int] | str | tir.Buffer
+
+
+@kind("IndexMap", "an index map, or a function of indices")
+def read_index_map(reading: Reading, value: Any) -> Layout:
+    if not (isinstance(value, tir.IndexMap) or callable(value)):
+        raise Mismatch
+    return Layout(value, reading)
+
+
+@kind("PadValue", "a number, or a function of the indices in the new layout")
+def read_pad_value(reading: Reading, value: Any) -> Padding:
+    value = value.node if isinstance(value, Expr) else value
+    if isinstance(value, tir.PrimExpr):
+        value = reading.expression(value)
+    if not (isinstance(value, tir.PrimExpr | tir.IndexMap | int | float) or callable(value)):
+        raise Mismatch
+    return Padding(value, reading)
+
+
+@kind("AccessedBuffer", 'a buffer: ("read", 0), ("write", 0), or its name')
+def read_accessed_buffer(reading: Reading, value: Any) -> tuple[str, int] | str | tir.Buffer:
+    if isinstance(value, str | tir.Buffer):
+        return value
+    pair = elements(value)
+    if len(pair) != 2 or pair[0] not in ("read", "write"):
+        raise Mismatch
+    return pair[0], read_integer(reading, pair[1])
+
+
+def buffer_accessed(program: Program, block: tir.Block, named: tuple[str, int] | str | tir.Buffer) -> tir.Buffer:
+    """Return the buffer that argument `buffer` names among those that a block reads or writes; refused where there is
+    none, or there are several of that name (E0547)."""
+    if isinstance(named, tuple):
+        which, index = named
+        regions = block.reads if which == "read" else block.writes
+        if not 0 <= index < len(regions):
+            reason = f"{name_of(block)} {which}s {len(regions)} buffers, not number {index}"
+            raise ACCESSED.refuse(reason, block, argument="buffer")
+        return regions[index].buffer
+    found = {
+        region.buffer: (which, index)
+        for which, regions in (("write", block.writes), ("read", block.reads))
+        for index, region in enumerate(regions)
+        if region.buffer is named or region.buffer.name == named
+    }
+    if len(found) != 1:
+        name = named if isinstance(named, str) else named.name
+        many = "several buffers" if found else "no buffer"
+        raise ACCESSED.refuse(f"{name_of(block)} accesses {many} '{name}'", block, argument="buffer")
+    ((buffer, place),) = found.items()
+    if isinstance(named, tir.Buffer):
+        program.recorded["buffer"] = place
+    return buffer

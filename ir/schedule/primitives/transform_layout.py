@@ -1,0 +1,113 @@
+"""`transform_layout`: a buffer is laid out anew."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import tir
+from ..analysis.caching import ACCESSED
+from ..analysis.index_maps import inverse, map_shape
+from ..analysis.relayout import NOT_CALLED, PaddingFiller, Relayout, check_not_called, is_parameter
+from ..analysis.removal import OPAQUE, check_not_opaque
+from ..arguments import Block, Flag, Integers
+from ..conditions import Condition
+from ..declaration import primitive
+from ..layout_arguments import PADDING_VALUE, AccessedBuffer, IndexMap, PadValue, buffer_accessed
+from ..program import Program
+from .set_axis_separator import separate
+
+INJECTIVE = Condition(
+    "E0553",
+    "the index map is known to take each element to a place of its own, from 0 on",
+    "use all indices, in sums, quotients and remainders of them, or say assume_injective_transform=True",
+)
+NO_GAPS = Condition(
+    "E0554",
+    "the index map leaves no place empty, or the value for those is given",
+    "let the divisors divide the shape, or give pad_value",
+)
+NO_STRIDES = Condition("E0557", "the buffer has no strides of its own", "declare it without strides")
+
+
+@primitive(requires=(ACCESSED, OPAQUE, NO_STRIDES, INJECTIVE, NO_GAPS, PADDING_VALUE, NOT_CALLED))
+def transform_layout(
+    program: Program,
+    block: Block,
+    buffer: AccessedBuffer,
+    index_map: IndexMap,
+    pad_value: PadValue | None = None,
+    *,
+    assume_injective_transform: Flag = False,
+    axis_separators: Integers | None = None,
+) -> None:
+    """Lay a buffer out anew, for the whole function: its element at an index moves to where `index_map` takes the
+    index. `buffer` is one that the block reads or writes.
+
+    Where the new layout has places for no element, they hold `pad_value`: the nest that writes all elements writes
+    them too, or a block after the last write does, or, where the function only reads the buffer, it says so by
+    T.assume. With `assume_injective_transform`, that no two elements share a place is believed, and no padding is
+    looked for. A function may return IndexMap.AXIS_SEPARATOR between indices; written down, that is
+    `axis_separators`.
+
+    Preserves: what every block computes, in the new layout; a parameter has it too. Comments stay with their loops
+    and blocks.
+    """
+    old = buffer_accessed(program, block, buffer)
+    name = program.function_of(block)
+    assert name is not None
+    function = program.prim_func_of(block)
+    if is_parameter(function, old):
+        check_not_called(program, name)
+    dtype = old.shape[0].dtype if old.shape else "int32"
+    change, separators = index_map.of(program, "index_map", len(old.shape), dtype)
+    if separators and axis_separators is None:
+        axis_separators = program.recorded["axis_separators"] = separators
+    new = old
+    if change.final_indices != change.initial_indices:
+        new = _moved(program, block, old, change, pad_value, assume_injective_transform)
+    if axis_separators is not None:
+        separate(program, name, new, axis_separators)
+
+
+def _moved(
+    program: Program,
+    block: tir.Block,
+    old: tir.Buffer,
+    change: tir.IndexMap,
+    pad_value: PadValue | None,
+    believes_injective: bool,
+) -> tir.Buffer:
+    """Lay `old` out as the map says; return the new buffer."""
+    name = program.function_of(block)
+    assert name is not None
+    check_not_opaque(program.prim_func_of(block).body, old)
+    if old.strides:
+        raise NO_STRIDES.refuse(f"'{old.name}' has strides", argument="buffer")
+    undone = None if believes_injective else inverse(change, old.shape)
+    shape = map_shape(change, old.shape)
+    if shape is None or (undone is None and not believes_injective):
+        raise INJECTIVE.refuse(f"two elements of '{old.name}' might share a place, or have none", argument="index_map")
+    new = replace(old, shape=shape, axis_separators=())
+    relayout = Relayout(old, new, change)
+    dtype = change.initial_indices[0].dtype if old.shape else "int32"
+    padding = None if pad_value is None else pad_value.of(program, "pad_value", len(shape), old, dtype)
+    if undone is not None and undone.has_padding:
+        if padding is None:
+            raise NO_GAPS.refuse(f"no element of '{old.name}' is where {undone.padding}", argument="index_map")
+        PaddingFiller(relayout, undone, padding).fill(program, root_of(program, block))
+    change_buffer(program, name, relayout)
+    return new
+
+
+def root_of(program: Program, block: tir.Block) -> tir.Block:
+    """Return the root block of the function that a block stands in."""
+    blocks = [block, *[each for each in program.around(block) if isinstance(each, tir.Block)]]
+    return blocks[-1]
+
+
+def change_buffer(program: Program, name: str, relayout: Relayout) -> None:
+    """Let a function use the new buffer in the place of the old one, as a parameter too."""
+    function = program.tree(name).function
+    body = relayout.rewritten(program, function.body)
+    parameters = {param: relayout.new if each is relayout.old else each for param, each in function.buffer_map.items()}
+    program.replace_function(name, replace(function, body=body, buffer_map=parameters))
