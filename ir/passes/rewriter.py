@@ -100,7 +100,7 @@ class ValueRewriter(BindingRewriter):
         """Return a binding with its new value, after those that this needs."""
         with self.collecting(self._in_dataflow) as new:
             value = flatten(self.value(binding), self.emit)
-        return (*new, binding if value is binding.value else self._with_value(binding, value))
+        return (*new, binding if value is binding.value else self.rebound(binding, value))
 
     @contextmanager
     def collecting(self, in_dataflow: bool = False) -> Generator[list[relax.Binding]]:
@@ -126,7 +126,8 @@ class ValueRewriter(BindingRewriter):
         self._emitted[id(given)] = given, var
         return var
 
-    def _with_value(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
+    def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
+        """Return a binding of another value, by a variable that says what is known of it."""
         if isinstance(binding, relax.MatchCast):
             return replace(binding, value=value)
         info, var = infer_struct_info(value), binding.var

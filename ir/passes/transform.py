@@ -260,6 +260,7 @@ _FILES = (
     "lambda_lift",
     "decompose_ops",
     "to_mixed_precision",
+    "convert_layout",
 )
 """The files of this folder that declare passes."""
 

@@ -1,0 +1,161 @@
+"""Compute convolutions in other layouts (TVM: `ConvertLayout`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import IRModule, Op
+from ..building.values import apply
+from ..deep import deep
+from ..diagnostics import error
+from ..ops.registry import find
+from ..visit import substitute, walk
+from .layout_rules import Order, Plan, concat, convolution, find_rule, identity, inverse, rank_of
+from .rewriter import ValueRewriter, forgotten
+from .transform import declare_pass, map_functions
+
+
+@declare_pass("ConvertLayout")
+@deep
+def convert_layout(mod: IRModule, desired_layouts: Mapping[str, Sequence[str]]) -> IRModule:
+    """Compute the operators named in `desired_layouts` with their data, weights and result in other layouts.
+
+    `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: the third layout, of the result, is that of the data where it is not given. What
+    follows stays in that order of axes as long as it can; `R.permute_dims` changes it, in dataflow blocks only.
+
+    Raises TvmsError: E0902 for operators and layouts that do not go together.
+    """
+    for name, layouts in desired_layouts.items():
+        _check(name, list(layouts))
+    return map_functions(mod, relax.Function, lambda function: _Converter(function, desired_layouts).function(function))
+
+
+def _check(name: str, layouts: Sequence[str]) -> None:
+    op = find(name)
+    known = {} if op is None else {param.name: param.default for param in op.params}
+    if "kernel_layout" not in known or "transpose" in name:
+        help = "layouts of relax.nn.conv1d, relax.nn.conv2d and relax.nn.conv3d can be changed"
+        raise error("E0902", f"pass 'ConvertLayout': '{name}' has no layouts to change", help=help)
+    originals = (known["data_layout"], known["kernel_layout"], known["data_layout"])
+    fits = [sorted(given) == sorted(own) for given, own in zip(layouts, originals, strict=False)]
+    if len(layouts) not in (2, 3) or not all(fits):
+        wanted = (
+            f"give layouts of data and weights, such as ['{originals[0]}', '{originals[1]}'], with the same letters"
+        )
+        raise error("E0902", f"pass 'ConvertLayout': {list(layouts)} are no layouts of '{name}'", help=wanted)
+
+
+class _Converter(ValueRewriter):
+    """`replaced` maps a variable to the one that holds its value, with its axes in the order that `_orders` says."""
+
+    def __init__(self, function: relax.Function, desired: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(function)
+        self._desired = desired
+        self._orders: dict[relax.Expr, tuple[Order | None, ...]] = {}
+        """For each new variable the order of its value, or those of its fields."""
+
+    def visit(self, binding: relax.Binding) -> relax.Binding:
+        """Leave calls and fields in dataflow blocks to `value`."""
+        is_left = self._in_dataflow and isinstance(binding, relax.VarBinding)
+        is_left = is_left and isinstance(binding.value, relax.Call | relax.TupleGetItem)
+        return binding if is_left else super().visit(binding)
+
+    def use(self, expr: Any) -> Any:
+        """Return an expression on the values as they were."""
+        used = {node for node in walk(expr) if node in self.replaced}
+        restored = substitute(expr, {var: self._restored(var) for var in used})
+        return restored if restored is expr else forgotten(restored)
+
+    def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
+        """Return a binding of a value in another order."""
+        if binding.var not in self.replaced:
+            return super().rebound(binding, value)
+        var = replace(binding.var, struct_info=value.struct_info)
+        self._orders[var] = self._orders.pop(self.replaced[binding.var])  # type: ignore[reportArgumentType]
+        self.replaced[binding.var] = var
+        return replace(binding, var=var, value=value)
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        value = binding.value
+        match value:
+            case relax.Call(op=Op() as op) if self._in_dataflow and isinstance(binding, relax.VarBinding):
+                planned = self._planned(value, op)
+                return self.use(value) if planned is None else self._keep(binding, *planned)
+            case relax.TupleGetItem(tuple_value=whole) if whole in self.replaced:
+                now = self.replaced[whole]
+                item = relax.TupleGetItem(now, value.index)  # type: ignore[reportArgumentType]
+                return self._keep(binding, item, (self._orders[now][value.index],))  # type: ignore[reportArgumentType]
+            case _:
+                return self.use(value) if self._in_dataflow else value
+
+    def _planned(self, call: relax.Call, op: Op) -> tuple[relax.Expr, tuple[Order | None, ...]] | None:
+        """Return a call in other orders, and those of its results; None where it is as it was."""
+        if op.name == "relax.concat" and isinstance(call.args[0], relax.Tuple):
+            parts = call.args[0].fields
+            joined = concat(call, [self._order(part) for part in parts])
+            if joined is None:
+                return None
+            order, attrs = joined
+            arranged = relax.Tuple(tuple([self._arranged(part, order) for part in parts]))
+            return replace(call, args=(arranged,), attrs=attrs, struct_info=None), (order,)
+        plan = self._plan(call, op)
+        if plan is None or len(plan.args) != len(call.args):
+            return None
+        args = tuple([self._arranged(arg, order) for arg, order in zip(call.args, plan.args, strict=True)])
+        return replace(call, args=args, attrs=plan.attrs, struct_info=None), plan.results
+
+    def _plan(self, call: relax.Call, op: Op) -> Plan | None:
+        if op.name in self._desired:
+            return convolution(call, self._desired[op.name])
+        rule = find_rule(op)
+        return None if rule is None else rule(call, [self._order(arg) for arg in call.args])
+
+    def _keep(self, binding: relax.Binding, value: relax.Expr, orders: tuple[Order | None, ...]) -> relax.Expr:
+        """Return what a variable is bound to: the value in its new order, or as it was where it is seen outside."""
+        if all(order is None or order == identity(len(order)) for order in orders):
+            return value
+        if isinstance(binding.var, relax.DataflowVar):
+            self.replaced[binding.var] = value
+            self._orders[value] = orders
+            return value
+        return _as_it_was(self.emit(value), orders)
+
+    def _order(self, expr: relax.Expr) -> Order | None:
+        """The order of a tensor now; None of what is no tensor of known rank."""
+        if expr in self.replaced:
+            orders = self._orders[self.replaced[expr]]  # type: ignore[reportArgumentType]
+            return orders[0] if len(orders) == 1 else None
+        rank = rank_of(expr)
+        return None if rank is None else identity(rank)
+
+    def _arranged(self, expr: relax.Expr, order: Order | None) -> relax.Expr:
+        """Return a tensor in the order in which it is needed."""
+        own = self._order(expr)
+        now = self.replaced.get(expr, expr)
+        assert isinstance(now, relax.Expr)
+        if own is None or order is None or own == order:
+            return now if own == order else self.use(expr)
+        return _permuted(now, tuple([own.index(axis) for axis in order]))
+
+    def _restored(self, var: Any) -> relax.Expr:
+        now = self.replaced[var]
+        orders = self._orders[now]  # type: ignore[reportArgumentType]
+        assert isinstance(now, relax.Var)
+        return _as_it_was(now, orders)
+
+
+def _permuted(value: relax.Expr, axes: Order | None) -> relax.Expr:
+    return value if axes is None or axes == identity(len(axes)) else apply("permute_dims", value, axes=list(axes))
+
+
+def _as_it_was(var: relax.Var, orders: Sequence[Order | None]) -> relax.Expr:
+    """Return the value of a variable, or each field of it, with its axes in their first order."""
+    axes = [None if order is None else inverse(order) for order in orders]
+    if not isinstance(var.struct_info, relax.TupleStructInfo):
+        return _permuted(var, axes[0])
+    items = [relax.TupleGetItem(var, index) for index in range(len(orders))]
+    return relax.Tuple(tuple([_permuted(item, each) for item, each in zip(items, axes, strict=True)]))

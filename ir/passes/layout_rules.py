@@ -1,0 +1,163 @@
+"""How operators work on tensors with their axes in another order (TVM: `FRelaxInferLayout`).
+
+An order lists, for each axis of the tensor as it is, the axis of the tensor as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from .. import relax
+from ..base import Attrs, Op
+from ..infer import infer_struct_info
+from ..ops.registry import families
+
+Order: TypeAlias = tuple[int, ...]
+
+
+class Plan(Struct, frozen=True):
+    """How a call is done: the orders that its tensor arguments are needed in, its attributes, and the orders of its results."""
+
+    args: tuple[Order | None, ...]
+    attrs: Attrs
+    results: tuple[Order | None, ...]
+
+
+Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
+"""From a call and the orders of its arguments to its plan; None where it needs them as they were."""
+
+
+def between(old: str, new: str) -> Order:
+    """Return the order that makes layout `new` of a tensor of layout `old`: NCHW and NHWC give (0, 2, 3, 1)."""
+    return tuple([old.index(letter) for letter in new])
+
+
+def identity(rank: int) -> Order:
+    """Return the order that changes nothing."""
+    return tuple(range(rank))
+
+
+def inverse(order: Order) -> Order:
+    """Return the order that undoes `order`."""
+    return tuple([order.index(axis) for axis in range(len(order))])
+
+
+def rank_of(expr: relax.Expr) -> int | None:
+    """Return the number of dimensions of a tensor, or None."""
+    info = infer_struct_info(expr)
+    return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
+
+
+def find_rule(op: Op) -> Rule | None:
+    """Return the rule of an operator."""
+    name = op.name
+    if name in _RULES:
+        return _RULES[name]
+    if name in families()["unary"] or name in families()["activation"]:
+        return _unary
+    return _binary if name in families()["binary"] else None
+
+
+def convolution(call: relax.Call, desired: Sequence[str]) -> Plan:
+    """Return the plan of a convolution whose data, weights and result are to have the `desired` layouts."""
+    data, kernel, out = call.attrs["data_layout"], call.attrs["kernel_layout"], call.attrs["out_layout"]
+    new_data, new_kernel, new_out = (*desired, desired[0])[:3]
+    attrs = {**call.attrs, "data_layout": new_data, "kernel_layout": new_kernel, "out_layout": new_out}
+    return Plan((between(data, new_data), between(kernel, new_kernel)), attrs, (between(out or data, new_out),))
+
+
+def _unary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    return Plan((orders[0],), call.attrs, (orders[0],)) if len(orders) == 1 else None
+
+
+def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """Operands of one rank follow the one that is in another order; scalars fit any."""
+    ranks = [rank_of(arg) for arg in call.args]
+    rank = max((each for each in ranks if each is not None), default=0)
+    if any(each not in (0, rank) for each in ranks):
+        return None
+    order = _changed([each for each, own in zip(orders, ranks, strict=True) if own == rank])
+    return Plan(tuple([order if own == rank else () for own in ranks]), call.attrs, (order,))
+
+
+def _changed(orders: Sequence[Order | None]) -> Order | None:
+    """The first order that changes something, else the first."""
+    known = [order for order in orders if order is not None]
+    return next((order for order in known if order != identity(len(order))), known[0] if known else None)
+
+
+def _with_layout(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """What says how its data lie."""
+    order, layout = orders[0], call.attrs["layout"]
+    if order is None or len(layout) != len(order) or call.attrs.get("out_layout", layout) != layout:
+        return None
+    new = "".join(layout[axis] for axis in order)
+    attrs = {name: new if name in ("layout", "out_layout") else value for name, value in call.attrs.items()}
+    return Plan((order, *orders[1:]), attrs, (order,))
+
+
+def _along_axis(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    order = orders[0]
+    if order is None:
+        return None
+    attrs = {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}
+    return Plan((order,), attrs, (order,))
+
+
+def _batch_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    plan = _along_axis(call, orders)
+    return plan and Plan((*plan.args, *[(0,)] * 4), plan.attrs, (*plan.results, (0,), (0,)))
+
+
+def _layer_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    order, axes = orders[0], call.attrs["axes"]
+    if order is None or len(axes) != 1:
+        return None
+    attrs = {**call.attrs, "axes": (order.index(axes[0] % len(order)),)}
+    return Plan((order, (0,), (0,)), attrs, (order,))
+
+
+def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    order = orders[0]
+    if order is None:
+        return None
+    axes = call.attrs["axis"]
+    reduced = set(order) if axes is None else {axis % len(order) for axis in axes}
+    attrs = {**call.attrs, "axis": None if axes is None else tuple([order.index(axis) for axis in sorted(reduced)])}
+    kept = [axis for axis in order if axis not in reduced]
+    result = order if call.attrs["keepdims"] else tuple([sorted(kept).index(axis) for axis in kept])
+    return Plan((order,), attrs, (result,))
+
+
+def _permute_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
+    """A change of axes undoes the other order by the way."""
+    order = orders[0]
+    if order is None or order == identity(len(order)):
+        return None
+    axes = call.attrs["axes"] or tuple(reversed(range(len(order))))
+    attrs = {**call.attrs, "axes": tuple([order.index(axis % len(order)) for axis in axes])}
+    return Plan((order,), attrs, (identity(len(order)),))
+
+
+_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(
+        [f"relax.nn.{kind}_pool{n}d" for kind in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)], _with_layout
+    ),
+    **dict.fromkeys(("relax.nn.softmax", "relax.nn.log_softmax", "relax.nn.prelu"), _along_axis),
+    **dict.fromkeys([f"relax.{name}" for name in ("sum", "mean", "max", "min", "prod", "variance", "std")], _reduction),
+    "relax.image.resize2d": _with_layout,
+    "relax.nn.batch_norm": _batch_norm,
+    "relax.nn.layer_norm": _layer_norm,
+    "relax.permute_dims": _permute_dims,
+}
+
+
+def concat(call: relax.Call, orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
+    """Return the order in which all parts of a concatenation are joined, and its attributes."""
+    order = _changed(orders)
+    if order is None or call.attrs["axis"] is None or any(each is None for each in orders):
+        return None
+    return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}
