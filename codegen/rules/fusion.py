@@ -12,7 +12,7 @@ from ...ir.equal import structural_equal
 from ...ir.visit import rewrite, substitute, walk
 from ..lower.vectors import widen
 from .build import Index, constant, index, times
-from .nest import Axis, Nest
+from .nest import Axis, Nest, with_plain_indices
 
 _COSTLY = 12
 """A value of more nodes than this is computed once, whatever it costs to keep it."""
@@ -22,7 +22,8 @@ def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tupl
     """Return the nests without those whose elements are computed as well where they are read, and their buffers.
 
     `owned` are the buffers that nothing but the nests accesses. A producer is inlined where each of its elements is
-    read once, or costs little and is read by loops of as many steps as its own.
+    read once, or costs little and is read by loops of as many steps as its own; and where it does nothing but copy to
+    another order what a product reads, which does not mind the order.
     """
     current, gone = list(nests), set[tir.Buffer]()
     for buffer in owned:
@@ -38,12 +39,15 @@ def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tupl
 def _may_inline(writer: Nest, readers: Sequence[Nest], nests: Sequence[Nest]) -> bool:
     buffer, indices = writer.store.buffer, writer.store.indices
     variables = [axis.var for axis in writer.axes]
-    if writer.init is not None or {id(index) for index in indices} != {id(var) for var in variables}:
+    own = [index for index in indices if not isinstance(index, tir.IntImm)]  # the index of an axis of size 1 is 0
+    if writer.init is not None or {id(index) for index in own} != {id(var) for var in variables}:
         return False
-    if len(indices) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
+    if len(own) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
+        return False
+    if any(constant(size) != 1 for size, index in zip(buffer.shape, indices, strict=True) if index not in own):
         return False
     sites = [(nest, each) for nest in readers for each in nest.loads() if each.buffer is buffer]
-    if any(_steps(nest) != _steps(writer) for nest, _ in sites):
+    if not all(_steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest)) for nest, _ in sites):
         return False
     read = {each.buffer for each in writer.loads()}
     between = nests[nests.index(writer) + 1 : max(map(nests.index, readers)) + 1]
@@ -52,8 +56,23 @@ def _may_inline(writer: Nest, readers: Sequence[Nest], nests: Sequence[Nest]) ->
     return len(sites) == 1 or _cost(writer.store.value) <= _COSTLY
 
 
+def _is_copy(nest: Nest) -> bool:
+    """Whether it puts elements into another order."""
+    value, known = nest.store.value, {axis.var for axis in nest.axes}
+    return isinstance(value, tir.BufferLoad) and all(constant(each) == 0 or each in known for each in value.indices)
+
+
+def _is_product(nest: Nest) -> bool:
+    """Whether it is a sum of products."""
+    match nest.store.value:
+        case tir.Add(b=tir.Mul(a=tir.BufferLoad(), b=tir.BufferLoad())):
+            return nest.init is not None
+        case _:
+            return False
+
+
 def _steps(nest: Nest) -> list[str]:
-    return sorted(str(axis.extent) for axis in nest.axes)
+    return sorted(str(axis.extent) for axis in nest.axes if axis.size != 1)
 
 
 def _cost(value: tir.PrimExpr) -> int:
@@ -70,7 +89,7 @@ def _inlined(nest: Nest, writer: Nest) -> Nest:
         places = dict(zip(writer.store.indices, node.indices, strict=True))
         return substitute(writer.store.value, places)
 
-    return replace(nest, store=replace(nest.store, value=rewrite(nest.store.value, value_of)))
+    return with_plain_indices(replace(nest, store=replace(nest.store, value=rewrite(nest.store.value, value_of))))
 
 
 def shared_axes(nests: Sequence[Nest]) -> int:

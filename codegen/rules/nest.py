@@ -13,9 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.base import Trivia
+from ...ir.base import Node, Trivia
 from ...ir.equal import structural_equal
-from ...ir.visit import substitute, walk
+from ...ir.simplify import simplify
+from ...ir.visit import rewrite, substitute, walk
+
+SAYS_NOTHING = {"axis"}
+"""Annotations of blocks that ask for nothing: over which axis a softmax is."""
+
+
+_HINTS = {"schedule_rule"}
+"""Annotations that ask a scheduler for a rule of its own: what a rule here makes of the block serves as well."""
 
 
 class Declined(Exception):
@@ -72,7 +80,7 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     block = inner.block
     if not (isinstance(inner.predicate, tir.IntImm) and inner.predicate.value == 1):
         raise Declined(f"block '{block.name_hint}' has a predicate")
-    if block.alloc_buffers or block.match_buffers or block.annotations:
+    if block.alloc_buffers or block.match_buffers or block.annotations.keys() - SAYS_NOTHING:
         raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
     store, init = _only_store(block.body, block), None
     if block.init is not None:
@@ -81,7 +89,22 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     store = substitute(store, units)
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
         raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
-    return Nest(block.name_hint, axes, store, None if init is None else substitute(init, units), inner.trivia)
+    init = None if init is None else substitute(init, units)
+    return with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
+
+
+def with_plain_indices(nest: Nest) -> Nest:
+    """Return `nest` with indices that divide simplified: those of a reshape are often axes."""
+    domains = {axis.var: tir.Range(tir.IntImm(axis.var.dtype, 0), axis.extent) for axis in nest.axes}
+
+    def update(node: Node) -> Node | None:
+        if not isinstance(node, tir.BufferLoad | tir.BufferStore):
+            return None
+        if not any(isinstance(each, tir.FloorDiv | tir.FloorMod) for index in node.indices for each in walk(index)):
+            return None
+        return replace(node, indices=tuple(simplify(index, domains) for index in node.indices))
+
+    return replace(nest, store=rewrite(nest.store, update))
 
 
 def statement_of(nest: Nest) -> tir.Stmt:

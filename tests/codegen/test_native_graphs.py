@@ -218,3 +218,25 @@ def test_branches_and_recursion_call_machine_code() -> None:
     x = np.arange(4, dtype="f4")
     np.testing.assert_array_equal(exe["main"](x), x * 64)
     np.testing.assert_array_equal(tvms.interpret(tvms.parse(RECURSIVE), "main", [x]), x * 64)
+
+
+def test_attention_reads_its_operands_as_they_lie() -> None:
+    """Neither transposes nor reshapes are left of what a product or a softmax reads."""
+    mod = tvms.parse("""
+R.function main(q: R.Tensor((1, 17, 2, 16), "float32"), k: R.Tensor((1, 19, 2, 16), "float32"), v: R.Tensor((1, 19, 2, 16), "float32")) -> R.Tensor((1, 17, 2, 16), "float32"):
+    with R.dataflow():
+        gv = R.nn.attention(q, k, v)
+        R.output(gv)
+    return gv
+""")
+    exe = tvms.compile(mod)
+    scheduled = {decision.block: decision.rule for decision in exe.decisions["attention"] if decision.rule}
+    softmax = "T_divide, T_softmax_maxelem, T_softmax_exp, T_softmax_expsum, T_softmax_norm"
+    assert scheduled == {
+        "T_batch_matmul_NT": "matmul",
+        softmax: "rows",
+        "T_batch_matmul_NN": "matmul",
+        "T_transpose_3": "rows",
+    }
+    args = random_inputs(mod["main"], np.random.default_rng(0))
+    np.testing.assert_allclose(exe["main"](*args), tvms.interpret(mod, "main", args), rtol=1e-4, atol=1e-5)
