@@ -51,6 +51,8 @@ PARTS = 4
 """Vectors that a sum runs in at once: as many as hide the latency of an addition."""
 CHUNK = 8192
 """Elements of a single row that a thread takes at a time."""
+MOST_STEP = 4
+"""Elements that lie farther apart are not gathered into vectors: each is in a line of memory of its own."""
 PARALLEL_STEPS = 1 << 15
 """With fewer steps, threads cost more than they give."""
 Combine = Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
@@ -107,6 +109,7 @@ class _Row:
         widest = max(parse_dtype(node.dtype).bytes for node in (nest.store.value, *nest.loads()))
         self.width = machine.vector_bytes // max(widest, 4)
         self.accesses = (nest.store, *nest.loads())
+        self.widest_step = MOST_STEP if self.reduced else 1
 
     def run(self) -> tir.Stmt:
         """Return the statements for one row."""
@@ -148,12 +151,12 @@ class _Row:
         return substitute(self.nest.store, values)
 
     def _contiguous(self, axes: Sequence[Axis]) -> Axis | None:
-        """Return the axis along which the result is contiguous, and all that is read is so too, or stays."""
+        """Return the axis along which the result is contiguous, and what is read so too, or close to it, or stays."""
         for axis in reversed(axes):
             if axis.size is not None and axis.size < 4:
                 continue
             steps = [step_along(access, axis.var) for access in self.accesses]
-            if steps[0] == 1 and all(step in (0, 1) for step in steps):
+            if steps[0] == 1 and all(step is not None and 0 <= step <= self.widest_step for step in steps):
                 return axis
         return None
 
@@ -179,10 +182,10 @@ class _Row:
         nest, width = self.nest, self.width
         dtype, init = nest.store.buffer.dtype, nest.init
         assert init is not None
-        count = PARTS if along.size is None else min(PARTS, max(1, along.size // width))
-        parts, lane_count = index(count, along.var.dtype), index(width, along.var.dtype)
+        most = PARTS if along.size is None else min(PARTS, max(1, along.size // width))
+        lane_count = index(width, along.var.dtype)
 
-        def strip(start: Index, end: Index | None) -> tir.Stmt:
+        def strip(start: Index, count: int, end: Index | None) -> tir.Stmt:
             partial = new_buffer("partial", dtype, (count, width), "local")
 
             def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
@@ -191,6 +194,7 @@ class _Row:
                     inside = substitute(body(u, v), {along.var: column})
                     return inside if end is None else when(below(column, end), inside)
 
+                parts = index(count, along.var.dtype)
                 return unrolled("u", parts, lambda u: vectorized("v", lane_count, lambda v: lane(u, v)))
 
             def step() -> tir.Stmt:
@@ -201,12 +205,13 @@ class _Row:
             return allocated([partial], [begin, _loops(self.reduced, step), finish])
 
         def strips() -> tir.Stmt:
-            block = count * width
+            block = most * width
             whole = divide(along.extent, block)
-            parts = [loop("strip", whole, lambda number: strip(times(number, block), None))]
             done = times(whole, block)
-            rest = minus(along.extent, done)
-            return sequence([*parts, when(below(0, rest), strip(done, along.extent))])
+            last = most if along.size is None else -(-(along.size % block) // width)
+            end = along.extent if along.size is None or along.size % width else None
+            rest = when(below(0, minus(along.extent, done)), strip(done, last, end)) if last else sequence(())
+            return sequence([loop("strip", whole, lambda number: strip(times(number, block), most, None)), rest])
 
         return _loops([axis for axis in self.spatial if axis is not along], strips)
 
