@@ -18,12 +18,8 @@ from ...ir.equal import structural_equal
 from ...ir.simplify import simplify
 from ...ir.visit import rewrite, substitute, walk
 
-SAYS_NOTHING = {"axis"}
-"""Annotations of blocks that ask for nothing: over which axis a softmax is."""
-
-
-_HINTS = {"schedule_rule"}
-"""Annotations that ask a scheduler for a rule of its own: what a rule here makes of the block serves as well."""
+SAYS_NOTHING = {"axis", "schedule_rule"}
+"""Annotations of blocks that ask for nothing: over which axis a softmax is, and which rule of a tuner would do."""
 
 
 class Declined(Exception):
