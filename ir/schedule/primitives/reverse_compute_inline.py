@@ -110,7 +110,7 @@ def _iterators(
         raise INVERTIBLE.refuse(f"{name_of(block)} is more than one store", block)
     check_value(block, store.value)
     loads = [each for each in walk(store) if isinstance(each, tir.BufferLoad) and each.buffer is buffer]
-    if not loads or not all(structural_equal(each.indices, loads[0].indices, True) for each in loads):
+    if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):
         raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
     read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     found = detect_iter_map(read, domains, None, IterMapLevel.NO_CHECK)
@@ -173,7 +173,7 @@ def _merged(
     ranges = {axis.var: axis.dom for axis in producer.iter_vars if axis.dom is not None}
     inside = simplify(substitute(_within(domains), iterators), ranges)
     if guard is not None:
-        if is_one(inside) or structural_equal(inside, simplify(guard, ranges), True):
+        if is_one(inside) or structural_equal(inside, simplify(guard, ranges)):
             new = tir.IfThenElse(guard, new)
         else:
             inside = simplify(make.logical_and(inside, guard), ranges)
