@@ -176,6 +176,8 @@ CODES: dict[str, str] = {
     "E0559": "iterators that are not bound to loops themselves",
     "E0560": "an iterator made of spatial ones and reductions",
     "E0561": "an index map that is not one to one",
+    "E0562": "a buffer that a block accesses at several indices",
+    "E0563": "an index map of other iterators than those that pick the element",
     "E0570": "a loop that is not around the block",
     "E0571": "a reduction that begins outside of the loop",
     "E0572": "a reduction whose start cannot stand alone",
@@ -224,6 +226,7 @@ CODES: dict[str, str] = {
     "E0720": "an access that its block does not declare",
     "E0721": "a device that is not there",
     "E0722": "a call before the one that it relies on",
+    "E0723": "two threads that meet with no barrier between",
     "E0801": "a command line that cannot be understood",
     "E0802": "a result that cannot be written",
     "E0803": "a folder without a file to check",
@@ -247,4 +250,5 @@ CODES: dict[str, str] = {
     "E0905": "a pass that names a function which the module has not",
     "E0906": "a value for a parameter or dimension that does not exist or does not fit",
     "E0907": "a library that is not there to compile functions for",
+    "E0908": "a function that has no gradient",
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from .. import tir
+from ..dtype import parse_dtype
 from ..verify.devices import STORAGE_SCOPES
 from .arguments import Mismatch, Reading, elements, kind, read_block, read_integer, read_loop, read_text
 from .handles import LoopRV
@@ -12,6 +14,7 @@ from .handles import LoopRV
 BufferIndex: TypeAlias = int | str | tir.Buffer
 StorageScope: TypeAlias = str
 Blocks: TypeAlias = tuple[tir.Block, ...]
+DataType: TypeAlias = str
 LoopOrBlocks: TypeAlias = tir.For | tuple[tir.Block, ...]
 
 
@@ -31,6 +34,15 @@ def read_storage_scope(reading: Reading, value: Any) -> str:
 @kind("Blocks", "a list of blocks")
 def read_blocks(reading: Reading, value: Any) -> tuple[tir.Block, ...]:
     return tuple([read_block(reading, each) for each in elements(value)])
+
+
+@kind("DataType", 'a dtype of numbers, such as "float16"')
+def read_data_type(reading: Reading, value: Any) -> str:
+    dtype = read_text(reading, value)
+    with suppress(ValueError):
+        if parse_dtype(dtype).code not in ("handle", "void"):
+            return dtype
+    raise Mismatch(f"a dtype of numbers, which '{dtype}' is none of")
 
 
 @kind("LoopOrBlocks", "a loop, or a list of blocks")

@@ -29,7 +29,7 @@ from .blocks import COMM_REDUCE, check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
 from .loops import is_one
 from .needed import SOLVABLE, IteratorDomain, needed_iterations
-from .order import check_independent
+from .order import check_independent, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
 from .removal import remove_leaf
 from .scope import DepKind, Scope, is_output_block, scope_root
@@ -226,6 +226,8 @@ def _check_after(program: Program, block: tir.Block, before: Place, was_affine: 
     for each in (block, *scope.consumers(block)):
         if not is_region_covered(program, scope, each):
             raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} might read what is not written yet", each)
+    if not tells_iterators(block):
+        raise SOLVABLE.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     after = _instances(program, block)
     if not was_affine and not is_covered(after, [before]).is_proven:
         raise SOLVABLE.refuse(f"{name_of(block)} might run for iterations that it does not run for now", block)

@@ -120,16 +120,21 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
                         raise IN_ORDER.refuse(reason, mine.block, other.block)
 
 
+def is_shared(storage_scope: str, thread: str | None) -> bool:
+    """Whether the iterations of a loop, on a `thread` axis, have the memory of a storage scope in common."""
+    scopes = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
+    return scopes.get(storage_scope.split(".")[0], True)
+
+
 def check_independent(program: Program, loop: tir.For, thread: str | None) -> None:
     """Refuse a loop of which two iterations touch one element, one of them writing it (E0534).
 
     On a `thread` axis, iterations have memory of their own in some storage scopes. A complete block may compute an
-    element in several iterations: always to the same value; what reads it then must find it written in its own
-    iteration. On threadIdx, iterations of a reduction combine what they add up.
+    element in several iterations, where that is always the same value; what reads it then must find it written in its
+    own iteration. On threadIdx, iterations of a reduction combine what they add up.
     """
-    shared = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
     reduces = thread is not None and thread.startswith("threadIdx")
-    found = [each for each in accesses(loop.body) if shared.get(each.buffer.scope.split(".")[0], True)]
+    found = [each for each in accesses(loop.body) if is_shared(each.buffer.scope, thread)]
     scope = Scope(loop)
     for index, mine in enumerate(found):
         for other in found[index:]:
@@ -148,13 +153,34 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
     """Whether two iterations may touch the same element."""
     if mine.block is other.block:
-        return reduces or why_not_complete(mine.block, scope) is None
+        combines = reduces or why_not_complete(mine.block, scope) is None
+        return combines and tells_iterators(mine.block)
     writer, reader = (mine, other) if mine.is_write else (other, mine)
     if reader.is_write or why_not_complete(writer.block, scope) is not None:
         return False
     return scope.blocks.index(writer.block) < scope.blocks.index(reader.block) and is_region_covered(
         program, scope, reader.block
     )
+
+
+def tells_iterators(block: tir.Block) -> bool:
+    """Whether an element that a block writes tells its spatial iterators: then one that is written twice is written by
+    the same iteration twice."""
+    fresh = {axis.var: tir.Var(axis.var.dtype, f"{axis.var.name}_") for axis in block.iter_vars}
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}
+    for write in block.writes:
+        apart = _apart(write.region, tuple([substitute(each, fresh) for each in write.region]))
+        for axis in block.iter_vars:
+            is_index = any(each.min is axis.var for each in write.region)
+            differs = make.not_equal(axis.var, fresh[axis.var])
+            if (
+                axis.iter_type is tir.IterVarType.DATA_PAR
+                and not is_index
+                and not prove(apart, both, (differs,)).is_proven
+            ):
+                return False
+    return True
 
 
 def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool:

@@ -1,0 +1,100 @@
+"""Buffers that blocks allocate, and how one of them is made into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...base import Node
+from ...buffers import data_pointer
+from ...visit import walk
+from ..conditions import STAGE_PIPELINE, Condition, name_of
+from ..program import Program
+from ..tree import walk_statements
+from .order import check_independent, is_shared
+from .pipeline import is_region_covered
+from .scope import Scope
+
+ALLOCATED = Condition(
+    "E0582", "a block of the function allocates the buffer", "take a buffer of T.alloc_buffer: cache_write makes one"
+)
+
+
+def allocating_block(program: Program, block: tir.Block, buffer: tir.Buffer) -> tir.Block:
+    """Return the block around `block`, or itself, that allocates `buffer`; refused where there is none (E0582)."""
+    for each in (block, *program.around(block)):
+        if isinstance(each, tir.Block) and any(own is buffer for own in each.alloc_buffers):
+            return each
+    raise ALLOCATED.refuse(f"'{buffer.name}' is a parameter, or a view of another buffer", block)
+
+
+def pointers_of(site: tir.Block, buffer: tir.Buffer) -> dict[tir.Var, tir.Buffer]:
+    """Return the pointers to the memory of `buffer`, which `site` allocates: its own, and those of views of parts."""
+    found = {buffer.data: buffer}
+    for node in walk(site):
+        if isinstance(node, tir.MatchBufferRegion) and node.source.buffer.data in found:
+            found[node.buffer.data] = node.buffer
+    return found
+
+
+def change_buffer(
+    program: Program,
+    site: tir.Block,
+    buffer: tir.Buffer,
+    change: Callable[[tir.Buffer], tir.Buffer],
+    access: Callable[[Node], Node] = lambda node: node,
+) -> None:
+    """Make `buffer`, which `site` allocates, and the views of it into others; `access` gets what loads and stores
+    become."""
+    mapping = {pointer: change(each).data for pointer, each in pointers_of(site, buffer).items()}
+    made = set(mapping.values())
+
+    def changed(node: Any) -> Node | None:
+        match node:
+            case tir.Var():
+                return mapping.get(node)
+            case tir.Buffer() if node.data in made:
+                return replace(change(node), data=node.data)
+            case tir.BufferLoad() | tir.BufferStore() if node.buffer.data in made:
+                return access(node)
+            case _:
+                return None
+
+    program.replace(site, program.rewrite(site, changed))
+
+
+def with_scope(buffer: tir.Buffer, scope: str) -> tir.Buffer:
+    """Return a buffer in another storage scope."""
+    return replace(buffer, data=data_pointer(buffer.data.name, buffer.dtype, scope), scope=scope)
+
+
+def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None:
+    """Refuse a storage scope in which threads would not find what other threads write (E0517), or would write the same
+    element (E0534)."""
+    touching = [each for each in walk_statements(site) if isinstance(each, tir.Block) and _touches(each, buffer)]
+    for loop in walk_statements(program.prim_func_of(site).body):
+        if not isinstance(loop, tir.For) or loop.thread_binding is None:
+            continue
+        thread, inside = loop.thread_binding.thread_tag, set(walk_statements(loop))
+        if is_shared(buffer.scope, thread):
+            check_independent(program, loop, thread)
+            continue
+        under = [each for each in touching if each in inside]
+        outside = [each for each in touching if each not in inside and loop not in set(walk_statements(each))]
+        scope = Scope(loop)
+        for each in scope.readers.get(buffer, []):
+            before = [other.src for other in scope.before(each) if any(w.buffer is buffer for w in other.src.writes)]
+            if not before or not is_region_covered(program, scope, each):
+                outside.append(each)
+        if under and outside:
+            reason = (
+                f"each thread of {name_of(loop)} would have a '{buffer.name}' of its own, and {name_of(outside[0])}"
+            )
+            raise STAGE_PIPELINE.refuse(f"{reason} needs what another one writes", outside[0], loop)
+
+
+def _touches(block: tir.Block, buffer: tir.Buffer) -> bool:
+    return any(region.buffer is buffer for region in (*block.reads, *block.writes))

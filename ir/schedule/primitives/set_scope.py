@@ -1,0 +1,27 @@
+"""`set_scope`: a buffer is kept in another kind of memory."""
+
+from __future__ import annotations
+
+from ..analysis.allocation import ALLOCATED, allocating_block, change_buffer, check_threads, with_scope
+from ..analysis.caching import ACCESSED, accessed_buffer
+from ..arguments import Block
+from ..buffer_arguments import BufferIndex, StorageScope
+from ..conditions import IN_ORDER, STAGE_PIPELINE
+from ..declaration import primitive
+from ..program import Program
+
+
+@primitive(requires=(ACCESSED, ALLOCATED, STAGE_PIPELINE, IN_ORDER))
+def set_scope(program: Program, block: Block, buffer_index: BufferIndex, storage_scope: StorageScope) -> None:
+    """Keep a buffer that a block writes, and the views of it, in another storage scope.
+
+    Preserves: what is computed: threads find what they read. Comments stay.
+    """
+    buffer = accessed_buffer(block, buffer_index, writes=True)
+    if buffer.scope == storage_scope:
+        return
+    site = allocating_block(program, block, buffer)
+    place = site.alloc_buffers.index(buffer)
+    change_buffer(program, site, buffer, lambda each: with_scope(each, storage_scope))
+    now = program.current(site)
+    check_threads(program, now, now.alloc_buffers[place])

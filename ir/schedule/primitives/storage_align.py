@@ -1,0 +1,54 @@
+"""`storage_align`: how far apart the elements of a buffer are along one of its axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..analysis.allocation import ALLOCATED, allocating_block
+from ..analysis.caching import ACCESSED, accessed_buffer
+from ..arguments import Block, Integer
+from ..conditions import ARGUMENT, POSITIVE, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+ALIGNMENTS = Condition(
+    "E0584",
+    "what is said of alignments already is a list of buffer index, axis, factor and offset",
+    "unannotate 'buffer_dim_align' first",
+)
+_KEY = "buffer_dim_align"
+
+
+@primitive(requires=(ACCESSED, POSITIVE, ALLOCATED, ALIGNMENTS))
+def storage_align(
+    program: Program, block: Block, buffer_index: Integer, axis: Integer, factor: Integer, offset: Integer
+) -> None:
+    """Ask that in a buffer which a block writes, the stride of an axis be `offset` more than a multiple of `factor`, as
+    against bank conflicts in shared memory.
+
+    Preserves: what is computed; where elements lie is no part of it. Comments stay.
+    """
+    buffer = accessed_buffer(block, buffer_index, writes=True)
+    if factor <= 0:
+        raise POSITIVE.refuse(f"it is {factor}", argument="factor")
+    ndim = len(buffer.shape)
+    if not -ndim <= axis < ndim:
+        reason = f"'{buffer.name}' has {ndim} axes: it is from {-ndim} to {ndim - 1}, not {axis}"
+        raise ARGUMENT.refuse(reason, argument="axis")
+    allocating_block(program, block, buffer)
+    said: Any = block.annotations.get(_KEY, ())
+    if not _are_alignments(said):
+        raise ALIGNMENTS.refuse(f"{name_of(block)} is annotated with other alignments", block)
+    place = (buffer_index, axis % ndim)
+    known = {each[:2]: each[2:] for each in said} | {place: (factor, offset)}
+    alignments = tuple([(*key, *value) for key, value in known.items()])
+    program.replace(block, replace(block, annotations={**block.annotations, _KEY: alignments}))
+
+
+def _are_alignments(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(each, tuple) and len(each) == 4 and all(type(number) is int for number in each)  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for each in value  # type: ignore[reportUnknownVariableType]
+    )

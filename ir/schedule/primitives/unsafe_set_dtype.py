@@ -1,0 +1,53 @@
+"""`unsafe_set_dtype`: a buffer holds elements of another dtype."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...base import Node, Op
+from ...buffers import data_pointer
+from ...visit import children
+from ..analysis.allocation import ALLOCATED, allocating_block, change_buffer, pointers_of
+from ..analysis.caching import ACCESSED, accessed_buffer
+from ..analysis.removal import OPAQUE
+from ..arguments import Block
+from ..buffer_arguments import BufferIndex, DataType
+from ..declaration import primitive
+from ..program import Program
+
+
+@primitive(requires=(ACCESSED, ALLOCATED, OPAQUE))
+def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, dtype: DataType) -> None:
+    """Let a buffer that a block writes, and the views of it, hold elements of another dtype: what is stored is cast to
+    it, and what is loaded is cast back. Unsafe: what the dtype cannot hold is lost.
+
+    Preserves: what is computed, where the dtype holds all values that are stored. Comments stay.
+    """
+    buffer = accessed_buffer(block, buffer_index, writes=True)
+    if buffer.dtype == dtype:
+        return
+    site = allocating_block(program, block, buffer)
+    _check_accessed_by_elements(site, buffer)
+
+    def changed(each: tir.Buffer) -> tir.Buffer:
+        return replace(each, dtype=dtype, data=data_pointer(each.data.name, dtype, each.scope))
+
+    def cast(node: Node) -> Node:
+        if isinstance(node, tir.BufferStore):
+            return replace(node, value=make.cast(node.value, dtype))
+        assert isinstance(node, tir.BufferLoad)
+        return make.cast(replace(node, dtype=dtype), buffer.dtype)
+
+    change_buffer(program, site, buffer, changed, cast)
+
+
+def _check_accessed_by_elements(site: tir.Block, buffer: tir.Buffer) -> None:
+    """Refuse a buffer whose address is taken (E0544): what is behind it cannot be cast."""
+    pointers = pointers_of(site, buffer)
+    stack: list[Node] = [site]
+    while stack:
+        each = stack.pop()
+        if each in pointers or (isinstance(each, tir.Call) and each.op == Op("tir.address_of")):
+            raise OPAQUE.refuse(f"'{buffer.name}', or a buffer beside it, is used by its address")
+        stack.extend([] if isinstance(each, tir.Buffer) else children(each))
