@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from .aot import COMPILERS
 from .artifact import version
+from .gpu.ptxas import find_ptxas
 from .llvm.api import binding
 from .runtime.threads import find_openmp, thread_count
 from .target import get_target
@@ -42,10 +43,31 @@ def examine() -> tuple[Finding, ...]:
         Finding("OpenMP", openmp, "install libgomp: without it parallel loops start more slowly"),
         Finding("C compiler", compiler, "install gcc or clang: --emit so needs one"),
         Finding("GPU driver", driver, "install the driver of an NVIDIA GPU: kernels for GPUs cannot run here"),
-        Finding("ptxas", shutil.which("ptxas") or "", "pip install nvidia-cuda-nvcc: it tells what GPU kernels use"),
+        Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it tells what GPU kernels use"),
         *(_module(name, remedy) for name, remedy in _MODULES),
     )
 
+
+def examine_gpu() -> tuple[Finding, ...]:
+    """Return what it takes to run kernels here, in the order in which to get it."""
+    from .gpu.driver import find_driver, why_missing
+
+    library, compiler = ctypes.util.find_library("cuda") or "", shutil.which("nvcc") or ""
+    missing = why_missing()
+    there = "" if missing else f"{find_driver().name} ({find_driver().arch})"
+    build = "where there is an nvcc: " + PYCUDA_BUILD
+    return (
+        Finding("emit", "PTX for sm_70 to sm_120; threads are simulated here: tvms run FILE --target cuda --simulate"),
+        Finding("driver", library, "install the driver of an NVIDIA GPU: its libcuda is not here"),
+        Finding("nvcc", compiler, "install the CUDA toolkit, or pip install nvidia-cuda-nvcc: pycuda is built with it"),
+        _module("pycuda", build),
+        Finding("launch", there, missing),
+        Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it tells what kernels use"),
+    )
+
+
+PYCUDA_BUILD = "PYCUDA_DISABLE_CURAND=1 pip install pycuda"
+"""pycuda comes as source, and needs the headers of CUDA; without its random numbers it is built in a minute or two."""
 
 _MODULES = (
     ("pycuda", 'pip install "tvms-lang[cuda]": it launches GPU kernels'),

@@ -62,7 +62,7 @@ class _Lowerer(Rewriter):
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
         call = stmt.value
-        if not isinstance(call, tir.Call) or call.op != ALLREDUCE:
+        if not (isinstance(call, tir.Call) and call.op == ALLREDUCE):
             return self.rebuild(stmt)
         size, *rest = call.args
         count = size.value if isinstance(size, tir.IntImm) else 1

@@ -49,7 +49,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
-DEFAULT = "sm_70"
+DEFAULT = "sm_75"
 """The architecture where none is said: newer GPUs run its code."""
 
 

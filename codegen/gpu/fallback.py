@@ -6,7 +6,7 @@
                                                               with T.block("matmul"):
                                                                   vi, vj, vk = …((bx * 256 + tx) // 64, …)
 
-What is no nest of loops around one block runs in one thread. (TVM: `dlight.gpu.Fallback`.)
+What is no nest of loops around one block runs in one thread, as does what has memory of threads or blocks already. (TVM: `dlight.gpu.Fallback`.)
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ def bind_threads(func: tir.PrimFunc) -> tuple[tir.PrimFunc, tuple[Decision, ...]
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:
         return replace(func, body=_alone(root)), (Decision("root", "one thread", ()),)
     body, decisions = root.block.body, list[Decision]()
+    if any(buffer.scope != "global" for buffer in root.block.alloc_buffers):
+        whole = replace(root.block, body=_alone(body))
+        return replace(func, body=replace(root, block=whole)), (Decision("root", "one thread", ()),)
     parts: list[tir.Stmt] = []
     for part in body.seq if isinstance(body, tir.SeqStmt) else (body,):
         try:

@@ -1,6 +1,6 @@
 """Targets that are GPUs, by text or by what TVM writes as a dictionary.
 
-"cuda"                              PTX for any GPU since 2017
+"cuda"                              PTX for any GPU since 2018
 "cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
 "cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
 """

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from ..load import load_verified
 from . import options
+
+if TYPE_CHECKING:
+    from ...codegen import Settings
+    from ...ir.base import IRModule
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,6 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = Settings(**options.settings_of(arguments))
     target = arguments.target
+    if arguments.report:
+        return _report(module, target, settings)
     match arguments.emit:
         case "tir":
             result = aot.lowered(module, target, settings).script()
@@ -30,4 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
         case kind:
             result = emit(module, kind, target, settings)
     options.write_output(result, arguments.output)
+    return 0
+
+
+def _report(module: IRModule, target: str, settings: Settings) -> int:
+    """Print what the kernels of a module use of a GPU."""
+    from ...codegen.build import prepare
+    from ...codegen.gpu.program import build_program
+    from ...codegen.gpu.report import report
+    from ...codegen.target import get_target
+
+    chosen = get_target(target)
+    if not chosen.is_device:
+        raise options.UsageError("--report is for GPUs: give --target cuda")
+    print(report(build_program(prepare(module, chosen), chosen, settings), chosen))
     return 0

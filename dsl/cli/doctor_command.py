@@ -7,8 +7,8 @@ import argparse
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each thing; what is missing is optional, so that it is no failure."""
-    from ...codegen.doctor import examine
+    from ...codegen.doctor import examine, examine_gpu
 
-    for finding in examine():
+    for finding in examine_gpu() if arguments.gpu else examine():
         print(f"{finding.name:<12}{finding.found or f'missing: {finding.remedy}'}")
     return 0

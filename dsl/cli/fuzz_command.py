@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def _compiled(module: IRModule, entry: str) -> Call:
     from ...codegen import compile as compile_module
 
-    return compile_module(module, target="llvm")[entry]
+    target = module.attrs.get("target")
+    if target is None:
+        return compile_module(module, target="llvm")[entry]
+    return compile_module(module, target=target, bounds="check", level=1)[entry]
 
 
 def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> Batch:

@@ -19,7 +19,7 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
 CHECK_LEVELS = ("syntax", "types", "bounds", "races")
 THREAD_ORDERS = ("ascending", "descending", "random")
-EMIT_KINDS = ("tir", "llvm", "asm", "obj", "so", "header", "module")
+EMIT_KINDS = ("tir", "llvm", "asm", "ptx", "obj", "so", "header", "module")
 BINARY_KINDS = ("obj", "so", "module")
 BOUNDS = ("check", "prove", "trust")
 
@@ -107,6 +107,19 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     _add_values(parser)
     _add_settings(parser)
+    parser.add_argument(
+        "--target", default="llvm", help="what to run on: llvm, or a GPU, as 'cuda -arch=sm_80' (default: llvm)"
+    )
+    parser.add_argument(
+        "--simulate",
+        nargs="?",
+        choices=THREAD_ORDERS,
+        const="ascending",
+        help="run the threads of a GPU's kernels on the processor, in this order between barriers; so it is done, too, where there is no GPU",
+    )
+    parser.add_argument(
+        "--races", action="store_true", help="instead, look for threads that meet with no barrier between them"
+    )
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
     parser.add_argument(
         "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
@@ -127,7 +140,16 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--emit", choices=EMIT_KINDS, default="llvm", help="what to write (default: llvm)")
-    parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm, this machine's CPU)")
+    parser.add_argument(
+        "--target",
+        default="llvm",
+        help="what to compile for: llvm, this machine's CPU, or a GPU, as 'cuda -arch=sm_80' (default: llvm)",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="for a GPU, say instead what each kernel uses: registers, memory, occupancy",
+    )
     _add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
@@ -142,7 +164,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    """It takes no options."""
+    parser.add_argument("--gpu", action="store_true", help="say step by step what it takes to run kernels here")
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

@@ -101,12 +101,43 @@ def _interpreted(module: IRModule, entry: str, order: ThreadOrder, is_trapped: b
     return lambda *values: interp.run(module, entry, values, track=is_trapped, thread_order=order, observer=trap)
 
 
-def _compiled(module: IRModule, entry: str, settings: dict[str, Any]) -> tuple[Callable[..., Any], float]:
+def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any]) -> tuple[Callable[..., Any], float]:
     from ...codegen import compile as compile_module
 
     start = time.perf_counter()
-    executable = compile_module(module, target="llvm", **settings)
+    executable = compile_module(module, target=target, **settings)
     return executable[entry], time.perf_counter() - start
+
+
+def _target(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Return the target to compile for, and what to say of it: where there is no GPU, its threads are simulated."""
+    from ...codegen.gpu.driver import why_missing
+    from ...codegen.target import get_target
+
+    target = get_target(arguments.target)
+    if arguments.simulate and not target.arch:
+        raise options.UsageError("--simulate is for the threads of a GPU: give --target cuda")
+    if not target.is_device:
+        return arguments.target, ""
+    missing = "" if arguments.simulate else why_missing()
+    if not (arguments.simulate or missing):
+        return arguments.target, " on the GPU"
+    reason = f", as there is no GPU here: {missing}" if missing else ""
+    order = arguments.simulate or "ascending"
+    return f"{target.text} -simulate={order}", f" (threads simulated on the processor, {order}{reason})"
+
+
+def _find_races(module: IRModule, entry: str, function: Function, values: list[Any], order: ThreadOrder) -> int:
+    """Report where threads meet; 1 where they do."""
+    from ...codegen.gpu.races import find_races
+
+    if isinstance(function, relax.Function):
+        raise options.UsageError(
+            f"--races looks at kernels: '{entry}' is a graph-level function; name another by --entry"
+        )
+    races = find_races(module, entry, values, order)
+    options.report(races) if races else print(f"{entry}: no races")
+    return 1 if races else 0
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -121,14 +152,17 @@ def run(arguments: argparse.Namespace) -> int:
     values = make_values(params, given, sizes, arguments.seed)
     if arguments.trap and not arguments.interpret:
         raise options.UsageError("--trap works with --interpret")
+    if arguments.races:
+        return _find_races(module, entry, function, values, arguments.thread_order)
     reference = _interpreted(module, entry, arguments.thread_order, arguments.trap)
     if arguments.interpret:
         results, seconds = _call(reference, function, params, values)
         summary = f"interpreted in {table.duration(seconds)}"
     else:
-        call, compile_seconds = _compiled(module, entry, options.settings_of(arguments))
+        target, where = _target(arguments)
+        call, compile_seconds = _compiled(module, entry, target, options.settings_of(arguments))
         results, seconds = _call(call, function, params, values)
-        summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}"
+        summary = f"compiled in {table.duration(compile_seconds)}, ran in {table.duration(seconds)}{where}"
     if arguments.out:
         _save(results, arguments.out)
     inputs = {p.name: value for p, value in zip(params, values, strict=True) if not p.is_result}

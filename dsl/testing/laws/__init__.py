@@ -16,6 +16,7 @@ LAWS = {
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
     "schedule": "a chain of schedule primitives never changes what a program does, and replays from its text",
     "codegen": "what is compiled does what the interpreter does",
+    "gpu": "threads simulated on the processor, in any order, do what the interpreter does",
 }
 """The laws by name, in one line."""
 

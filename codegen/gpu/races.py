@@ -1,0 +1,137 @@
+"""Races: two threads touch an element, one of them writing, and nothing makes one wait for the other.
+
+The interpreter runs the lowered kernels, every thread on its own, and each access is compared with those of the same
+element before it. Threads of a block wait for each other at a barrier, those of a warp at one of the scope "warp";
+threads of different blocks never do. (K. Serebryany and T. Iskhodzhanov, "ThreadSanitizer", 2009: happens-before.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.deep import deep
+from ...ir.diagnostics import Diagnostic, Note
+from ...ir.dtype import parse_dtype
+from ...ir.interp import run
+from ...ir.interp.frame import Frame, ThreadOrder
+from ...ir.interp.observer import Access, Observer
+from .architectures import WARP
+from .fallback import bind_threads
+from .kernel import SYNC, THREAD_TAGS
+from .lower import lower_to_kernels, with_threads
+from .split import has_threads
+
+
+@deep
+def find_races(
+    module: IRModule, entry: str, args: Sequence[Any], thread_order: ThreadOrder = "ascending"
+) -> tuple[Diagnostic, ...]:
+    """Call the loop-level function `entry`, which writes its arrays in place; return E0723 for each race that is met.
+
+    Raises TvmsError as lowering for a GPU does, and what goes wrong while it runs.
+    """
+    function = module.functions[entry]
+    assert isinstance(function, tir.PrimFunc)
+    function = function if has_threads(function) else bind_threads(function)[0]
+    lowered, _ = lower_to_kernels(function, entry)
+    detector = _Detector()
+    run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)
+    return tuple(detector.races.values())
+
+
+class _Moment(Struct, frozen=True):
+    """An access: by which thread of which block, and after how many barriers of the block and of its warp."""
+
+    access: Access
+    thread: int
+    block: int
+    barriers: int
+    warp_barriers: int
+
+    @property
+    def is_write(self) -> bool:
+        return isinstance(self.access, tir.BufferStore)
+
+    def meets(self, later: _Moment) -> bool:
+        """Whether nothing lies between this and an access after it, of which one writes."""
+        if not (self.is_write or later.is_write) or (self.thread, self.block) == (later.thread, later.block):
+            return False
+        if self.block != later.block:
+            return True
+        is_same_warp = self.thread // WARP == later.thread // WARP
+        return self.barriers == later.barriers and not (is_same_warp and self.warp_barriers != later.warp_barriers)
+
+
+class _Element(Struct):
+    """What was done to an element: the last write, and the reads of each thread since."""
+
+    write: _Moment | None
+    reads: dict[tuple[int, int], _Moment]
+
+
+class _Detector(Observer):
+    def __init__(self) -> None:
+        self.races: dict[tuple[int, int], Diagnostic] = {}
+        self._blocks: dict[int, tuple[int, Any]] = {}
+        self._waits: dict[tuple[int, int, str], int] = {}
+        self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
+
+    def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
+        call = stmt.value if isinstance(stmt, tir.Evaluate) else None
+        if isinstance(call, tir.Call) and call.op == SYNC and isinstance(call.args[0], tir.StringImm):
+            scope = "warp" if call.args[0].value == "warp" else "block"
+            key = (self._block(frame), _thread(frame), scope)
+            self._waits[key] = self._waits.get(key, 0) + 1
+
+    def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
+        pointer = frame[access.buffer.data]
+        if pointer.memory.scope == "local" or not frame.thread:
+            return
+        kind = parse_dtype(access.buffer.dtype)
+        place = (id(pointer.memory), pointer.offset + indices[0] * kind.bytes * kind.lanes)
+        block, thread = self._block(frame), _thread(frame)
+        waits = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
+        moment = _Moment(access, thread, block, *waits)
+        element, _ = self._elements.setdefault(place, (_Element(None, {}), pointer.memory))
+        others = [element.write, *(element.reads.values() if moment.is_write else ())]
+        for other in others:
+            if other is not None and other.meets(moment):
+                self._report(other, moment, indices)
+        if moment.is_write:
+            element.write, element.reads = moment, {}
+        else:
+            element.reads[(block, thread)] = moment
+
+    def _block(self, frame: Frame) -> int:
+        """Return a number of the block that runs: each has shared memory of its own."""
+        number, _ = self._blocks.setdefault(id(frame.shared), (len(self._blocks), frame.shared))
+        return number
+
+    def _report(self, before: _Moment, after: _Moment, indices: tuple[int, ...]) -> None:
+        key = (id(before.access), id(after.access))
+        if key in self.races:
+            return
+        name = after.access.buffer.name
+        who = f"threads {before.thread} and {after.thread}"
+        who += " of a block" if before.block == after.block else f" of blocks {before.block} and {after.block}"
+        does = {True: "writes", False: "reads"}
+        message = f"{who} meet at '{name}', element {indices[0]}: one {does[before.is_write]} it"
+        message += f", the other {does[after.is_write]} it, with no barrier between"
+        note = Note(f"it {does[before.is_write]} it here", before.access.span)
+        is_near = before.block == after.block
+        help = 'put T.tvm_storage_sync("shared") between' if is_near else "blocks cannot wait: end the kernel between"
+        self.races[key] = Diagnostic("E0723", message, after.access.span, help=help, notes=(note,))
+
+
+def _thread(frame: Frame) -> int:
+    """Return the number of a thread in its block: x runs fastest."""
+    number = 0
+    for tag in THREAD_TAGS:
+        _, index, size = frame.thread.get(tag, (None, 0, 1))
+        number = number * size + index
+    return number

@@ -1,0 +1,55 @@
+"""Threads simulated on the processor, in any order, do what the interpreter does."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from ....ir import tir
+from ....ir.base import IRModule, Source
+from ....ir.visit import rewrite
+from ...load import parse_source
+from ..oracle import Execute, as_module, assert_equivalent
+from ..prim_funcs import prim_funcs
+from ..threads import thread_programs
+from .law import Law, module_constructs
+
+ORDERS = ("ascending", "descending", "random")
+_Example: TypeAlias = tuple[IRModule, int]
+"""A module, and the seed of its inputs."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    unbound = prim_funcs(max_stages=2).map(_without_threads).map(as_module)
+    programs = thread_programs() | thread_programs() | unbound if file is None else st.just(parse_source(file))
+    return st.tuples(programs, st.integers(0, 1000))
+
+
+def _without_threads(function: tir.PrimFunc) -> tir.PrimFunc:
+    """Leave it to the compiler which loops become threads."""
+
+    def unbind(node: object) -> tir.For | None:
+        if isinstance(node, tir.For) and node.thread_binding is not None:
+            return replace(node, kind=tir.ForKind.SERIAL, thread_binding=None)
+        return None
+
+    return rewrite(function, unbind)
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    module, seed = example
+    for order in ORDERS:
+        simulated = replace(module, attrs={**module.attrs, "target": f"cuda -simulate={order}"})
+        assert_equivalent(module, simulated, seed=seed, integers=(-8, 9), execute_after=execute)
+
+
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: str(example[0]),
+    read=lambda source: (parse_source(source), 0),
+    constructs=lambda example: module_constructs(example[0]),
+    expected=frozenset(["AttrStmt", "Allocate", "scope:shared", "scope:local", "op:tir.tvm_storage_sync", "op:tir.atomic_add"]),
+)  # fmt: skip

@@ -1,0 +1,193 @@
+"""Programs of GPU threads that say themselves where they wait for each other, and never race.
+
+A kernel goes from phase to phase, with barriers between: in one phase each thread writes its own element of a shared
+buffer, in the next ones all threads read any of them. Between barriers threads go their own ways: conditions and loops
+that differ, memory of their own, shuffles within a warp, sums of the block, atomic additions.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+from hypothesis import strategies as st
+
+from ...ir.base import IRModule
+from ..load import parse
+from .choices import Choices
+
+SIZES = ((4, 1), (1, 1), (2, 2), (8, 1), (32, 1), (16, 2), (3, 3), (33, 1), (8, 4), (64, 1), (16, 3))
+"""Threads of a block on x and y."""
+BLOCKS = 2
+_EVERY = "T.uint32(0xFFFFFFFF)"
+
+
+@st.composite
+def thread_programs(draw: st.DrawFn) -> IRModule:
+    """Modules of one function `main(A, B, N)`: N is added to atomically, B gets what each thread found."""
+    return parse("I.ir_module Module:\n" + indent(_Writer(Choices(draw)).function(), "    "))
+
+
+class _Writer:
+    def __init__(self, choose: Choices) -> None:
+        self.choose = choose
+        self.x, self.y = choose.pick(SIZES)
+        self.count = self.x * self.y
+        self.is_warps = self.count % 32 == 0
+        self.readable: list[str] = []
+        """The shared buffers whose elements all threads may read in this phase."""
+        self.loops: list[str] = []
+        """Variables that are the same in all threads."""
+        self.values: list[str] = []
+        """Variables of this thread."""
+
+    def function(self) -> str:
+        """Return the text of the function."""
+        body = "\n".join([*self._phases(self.choose.number(1, 4), 0), f"B[bx, t] = {self._value(2)}"])
+        own = f"ty * {self.x} + tx" if self.y > 1 else "tx"
+        launch_y = f'ty = T.launch_thread("threadIdx.y", {self.y})\n' if self.y > 1 else ""
+        return (
+            f'T.prim_func main(A: T.Buffer(({BLOCKS}, {self.count}), "float32"), '
+            f'B: T.Buffer(({BLOCKS}, {self.count}), "float32"), N: T.Buffer((3,), "int32")):\n'
+            + indent(
+                f'bx = T.launch_thread("blockIdx.x", {BLOCKS})\n'
+                f'S_data = T.allocate([{self.count}], "float32", "shared")\n'
+                f'R_data = T.allocate([{self.count}], "float32", "shared")\n'
+                f'{launch_y}tx = T.launch_thread("threadIdx.x", {self.x})\n'
+                'L_data = T.allocate([3], "float32", "local")\n'
+                f'S = T.Buffer(({self.count},), data=S_data, scope="shared")\n'
+                f'R = T.Buffer(({self.count},), data=R_data, scope="shared")\n'
+                'L = T.Buffer((3,), data=L_data, scope="local")\n'
+                f"t: T.int32 = {own}\n"
+                "for i in range(3):\n    L[i] = A[bx, t] + T.Cast(\"float32\", i)\n"
+                f"{body}",
+                "    ",
+            )
+        )  # fmt: skip
+
+    # --- What all threads do
+
+    def _phases(self, count: int, depth: int) -> list[str]:
+        lines: list[str] = []
+        for _ in range(count):
+            kind = self.choose.number(0, 9) if depth < 2 else 0
+            if kind <= 4:
+                lines += self._phase()
+            elif kind == 5:
+                lines += self._loop(depth)
+            elif kind == 6:
+                lines += ["if bx == 0:", *_inside(self._uniform_branch(depth))]
+            elif kind == 7:
+                lines += self._sum()
+            elif kind == 8 and self.is_warps:
+                lines += self._shuffle()
+            else:
+                lines += self._apart(0)
+        return lines
+
+    def _phase(self) -> list[str]:
+        """Write one's own element of a shared buffer; from the barrier on all may read it, but write it no more."""
+        name = self.choose.pick(("S", "R"))
+        before = ['T.tvm_storage_sync("shared")'] if name in self.readable else []
+        self.readable = [each for each in self.readable if each != name]
+        write = f"{name}[t] = {self._value(2)}"
+        self.readable.append(name)
+        return [*before, write, 'T.tvm_storage_sync("shared")', *self._apart(0)]
+
+    def _loop(self, depth: int) -> list[str]:
+        """What can be read after the loop is what could be read before and was not touched, and what is left at its end."""
+        name, before = self.choose.fresh("k"), list(self.readable)
+        self.loops.append(name)
+        self.readable = []
+        body = self._phases(self.choose.number(1, 2), depth + 1)
+        self.loops.remove(name)
+        self.readable = []
+        wait = 'T.tvm_storage_sync("shared")'
+        return [
+            *([wait] if before else []),
+            f"for {name} in range({self.choose.number(1, 3)}):",
+            *_inside([*body, wait]),
+        ]
+
+    def _uniform_branch(self, depth: int) -> list[str]:
+        before = list(self.readable)
+        self.readable = []
+        body = self._phases(1, depth + 1)
+        self.readable = []
+        wait = 'T.tvm_storage_sync("shared")'
+        return [*([wait] if before else []), *body, wait]
+
+    def _sum(self) -> list[str]:
+        """Reduce over the threads of the block, by sum or by the greatest."""
+        total = self.choose.fresh("sum")
+        combine, start = self.choose.pick((("x + y", "0"), ("T.max(x, y)", "-1000")))
+        threads = self.choose.pick((["tx"], ["ty", "tx"])) if self.y > 1 else ["tx"]
+        return [
+            f'{total}_data = T.allocate([1], "float32", "local")',
+            f'{total} = T.Buffer((1,), data={total}_data, scope="local")',
+            f"with T.attr(T.comm_reducer(lambda x, y: {combine}, [T.float32({start})]), "
+            '"reduce_scope", T.reinterpret("handle", T.uint64(0))):',
+            f"    T.tvm_thread_allreduce(T.uint32(1), {self._value(1)}, {self._condition()}, {total}[0], {', '.join(threads)})",
+            f"L[{self.choose.number(0, 2)}] = {total}[0] * T.float32(0.125)",
+        ]  # fmt: skip
+
+    def _shuffle(self) -> list[str]:
+        """Read what another thread of the warp has; all threads of the block do, or those of its first warp."""
+        name = self.choose.fresh("w")
+        kind, operand = self.choose.pick(
+            (("_down", "4"), ("_xor", "1"), ("_up", "2"), ("", "5"), ("_xor", "16"), ("", "tx % 7"), ("_down", "1"))
+        )
+        width = self.choose.pick((32, 16, 8))
+        call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
+        lines = [f"{name}: T.float32 = {call}", f"L[{self.choose.number(0, 2)}] = {name} + {self._value(1)}"]
+        return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
+
+    # --- What one thread does
+
+    def _apart(self, depth: int) -> list[str]:
+        kind = self.choose.number(0, 6)
+        place = f"L[{self.choose.number(0, 2)}]"
+        if kind <= 1 or depth > 1:
+            return [f"{place} = {self._value(2)}"]
+        if kind == 2:
+            return [
+                f"if {self._condition()}:",
+                *_inside(self._apart(depth + 1)),
+                "else:",
+                *_inside(self._apart(depth + 1)),
+            ]
+        if kind == 3:
+            name = self.choose.fresh("j")
+            return [f"for {name} in range(t % 3 + 1):", *_inside(self._apart(depth + 1))]
+        if kind == 4:
+            return [
+                f'T.evaluate(T.call_intrin("int32", "tir.atomic_add", T.address_of(N[{self.choose.number(0, 2)}]), t))'
+            ]
+        if kind == 5:
+            name = self.choose.fresh("v")
+            line = f"{name}: T.float32 = {self._value(2)}"
+            self.values.append(name)
+            rest = self._apart(depth + 1)
+            self.values.remove(name)
+            return [line, *rest] if depth == 0 else [f"with T.LetStmt({self._value(1)}) as {name}:", *_inside(rest)]
+        return [f"{place} = T.if_then_else({self._condition()}, {self._value(1)}, {self._value(1)})"]
+
+    def _condition(self) -> str:
+        return self.choose.pick(("t % 2 == 0", "tx > 1", "A[bx, t] > T.float32(0)", f"t < {self.count // 2}"))
+
+    def _value(self, depth: int) -> str:
+        kind = self.choose.number(0, 5 if depth else 3)
+        if kind == 0:
+            return f"L[{self.choose.number(0, 2)}]"
+        if kind == 1:
+            return "A[bx, t]"
+        if kind == 2 and self.readable:
+            other = self.choose.pick((f"{self.count - 1} - t", f"(t * 5 + 3) % {self.count}", "t", "0"))
+            return f"{self.choose.pick(self.readable)}[{other}]"
+        if kind <= 3:
+            return self.choose.pick((*self.values, "T.float32(0.5)", 'T.Cast("float32", tx)', *(f'T.Cast("float32", {k})' for k in self.loops)))  # fmt: skip
+        a, b = self._value(depth - 1), self._value(depth - 1)
+        return f"T.max({a}, {b})" if kind == 4 else f"({a} - {b}) * T.float32(0.5)"
+
+
+def _inside(lines: list[str]) -> list[str]:
+    return ["    " + line for part in lines for line in part.split("\n")]
