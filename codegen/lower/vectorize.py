@@ -17,7 +17,7 @@ from ...ir.dtype import lanes_of, with_lanes
 from ...ir.equal import structural_equal
 from ...ir.visit import walk
 from .rewriter import Rewriter, sequence, uses
-from .vectors import add, multiply
+from .vectors import add, multiply, subtract
 
 MAX_LANES = 64
 _ELEMENTWISE = {
@@ -62,11 +62,11 @@ class _Vectorizer(Rewriter):
 
     def __init__(self, loop: tir.For) -> None:
         rules: dict[type[Any], Callable[[Any], Any]] = {
-            tir.Add: self._sum, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
+            tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
             tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
             **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node), tir.SeqStmt: self._statements,
-            **dict.fromkeys((tir.Sub, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
+            **dict.fromkeys((tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
             **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._binary),
         }  # fmt: skip
         super().__init__(rules)
@@ -146,6 +146,10 @@ class _Vectorizer(Rewriter):
     def _sum(self, node: tir.Add) -> tir.PrimExpr:
         is_index = node.dtype in ("int32", "int64")
         return add(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
+
+    def _difference(self, node: tir.Sub) -> tir.PrimExpr:
+        is_index = node.dtype in ("int32", "int64")
+        return subtract(self.rewrite(node.a), self.rewrite(node.b)) if is_index else self._binary(node)
 
     def _product(self, node: tir.Mul) -> tir.PrimExpr:
         is_index = node.dtype in ("int32", "int64")

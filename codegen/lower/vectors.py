@@ -35,6 +35,20 @@ def add(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     return make.add(a, b)
 
 
+def subtract(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `a - b`, of one dtype but for lanes."""
+    if isinstance(b, tir.Ramp):
+        zero = make.const(0, b.base.dtype)
+        return add(a, tir.Ramp(b.dtype, make.sub(zero, b.base), make.sub(zero, b.stride), b.lanes))
+    if isinstance(b, tir.Broadcast) and lanes_of(a.dtype) > 1:
+        b = b.value
+    if isinstance(a, tir.Ramp) and lanes_of(b.dtype) == 1:
+        return tir.Ramp(a.dtype, subtract(a.base, b), a.stride, a.lanes)
+    if isinstance(a, tir.Broadcast) and lanes_of(b.dtype) == 1:
+        return tir.Broadcast(a.dtype, subtract(a.value, b), a.lanes)
+    return make.sub(a, b)
+
+
 def multiply(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
     """Return `a * b`, of one dtype but for lanes."""
     if isinstance(b, tir.Ramp | tir.Broadcast):
