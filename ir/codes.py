@@ -178,6 +178,7 @@ CODES: dict[str, str] = {
     "E0561": "an index map that is not one to one",
     "E0562": "a buffer that a block accesses at several indices",
     "E0563": "an index map of other iterators than those that pick the element",
+    "E0564": "a block that does not work in place",
     "E0570": "a loop that is not around the block",
     "E0571": "a reduction that begins outside of the loop",
     "E0572": "a reduction whose start cannot stand alone",

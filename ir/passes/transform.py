@@ -261,6 +261,7 @@ _FILES = (
     "decompose_ops",
     "to_mixed_precision",
     "convert_layout",
+    "gradient",
 )
 """The files of this folder that declare passes."""
 

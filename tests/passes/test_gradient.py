@@ -1,0 +1,184 @@
+"""Gradients are what small changes say: of every operator that has one, and of whole functions; what has none is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir.ops.registry import relax_ops
+from tvms.ir.passes.gradient_rules import find_rule
+from tvms.ir.passes.transform import get_pass
+
+SHAPES = {"x": (2, 3), "y": (2, 3), "v": (3,), "w": (3, 4), "b": (2, 2, 3), "i": (1, 2, 5, 4), "k": (3, 2, 3, 2)}
+"""Parameters of the functions; each uses some."""
+
+EXPRESSIONS = """
+R.add(x, v)
+R.subtract(v, x)
+R.multiply(x, R.multiply(y, v))
+R.divide(x, R.exp(v))
+R.power(R.exp(x), y)
+R.maximum(x, y)
+R.minimum(v, y)
+R.negative(x)
+R.abs(x)
+R.exp(x)
+R.log(R.exp(R.tanh(x)))
+R.sqrt(R.exp(x))
+R.rsqrt(R.exp(x))
+R.square(x)
+R.sin(x)
+R.cos(x)
+R.tan(R.tanh(x))
+R.sinh(x)
+R.cosh(x)
+R.tanh(x)
+R.atan(x)
+R.sigmoid(x)
+R.erf(x)
+R.sum(x, axis=[1])
+R.sum(b, axis=[0, -1], keepdims=True)
+R.mean(b, axis=[1])
+R.mean(x)
+R.variance(b, axis=[0, 2])
+R.max(x, axis=[1], keepdims=True)
+R.min(b, axis=[2])
+R.matmul(x, w)
+R.matmul(b, w)
+R.matmul(v, w)
+R.matmul(x, v)
+R.matmul(v, v)
+R.permute_dims(b, axes=[1, 2, 0])
+R.permute_dims(x)
+R.reshape(b, R.shape([3, 4]))
+R.flatten(x)
+R.expand_dims(x, axis=[0, 2])
+R.squeeze(R.expand_dims(x, axis=[1]), axis=[1])
+R.broadcast_to(v, R.shape([4, 3]))
+R.concat((x, R.exp(y), x), axis=1)
+R.concat(R.split(x, 3, axis=1), axis=0)
+R.split(b, [1], axis=2)[1]
+R.where(R.less(x, y), R.exp(x), R.multiply(v, y))
+R.take(x, R.const([1, 0, 1], "int64"), axis=1)
+R.cumsum(x, axis=1)
+R.cumsum(x)
+R.add(R.floor(x), R.multiply(R.grad.no_grad(R.floor(y)), v))
+R.add(R.grad.start_checkpoint(x), R.grad.end_checkpoint(y))
+R.astype(R.astype(x, "float64"), "float64")
+R.add(x, R.add(R.zeros(R.shape([3]), "float64"), R.ones_like(v)))
+R.nn.relu(x)
+R.nn.leakyrelu(x, alpha=0.1)
+R.nn.silu(x)
+R.nn.gelu(x)
+R.nn.softplus(x)
+R.nn.softmax(x, axis=0)
+R.nn.log_softmax(x)
+R.nn.cross_entropy_with_logits(x, y)
+R.nn.nll_loss(R.nn.log_softmax(x), R.const([2, 0], "int64"))
+R.nn.conv2d(i, k)
+R.nn.conv2d(i, k, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2])
+R.nn.max_pool2d(i, pool_size=[2, 2], strides=[2, 1], padding=[1, 0, 0, 1])
+R.nn.avg_pool2d(i, pool_size=[3, 2], padding=[1, 1, 1, 1], count_include_pad=True)
+""".strip().splitlines()
+
+
+def program(expression: str) -> tuple[Any, list[Any]]:
+    """A module whose function returns the sum of an expression, each element weighed; and arguments for it."""
+    params = ", ".join(f'{name}: R.Tensor({shape}, "float64")' for name, shape in SHAPES.items())
+    head = f"I.ir_module Module:\n    R.function main({params}"
+    bare = f"{head}):\n        value = {expression}\n        return value\n"
+    info = get_pass("Normalize")(tvms.parse(bare))["main"].body.body.struct_info
+    shape = tuple(size.value for size in info.shape.values)
+    weighed = f"value = {expression}\n        total = R.sum(R.multiply(value, weights))\n        return total\n"
+    text = f'{head}, weights: R.Tensor({shape}, "float64")) -> R.Tensor((), "float64"):\n        {weighed}'
+    random = np.random.default_rng(0)
+    args = [
+        np.asarray(random.uniform(0.1, 1.5, size) * random.choice([-1, 1], size)) for size in (*SHAPES.values(), shape)
+    ]
+    return get_pass("Normalize")(tvms.parse(text)), args
+
+
+def numeric(function: Any, args: list[Any], index: int) -> Any:
+    """The gradient by central differences."""
+    result = np.zeros(args[index].shape)
+    for place in np.ndindex(*args[index].shape):
+        values = []
+        for step in (1e-5, -1e-5):
+            moved = [arg.copy() for arg in args]
+            moved[index][place] += step
+            values.append(float(function(moved)))
+        result[place] = (values[0] - values[1]) / 2e-5
+    return result
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_a_gradient_is_what_small_changes_say(expression: str) -> None:
+    module, args = program(expression)
+    adjoint = get_pass("Gradient", "main")(module)
+    assert not tvms.verify(adjoint)
+    assert tvms.structural_equal(tvms.parse(adjoint.script()), adjoint)
+    value, gradients = tvms.interpret(adjoint, "main_adjoint", args)
+    np.testing.assert_allclose(value, tvms.interpret(module, "main", args), rtol=1e-12)
+    for index, name in enumerate(SHAPES):
+        if f"{name})" in expression or f"{name}," in expression:
+            wanted = numeric(lambda moved: tvms.interpret(module, "main", moved), args, index)
+            np.testing.assert_allclose(gradients[index], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+        else:
+            assert not gradients[index].any()
+
+
+def test_every_rule_is_tried() -> None:
+    text = " ".join(EXPRESSIONS)
+    rules = {name for name in relax_ops() if find_rule(name) is not None}
+    constant = {"ceil", "round", "sign", "full", "full_like", "zeros_like", "ones", "arange"}
+    assert {name.removeprefix("relax.") for name in rules if f"R.{name[6:]}(" not in text} == constant
+
+
+CHAIN = """\
+I.ir_module Module:
+    R.function main(x: R.Tensor((2,), "float32"), n: R.Tensor((2,), "int32")) -> R.Tuple(R.Tensor((2,), "float32"), R.Tensor((), "float32")):
+        with R.dataflow():
+            lv = R.exp(x)
+            pair = (lv, n)
+            lv1 = pair[0]
+            lv2 = R.nn.prelu(lv1, x, axis=0)
+            gv = R.sum(lv1)
+            gv1 = R.sum(lv2)
+            R.output(lv, gv, gv1)
+        return (lv, gv)
+"""
+
+
+def test_by_chosen_variables_and_a_chosen_result() -> None:
+    module = get_pass("Gradient", "main", ["lv1", "x"], 1)(tvms.parse(CHAIN))
+    x = np.array([0.5, -1], "float32")
+    (exponential, total), (by_middle, by_input) = tvms.interpret(module, "main_adjoint", [x, np.zeros(2, "int32")])
+    np.testing.assert_allclose(exponential, np.exp(x), rtol=1e-6)
+    np.testing.assert_allclose(total, np.exp(x).sum(), rtol=1e-6)
+    np.testing.assert_array_equal(by_middle, np.ones(2))
+    np.testing.assert_allclose(by_input, np.exp(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("other",), "error[E0905]: the module has no graph-level function 'other'\n  = help: it has main"),
+        (("main", "z", 1), "error[E0906]: the function has no variable 'z'\n  = help: it has x, n, lv, pair, lv1, lv2, gv, gv1"),
+        (("main", ["x", "x"], 1), "error[E0906]: variable 'x' is named twice\n  = help: name each variable once"),
+        (("main", "x", 2), "error[E0906]: the function has no result 2"),
+        (("main", "n", 1), "error[E0906]: 'n' is R.Tensor((2,), \"int32\"), which has no gradient"),
+        (("main", "x", 0), "error[E0908]: the result to differentiate is R.Tensor((2,), \"float32\"), not a float scalar"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_differentiated_is_said(options: Any, message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        get_pass("Gradient", *options)(tvms.parse(CHAIN))
+    assert str(raised.value).startswith(message)
+
+
+def test_an_operator_without_gradient_is_named() -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        get_pass("Gradient", "main", "x", 1)(tvms.parse(CHAIN.replace("return (lv, gv)", "return (lv, gv1)")))
+    assert str(raised.value).splitlines()[0] == "error[E0908]: R.nn.prelu has no gradient"
