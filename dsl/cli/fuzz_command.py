@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..testing.oracle import Call
 
 
-def _compiled(module: IRModule, entry: str) -> Call:
+def compiled(module: IRModule, entry: str) -> Call:
+    """Return what calls a function of a module, compiled for the target that its attributes say, or the processor."""
     from ...codegen import compile as compile_module
 
     target = module.attrs.get("target")
@@ -33,7 +34,7 @@ def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> 
     """Check one batch, here or in a process of its own."""
     from ..testing.campaign import run_batch
 
-    return run_batch(law, file, seed, number, size, _compiled)
+    return run_batch(law, file, seed, number, size, compiled)
 
 
 def _batches(arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int]) -> Iterator[Batch]:

@@ -6,21 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-import tvms
 from tvms.dsl.cli import main
+from tvms.dsl.cli.fuzz_command import compiled
 from tvms.ir import tir
-from tvms.ir.base import IRModule, Source
+from tvms.ir.base import Source
 from tvms.testing.campaign import Total, read_state, run_batch
 from tvms.testing.laws import LAWS, find_law
-from tvms.testing.oracle import Call
 
-EXAMPLES = {"codegen": 30, "format": 4, "simplify": 50}
+EXAMPLES = {"codegen": 30, "gpu": 3, "format": 4, "simplify": 50}
 """For laws whose examples take longer, or less."""
 REGRESSIONS = sorted(Path(__file__).parents[1].glob("cases/regressions/*.tvms"))
-
-
-def compiled(module: IRModule, entry: str) -> Call:
-    return tvms.compile(module)[entry]
 
 
 @pytest.mark.parametrize("name", LAWS)
