@@ -22,10 +22,14 @@ def bitwise(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
     new = s.rebuild(expr)
     assert isinstance(new, tir.Call)
     name = new.op.name if isinstance(new.op, Op) else ""
-    meaning = _MEANING.get(name)
-    if meaning is None or not is_scalar_int(new.dtype):
+    if not is_scalar_int(new.dtype):
         return new
     dtype, bits = new.dtype, parse_dtype(new.dtype).bits
+    if name == "tir.bitwise_not" and isinstance(new.args[0], tir.IntImm):
+        return s.constant(wrap(~new.args[0].value, dtype), dtype)
+    meaning = _MEANING.get(name)
+    if meaning is None:
+        return new
     match new.args:
         case (tir.IntImm(value=a), tir.IntImm(value=b)) if "shift" not in name or 0 <= b < bits:
             return s.constant(wrap(meaning(a, b), dtype), dtype)

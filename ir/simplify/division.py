@@ -46,7 +46,8 @@ def _divide(
         else:
             result = by_constant(s, dividend.scaled(-1), -b.value, dtype).scaled(1 if by_constant is quotient else -1)
         return s.to_expr(result, dtype) or s.rebuild(expr)
-    return s.to_expr(by_symbol(s, a, b), dtype) or s.rebuild(expr)
+    result = s.to_expr(by_symbol(s, a, b), dtype) or s.rebuild(expr)
+    return s.visit(result) if isinstance(result, tir.Add | tir.Sub) else result
 
 
 def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:

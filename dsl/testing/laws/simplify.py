@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
@@ -27,13 +28,19 @@ POINTS = 64
 """At so many points of its variables an expression is evaluated: at all, where there are no more."""
 
 
+_RANGE = re.compile(r"(\w+) in \[(-?\d+), (-?\d+)\]")
+
+
 class _Example(Struct, frozen=True):
     expr: tir.PrimExpr
     ranges: dict[tir.Var, range]
 
     def __str__(self) -> str:
+        """A function that stores the value, with what the variables range over."""
         where = ", ".join(f"{var.name} in [{ends[0]}, {ends[-1]}]" for var, ends in self.ranges.items())
-        return f"# {where}\n{self.expr}"
+        scalars = "".join(f", {var.name}: T.{var.dtype}" for var in self.ranges)
+        head = f'T.prim_func main(A: T.Buffer((1,), "{self.expr.dtype}"){scalars}):'
+        return f"# {where}\n{head}\n    A[0] = {self.expr}"
 
 
 @st.composite
@@ -51,11 +58,13 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 
 def _read(file: Source) -> _Example:
-    """The value that the first store of a file writes."""
+    """The value that the first store of a file writes, of variables from 0 to 7, or as a comment says."""
     from ....ir.visit import free_variables, walk
 
     stores = [node for node in walk(parse_source(file)) if isinstance(node, tir.BufferStore)]
-    return _Example(stores[0].value, {v: range(8) for v in free_variables(stores[0].value) if isinstance(v, tir.Var)})
+    said = {name: range(int(low), int(high) + 1) for name, low, high in _RANGE.findall(file.text)}
+    variables = [each for each in free_variables(stores[0].value) if isinstance(each, tir.Var)]
+    return _Example(stores[0].value, {each: said.get(each.name, range(8)) for each in variables})
 
 
 def _points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:
