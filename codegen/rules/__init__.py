@@ -17,6 +17,7 @@ from ..lower.rewriter import sequence
 from ..machine import Machine
 from .convolution import schedule_convolution
 from .fusion import compact, flattened, inline_producers, shared_axes
+from .gemv import schedule_gemv
 from .matmul import schedule_matmul
 from .nest import Declined, Nest, read_nest, statement_of
 from .rows import schedule_rows
@@ -26,6 +27,7 @@ Rule = Callable[[Nest, Machine], tir.Stmt]
 
 RULES: dict[str, Rule] = {
     "matmul": schedule_matmul,
+    "gemv": schedule_gemv,
     "convolution": schedule_convolution,
     "transpose": schedule_transpose,
 }

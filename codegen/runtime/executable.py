@@ -33,13 +33,15 @@ class Executable:
 
     `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
     each stage of the compilation took, `decisions` what the default schedules decided, by function, and `safety` how
-    many of its indices were proven to be inside their buffers.
+    many of its indices were proven to be inside their buffers. `plans` says of each graph-level function that became
+    machine code how its tensors share memory.
     """
 
     def __init__(
         self, built: Built, entries: dict[str, Entry], image: bytes, target: Target, settings: Settings
     ) -> None:
         self.module, self.stats, self.decisions, self.safety = built.module, built.stats, built.decisions, built.safety
+        self.plans = {name: native.plan for name, native in built.natives.items()}
         self._entries, self._built, self._image = entries, built, image
         self._target, self._settings = target, settings
 

@@ -65,6 +65,19 @@ def test_products_of_any_shape_and_layout(number: int) -> None:
         np.testing.assert_allclose(result if c == "vi, vj" else result.T, expected, atol=tolerance)
 
 
+@pytest.mark.parametrize(("n", "k"), [(70, 90), (8, 1024), (13, 517), (5, 1000), (3, 2000), (301, 16)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_matrix_times_a_vector(n: int, k: int, dtype: str) -> None:
+    text = product(1, n, k, "vi, vk", "vj, vk", dtype)
+    assert [decision.partition(" (")[0] for decision in decide(text)] == ["block 'matmul': gemv"]
+    random = np.random.default_rng(n)
+    vector, matrix = random.standard_normal((1, k)).astype(dtype), random.standard_normal((n, k)).astype(dtype)
+    result = np.full((1, n), np.nan, dtype)
+    tvms.compile(tvms.parse(text))["main"](vector, matrix, result)
+    tolerance = 300 * float(np.finfo(dtype).eps) * k**0.5
+    np.testing.assert_allclose(result, vector.astype("f8") @ matrix.astype("f8").T, atol=tolerance)
+
+
 def test_products_with_symbolic_and_joined_axes() -> None:
     text = """
 T.prim_func main(a: T.handle, b: T.handle, c: T.handle):

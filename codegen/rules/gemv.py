@@ -1,0 +1,126 @@
+"""A matrix times a vector, where the rows of the matrix are contiguous: several rows at once, each as sums of vectors.
+
+    for t in T.parallel(n // 4):             y[j] = sum over k of a[j, k] * x[k]
+        sums[4, 2, lanes] = 0                each part of x is read once for four rows,
+        for s in range(k // (2 * lanes)):    which are as many streams from memory
+            sums[r, p, :] += a[4 * t + r, …] * x[…]
+        y[4 * t + r] = the sum of sums[r, :, :]
+
+What bounds it is how fast the matrix comes. The sum of a row has the same order whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import make, tir
+from ...ir.dtype import parse_dtype
+from ..lower.rewriter import sequence
+from ..machine import Machine
+from .build import (
+    Index,
+    Statements,
+    allocated,
+    constant,
+    divide,
+    lanes,
+    load,
+    loop,
+    minus,
+    multiply_add,
+    new_buffer,
+    parallel,
+    plus,
+    store,
+    times,
+    unrolled,
+    vector_loop,
+)
+from .contraction import Offsets, extent_of, joined, read_contraction
+from .matmul import is_enough, loops_around
+from .nest import Declined, Nest
+
+ROWS, PARTS = 4, 2
+"""Rows at once, and vectors of each: as many sums as hide the latency of an addition."""
+
+
+def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
+    """Return the product of a matrix and a vector that `nest` is; Declined where it is none."""
+    read = read_contraction(nest)
+    if read.rows:
+        raise Declined("it is a product of two matrices")
+    x, matrix, y = read.a, read.b, read.c
+    n, more_columns = joined(read.columns, (y, matrix))
+    k, more_depth = joined(read.depth, (x, matrix))
+    if more_depth or constant(matrix.step(k)) != 1 or constant(x.step(k)) != 1:
+        raise Declined("neither the rows of the matrix nor the vector are contiguous")
+    width = machine.vector_bytes // parse_dtype(y.buffer.dtype).bytes
+    outer = [*read.batch, *more_columns]
+    is_many = read.is_large and is_enough(outer, machine)
+
+    def at(offsets: Offsets) -> tir.Stmt:
+        views = matrix.matrix(n, k, offsets), x.matrix((), k, offsets), y.matrix((), n, offsets)
+        emitter = _Emitter(*views, extent_of(k), width, machine.has_fma)
+        return emitter.run(extent_of(n), is_parallel=read.is_large and not is_many)
+
+    return loops_around(outer, is_many, at)
+
+
+class _Emitter:
+    """Emits the product of matrix `a` and vector `x`; vectors are matrices of one row."""
+
+    def __init__(self, a: tir.Buffer, x: tir.Buffer, y: tir.Buffer, k: Index, width: int, has_fma: bool) -> None:
+        self.a, self.x, self.y, self.k = a, x, y, k
+        self.width, self.has_fma = width, has_fma
+
+    def run(self, n: Index, is_parallel: bool) -> tir.Stmt:
+        """Return the loops over all rows."""
+        whole, distribute = divide(n, ROWS), parallel if is_parallel else loop
+        done = times(whole, ROWS)
+        return sequence(
+            [
+                distribute("tile", whole, lambda tile: self._rows(times(tile, ROWS), ROWS)),
+                loop("row", minus(n, done), lambda row: self._rows(plus(done, row), 1)),
+            ]
+        )
+
+    def _rows(self, first: Index, count: int) -> tir.Stmt:
+        sums, width = new_buffer("sums", self.y.dtype, (count, PARTS, self.width), "local"), self.width
+
+        def each(body: Callable[[Index, Index], Statements], parts: int = PARTS) -> tir.Stmt:
+            return unrolled("r", count, lambda r: unrolled("p", parts, lambda p: body(r, p)))
+
+        def add(r: Index, p: Index, lane: Index, k: Index) -> tir.Stmt:
+            product = load(self.x, 0, k), load(self.a, plus(first, r), k), load(sums, r, p, lane)
+            return store(sums, multiply_add(*product, self.has_fma), r, p, lane)
+
+        def step(number: tir.Var) -> tir.Stmt:
+            start = times(number, PARTS * width)
+            return each(lambda r, p: add(r, p, lanes(0, width), lanes(plus(start, times(p, width)), width)))
+
+        steps = divide(self.k, PARTS * width)
+        done = times(steps, PARTS * width)
+
+        def rest(start: tir.PrimExpr, lane: tir.PrimExpr) -> tir.Stmt:
+            return unrolled("r", count, lambda r: add(r, 0, lane, plus(done, plus(start, lane))))
+
+        zero = make.const(0, self.y.dtype)
+        return allocated(
+            [sums],
+            [
+                each(lambda r, p: store(sums, zero, r, p, lanes(0, width))),
+                loop("step", steps, step),
+                vector_loop("rest", minus(self.k, done), width, rest),
+                *(unrolled("r", count, lambda r, half=half: self._halve(sums, r, half)) for half in self._halves()),
+                unrolled("r", count, lambda r: store(self.y, load(sums, r, 0, 0), 0, plus(first, r))),
+            ],
+        )
+
+    def _halves(self) -> list[int]:
+        """Return how many lanes are left after each time that one half is added to the other: first the parts."""
+        return [self.width >> times for times in range(self.width.bit_length())]
+
+    def _halve(self, sums: tir.Buffer, r: Index, half: int) -> tir.Stmt:
+        """Add the second half of what is left to the first."""
+        other = load(sums, r, 1, lanes(0, half)) if half == self.width else load(sums, r, 0, lanes(half, half))
+        return store(sums, make.add(load(sums, r, 0, lanes(0, half)), other), r, 0, lanes(0, half))
