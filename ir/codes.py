@@ -190,6 +190,7 @@ CODES: dict[str, str] = {
     "E0578": "a reduction loop that cannot be taken apart",
     "E0579": "a reducer that is not known",
     "E0580": "a nest that cannot become a block",
+    "E0581": "a block that does not match an intrinsic",
     "E0582": "a buffer that no block allocates",
     "E0584": "an alignment that is written in another form",
     "E0601": "a target that does not exist",

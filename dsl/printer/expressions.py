@@ -322,7 +322,8 @@ def function_text(
     with printer.frame(node, indented=False):
         names = [printer.define(param, param.name or "v") for param in params]
         body = printer.expr(results[0]) if single and len(results) == 1 else printer.tuple(results)
-    return f"lambda {', '.join(names)}: {body}"
+    head = f"lambda {', '.join(names)}" if names else "lambda"
+    return f"{head}: {body}"
 
 
 @prints(tir.CommReducer)

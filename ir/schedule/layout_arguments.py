@@ -23,6 +23,11 @@ AXIS_SEPARATOR = "axis_separator"
 `IndexMap.AXIS_SEPARATOR`)."""
 _INDEX_DTYPE = "int64"
 
+INJECTIVE = Condition(
+    "E0553",
+    "the index map is known to take each element to a place of its own, from 0 on",
+    "use all indices, in sums, quotients and remainders of them, or say assume_injective_transform=True",
+)
 PADDING_VALUE = Condition(
     "E0555",
     "the value of the padding is one expression of the dtype of the buffer, which reads no buffer",
@@ -176,19 +181,22 @@ def read_accessed_buffer(reading: Reading, value: Any) -> tuple[str, int] | str 
     return pair[0], read_integer(reading, pair[1])
 
 
-def buffer_accessed(program: Program, block: tir.Block, named: tuple[str, int] | str | tir.Buffer) -> tir.Buffer:
-    """Return the buffer that argument `buffer` names among those that a block reads or writes; refused where there is
-    none, or there are several of that name (E0547)."""
+def buffer_accessed(
+    program: Program, block: tir.Block, named: tuple[str, int] | str | tir.Buffer
+) -> tuple[str, tir.Buffer]:
+    """Return the buffer that argument `buffer` names among those that a block accesses, and whether as what it reads
+    ("read") or writes ("write"); a name stands for the latter, where it is both. Refused where there is none, or there
+    are several of that name (E0547)."""
     if isinstance(named, tuple):
         which, index = named
         regions = block.reads if which == "read" else block.writes
         if not 0 <= index < len(regions):
             reason = f"{name_of(block)} {which}s {len(regions)} buffers, not number {index}"
             raise ACCESSED.refuse(reason, block, argument="buffer")
-        return regions[index].buffer
+        return which, regions[index].buffer
     found = {
         region.buffer: (which, index)
-        for which, regions in (("write", block.writes), ("read", block.reads))
+        for which, regions in (("read", block.reads), ("write", block.writes))
         for index, region in enumerate(regions)
         if region.buffer is named or region.buffer.name == named
     }
@@ -199,4 +207,4 @@ def buffer_accessed(program: Program, block: tir.Block, named: tuple[str, int] |
     ((buffer, place),) = found.items()
     if isinstance(named, tir.Buffer):
         program.recorded["buffer"] = place
-    return buffer
+    return place[0], buffer

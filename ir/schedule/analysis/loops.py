@@ -6,7 +6,11 @@ from ... import tir
 from ...analysis.proof import prove
 from ...dtype import parse_dtype
 from ...make import equal
-from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, name_of
+from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+
+ALONE = Condition(
+    "E0558", "the block is all that the loops around it hold", "take what else they hold out of the loops first"
+)
 
 
 def check_plain(loop: tir.For) -> None:

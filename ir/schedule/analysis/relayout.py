@@ -122,9 +122,7 @@ class PaddingFiller(Struct, frozen=True):
             return False
         for loop, extent in zip(loops, old.shape, strict=True):
             is_plain = loop.kind is tir.ForKind.SERIAL and not loop.annotations
-            if not (
-                is_plain and structural_equal((loop.min, loop.extent), (make.const(0, loop.min.dtype), extent), True)
-            ):
+            if not (is_plain and structural_equal((loop.min, loop.extent), (make.const(0, loop.min.dtype), extent))):
                 return False
         return self._writes_only(loops[-1].body, [loop.loop_var for loop in loops])
 

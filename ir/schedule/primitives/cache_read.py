@@ -18,6 +18,7 @@ from ..analysis.caching import (
     scope_body,
     spot_between,
 )
+from ..analysis.loops import is_one
 from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
@@ -53,6 +54,8 @@ def cache_read(
     if consumer_blocks:
         readers = [each for each in readers if each in consumer_blocks]
     check_not_opaque(root, buffer)
+    if writer is not None and all(_is_later(program, scope, writer, each) for each in readers):
+        writer = None
     for each in readers:
         check_written_before(program, scope, writer, each, buffer)
     if writer is None:
@@ -81,6 +84,12 @@ def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
         names = " and ".join([name_of(each) for each in writers])
         raise ONE_WRITER.refuse(f"'{buffer.name}' is written by {names}", *writers)
     return writers[0] if writers else None
+
+
+def _is_later(program: Program, scope: Scope, writer: tir.Block, reader: tir.Block) -> bool:
+    """Whether a block writes only after another one is done: what the other reads is what was there before the scope."""
+    shared = set(program.loops_of(writer)) & set(program.loops_of(reader))
+    return scope.blocks.index(writer) > scope.blocks.index(reader) and all(is_one(loop.extent) for loop in shared)
 
 
 def check_written_before(

@@ -18,24 +18,16 @@ from ..analysis.caching import (
     spot_between,
 )
 from ..analysis.pipeline import bindings_of
+from ..analysis.reindexing import ALL_WRITTEN, FRESH
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, Condition, name_of
+from ..conditions import NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import statements_in
 from .cache_read import WRITTEN_BEFORE, check_written_before, only_writer
-
-FRESH = Condition(
-    "E0551", "no block reads the buffer before the block has written it", "compute the buffer fully before it is read"
-)
-ALL_WRITTEN = Condition(
-    "E0552",
-    "the block is known to write all elements that are copied, where they live on after the scope",
-    "do this before the block gets a condition, or let it write all elements",
-)
 
 
 @primitive(

@@ -26,7 +26,7 @@ def set_axis_separator(program: Program, block: Block, buffer: AccessedBuffer, a
 
     Preserves: what every block computes; a parameter is laid out so for the caller, too. Comments stay.
     """
-    old = buffer_accessed(program, block, buffer)
+    _, old = buffer_accessed(program, block, buffer)
     name = program.function_of(block)
     assert name is not None
     function = program.prim_func_of(block)

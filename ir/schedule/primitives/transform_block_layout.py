@@ -11,7 +11,7 @@ from ...simplify import simplify
 from ...visit import rewrite, substitute, walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
-from ..analysis.loops import check_plain, check_starts_at_zero, is_one, nest_of
+from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, is_one, nest_of
 from ..analysis.trivia import joined
 from ..arguments import Block
 from ..conditions import NOT_ROOT, PLAIN_ITERATORS, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
@@ -19,9 +19,6 @@ from ..declaration import primitive
 from ..layout_arguments import IndexMap
 from ..program import Program
 
-ALONE = Condition(
-    "E0558", "the block is all that the loops around it hold", "take what else they hold out of the loops first"
-)
 BOUND_TO_LOOPS = Condition(
     "E0559",
     "each iterator is bound to the loop at its place, and to all of it",
@@ -93,7 +90,7 @@ def _check_nest(program: Program, block: tir.Block, loops: tuple[tir.For, ...]) 
         raise BOUND_TO_LOOPS.refuse(reason, block)
     for loop, axis, value in zip(loops, block.iter_vars, realize.iter_values, strict=True):
         domain = tir.Range(loop.min, loop.extent)
-        if value is not loop.loop_var or not structural_equal(axis.dom, domain, True):
+        if value is not loop.loop_var or not structural_equal(axis.dom, domain):
             reason = f"iterator '{axis.var.name}' of {name_of(block)} does not run over all of {name_of(loop)}"
             raise BOUND_TO_LOOPS.refuse(reason, block, loop)
 

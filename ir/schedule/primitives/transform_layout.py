@@ -12,15 +12,10 @@ from ..analysis.removal import OPAQUE, check_not_opaque
 from ..arguments import Block, Flag, Integers
 from ..conditions import Condition
 from ..declaration import primitive
-from ..layout_arguments import PADDING_VALUE, AccessedBuffer, IndexMap, PadValue, buffer_accessed
+from ..layout_arguments import INJECTIVE, PADDING_VALUE, AccessedBuffer, IndexMap, PadValue, buffer_accessed
 from ..program import Program
 from .set_axis_separator import separate
 
-INJECTIVE = Condition(
-    "E0553",
-    "the index map is known to take each element to a place of its own, from 0 on",
-    "use all indices, in sums, quotients and remainders of them, or say assume_injective_transform=True",
-)
 NO_GAPS = Condition(
     "E0554",
     "the index map leaves no place empty, or the value for those is given",
@@ -52,7 +47,7 @@ def transform_layout(
     Preserves: what every block computes, in the new layout; a parameter has it too. Comments stay with their loops
     and blocks.
     """
-    old = buffer_accessed(program, block, buffer)
+    _, old = buffer_accessed(program, block, buffer)
     name = program.function_of(block)
     assert name is not None
     function = program.prim_func_of(block)

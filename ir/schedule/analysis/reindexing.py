@@ -1,0 +1,197 @@
+"""Copies of a buffer that are laid out as the iterators of one block use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, detect_iter_map
+from ...analysis.proof import prove
+from ...analysis.regions import lies_in
+from ...base import Node
+from ...buffers import data_pointer
+from ...equal import structural_equal
+from ...visit import substitute, walk
+from ..conditions import Condition, name_of
+from ..layout_arguments import INJECTIVE
+from ..program import Program
+from ..tree import statements_in
+from .affine import check_affine
+from .bindings import domains_of
+from .blocks import DATA_PAR
+from .caching import IN_BOUNDS, Spot, allocate, fixed_domains, insert
+from .index_maps import inverse
+from .removal import check_not_opaque
+
+ONE_POINT = Condition(
+    "E0562", "the block holds no other, and accesses the buffer at one index only", "cache_read or cache_write the buffer"
+)  # fmt: skip
+FRESH = Condition(
+    "E0551",
+    "no block reads the buffer before the block has written it",
+    "compute the buffer fully before it is read",
+)
+ALL_WRITTEN = Condition(
+    "E0552",
+    "the block is known to write all elements that are copied, where they live on after the scope",
+    "do this before the block gets a condition, or let it write all elements",
+)
+
+
+class Loops(Struct, frozen=True):
+    """The loops around a copy: their variables with their domains, what its iterators are bound to, and when it runs."""
+
+    domains: Mapping[tir.Var, tir.Range]
+    values: tuple[tir.PrimExpr, ...]
+    predicate: tir.PrimExpr
+
+
+class Reindexing(Struct, frozen=True):
+    """A block uses element `indices` of `old`; it is to use element `places` of `new`, both in terms of its iterators
+    `axes`."""
+
+    block: tir.Block
+    old: tir.Buffer
+    indices: tuple[tir.PrimExpr, ...]
+    new: tir.Buffer
+    places: tuple[tir.PrimExpr, ...]
+    axes: tuple[tir.IterVar, ...]
+    writes: bool
+
+    def apply(self, program: Program, scope: tir.Block, spot: Spot, loops: Loops, name: str) -> tir.Block:
+        """Put the copy into its spot, allocate the new buffer, and let the block use it; return the block that
+        copies."""
+        nest, copied = self._copy(loops, name)
+        insert(program, spot, nest)
+        now = program.current(self.block)
+        program.replace(now, program.rewrite(now, self._instead))
+        allocate(program, program.current(scope), self.new)
+        return copied
+
+    def check(self, program: Program) -> None:
+        """Refuse a copy that reads out of bounds (E0549), that writes an element twice (E0553), or writes what the
+        block may not have made (E0551, E0552)."""
+        domains = {axis.var: axis.dom for axis in self.axes if axis.dom is not None}
+        if not _is_injective(self.places, self.axes):
+            raise INJECTIVE.refuse(f"iterations of {name_of(self.block)} might share a place", self.block)
+        starts_anew = self.writes and self.block.init is not None
+        others = self.block.reads if self.writes else self.block.writes
+        if not starts_anew and any(region.buffer is self.old for region in others):
+            raise FRESH.refuse(f"{name_of(self.block)} both reads and writes '{self.old.name}'", self.block)
+        if self.writes:
+            _check_runs(program, self.block, self.axes)
+            if not _surely_stores(self.block.body, self.old):
+                reason = f"{name_of(self.block)} may leave elements of '{self.old.name}' unwritten"
+                raise ALL_WRITTEN.refuse(reason, self.block)
+            if not _is_injective(self.indices, self.axes):
+                reason = f"iterations of {name_of(self.block)} might write one element of '{self.old.name}'"
+                raise INJECTIVE.refuse(reason, self.block)
+        else:
+            whole = tuple([tir.Range(make.const(0, size.dtype), size) for size in self.old.shape])
+            outer = fixed_domains(program, self.block)
+            if not lies_in(_ranges(self.indices), whole, {**outer, **domains}).is_proven:
+                reason = f"{name_of(self.block)} may access '{self.old.name}' out of its bounds"
+                raise IN_BOUNDS.refuse(reason, self.block)
+
+    def _copy(self, loops: Loops, name: str) -> tuple[tir.Stmt, tir.Block]:
+        axes = [replace(axis, iter_type=DATA_PAR) for axis in self.axes]
+        there, here = (self.new, self.places), (self.old, self.indices)
+        (source, read), (target, written) = (there, here) if self.writes else (here, there)
+        store = tir.BufferStore(target, make.buffer_load(source, read), written)
+        block = tir.Block(
+            tuple(axes),
+            (tir.BufferRegion(source, _ranges(read)),),
+            (tir.BufferRegion(target, _ranges(written)),),
+            name,
+            store,
+        )
+        nest: tir.Stmt = tir.BlockRealize(loops.values, loops.predicate, block)
+        for variable, domain in reversed(list(loops.domains.items())):
+            nest = tir.For(variable, domain.min, domain.extent, tir.ForKind.SERIAL, nest)
+        own: dict[Any, Node] = {each: replace(each) for each in (*loops.domains, *[axis.var for axis in axes])}
+        nest = substitute(nest, own)
+        return nest, next(each for each in walk(nest) if isinstance(each, tir.Block))
+
+    def _instead(self, node: Node) -> Node | None:
+        match node:
+            case tir.BufferLoad() | tir.BufferStore() if node.buffer is self.old:
+                return replace(node, buffer=self.new, indices=self.places)
+            case tir.BufferRegion() if node.buffer is self.old:
+                return tir.BufferRegion(self.new, _ranges(self.places))
+            case _:
+                return None
+
+
+def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
+    """Return the one index at which a block accesses a buffer; refused where there are others (E0562, E0544)."""
+    inside = (block.body,) if block.init is None else (block.init, block.body)
+    found: list[tuple[tir.PrimExpr, ...]] = []
+    for part in inside:
+        check_not_opaque(part, buffer)
+        for node in walk(part):
+            if isinstance(node, tir.Block):
+                raise ONE_POINT.refuse(f"{name_of(block)} holds {name_of(node)}", block)
+            if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer is buffer:
+                found.append(node.indices)
+    check_not_opaque(block, buffer)
+    if not found or not all(structural_equal(each, found[0]) for each in found):
+        raise ONE_POINT.refuse(f"{name_of(block)} accesses '{buffer.name}' at {len(found)} indices", block)
+    return found[0]
+
+
+def used_axes(block: tir.Block, indices: Sequence[tir.PrimExpr]) -> tuple[tir.IterVar, ...]:
+    """Return the iterators of a block that stand in indices."""
+    used = {each for index in indices for each in walk(index)}
+    return tuple([axis for axis in block.iter_vars if axis.var in used])
+
+
+def renamed_buffer(buffer: tir.Buffer, name: str, shape: tuple[tir.PrimExpr, ...], scope: str) -> tir.Buffer:
+    """Return a compact buffer of the same dtype, with another name, shape and scope."""
+    pointer = data_pointer(name, buffer.dtype, scope)
+    return replace(buffer, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, axis_separators=())  # fmt: skip
+
+
+def _ranges(indices: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:
+    return tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices])
+
+
+def check_covers(program: Program, block: tir.Block) -> None:
+    """Refuse a block that may not run for all values of its iterators (E0516, E0552)."""
+    realize, domains = program.realize_of(block), domains_of(program.loops_of(block))
+    found = detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.SURJECTIVE)
+    if not found.is_detected:
+        check_affine(program, block)
+    for axis, index in zip(block.iter_vars, found.indices, strict=True):
+        extent = make.mul(index.args[0].extent, index.args[0].scale) if index.args else make.const(1)
+        assert axis.dom is not None
+        covers = make.logical_and(make.equal(index.base, axis.dom.min), make.equal(extent, axis.dom.extent))
+        if not prove(covers).is_proven:
+            raise ALL_WRITTEN.refuse(f"{name_of(block)} may not run for all of iterator '{axis.var.name}'", block)
+
+
+def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
+    """Refuse a block that may not run at all for some values of `axes` (E0552)."""
+    bound = zip(block.iter_vars, program.realize_of(block).iter_values, strict=True)
+    used = {each for axis, value in bound if axis in axes for each in walk(value)}
+    for loop in program.loops_of(block):
+        if loop.loop_var not in used and not prove(make.greater_equal(loop.extent, 1)).is_proven:
+            raise ALL_WRITTEN.refuse(f"{name_of(loop)} may run for no iteration of {name_of(block)}", block, loop)
+
+
+def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) -> bool:
+    """Whether no two values of iterators give the same indices; the start of an index does not matter."""
+    starts = {axis.var: make.const(0, axis.var.dtype) for axis in axes}
+    shifted = [make.sub(each, substitute(each, starts)) for each in indices]
+    extents = [axis.dom.extent for axis in axes if axis.dom is not None]
+    return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), extents) is not None
+
+
+def _surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
+    """Whether a block stores to a buffer whenever it runs."""
+    if isinstance(body, tir.BufferStore):
+        return body.buffer is buffer and body.predicate is None
+    return isinstance(body, tir.SeqStmt) and any(_surely_stores(each, buffer) for each in statements_in(body))

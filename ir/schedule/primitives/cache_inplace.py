@@ -1,0 +1,74 @@
+"""`cache_inplace`: a block works on a copy of a buffer that it both reads and writes."""
+
+from __future__ import annotations
+
+from ... import tir
+from ...analysis.regions import lies_in
+from ...visit import walk
+from ..analysis.caching import (
+    ACCESSED,
+    Cache,
+    Spot,
+    accessed_buffer,
+    allocate,
+    fixed_domains,
+    insert,
+    region_in,
+)
+from ..analysis.reindexing import ALL_WRITTEN
+from ..analysis.removal import OPAQUE
+from ..analysis.scope import scope_root
+from ..arguments import Block
+from ..buffer_arguments import BufferIndex, StorageScope
+from ..conditions import NOT_ROOT, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+
+IN_PLACE = Condition("E0564", "the block both reads and writes the buffer", "cache_read or cache_write it")
+
+
+@primitive(requires=(ACCESSED, NOT_ROOT, IN_PLACE, OPAQUE, ALL_WRITTEN), results=("block that copies in", "block that copies out"))  # fmt: skip
+def cache_inplace(
+    program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
+) -> list[tir.Block]:
+    """Let a block work on a copy of a buffer that it reads and writes: what it reads is copied right before it, what
+    it writes is copied back right after it. Where it uses the buffer by its address, it gets that of the copy.
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    buffer = accessed_buffer(block, read_buffer_index, writes=False)
+    scope = scope_root(program, block)
+    read = next(each for each in block.reads if each.buffer is buffer)
+    written = next((each for each in block.writes if each.buffer is buffer), None)
+    if written is None:
+        raise IN_PLACE.refuse(f"{name_of(block)} does not write '{buffer.name}'", block)
+    _check_no_views(block, buffer)
+    domains = fixed_domains(program, block) | {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    if not lies_in(written.region, read.region, domains).is_proven:
+        reason = f"{name_of(block)} may leave what it writes of '{buffer.name}' as it was, without reading it"
+        raise ALL_WRITTEN.refuse(reason, block)
+    place = program.parent(block)
+    assert place is not None
+    cache = Cache(buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
+    copy_in, first = cache.copy(is_read=True)
+    back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
+    back.buffer = cache.buffer
+    copy_out, last = back.copy(is_read=False)
+
+    inside = program.substitute(block, {buffer: cache.buffer})
+    program.replace(block, program.substitute(inside, {buffer.data: cache.buffer.data}))
+    insert(program, Spot(place, before=program.realize_of(program.current(block))), copy_in)
+    insert(program, Spot(place, after=program.realize_of(program.current(block))), copy_out)
+    allocate(program, program.current(scope), cache.buffer)
+    return [first, last]
+
+
+def _check_no_views(block: tir.Block, buffer: tir.Buffer) -> None:
+    """Refuse a buffer that is seen as another one, or whose elements do not lie as those of the copy (E0544)."""
+    for node in walk(block):
+        if isinstance(node, tir.MatchBufferRegion) and node.source.buffer is buffer:
+            raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{node.buffer.name}'", block)
+        if isinstance(node, tir.Buffer) and node is not buffer and node.data is buffer.data:
+            raise OPAQUE.refuse(f"'{buffer.name}' is seen as '{node.name}', too", block)
+    if buffer.strides:
+        raise OPAQUE.refuse(f"'{buffer.name}' has strides, which the copy has not", block)

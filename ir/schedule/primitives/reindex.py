@@ -1,0 +1,68 @@
+"""`reindex`: a block uses a copy of a buffer, whose dimensions are its iterators."""
+
+from __future__ import annotations
+
+from ... import make, tir
+from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
+from ..analysis.index_maps import shortened
+from ..analysis.loops import ALONE
+from ..analysis.pipeline import check_stage_pipeline
+from ..analysis.reindexing import (
+    ALL_WRITTEN,
+    FRESH,
+    ONE_POINT,
+    Loops,
+    Reindexing,
+    access_indices,
+    check_covers,
+    renamed_buffer,
+    used_axes,
+)
+from ..analysis.removal import OPAQUE
+from ..analysis.scope import scope_root
+from ..arguments import Block
+from ..conditions import AFFINE, NOT_ROOT, STAGE_PIPELINE, name_of
+from ..declaration import primitive
+from ..layout_arguments import INJECTIVE, AccessedBuffer, buffer_accessed
+from ..program import Program
+
+
+@primitive(
+    requires=(ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, INJECTIVE, IN_BOUNDS),
+    results=("block that copies",),
+)  # fmt: skip
+def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block:
+    """Let a block use a copy of a buffer in which an element's index is what the block's iterators are when it uses it.
+    Iterators that the buffer does not depend on are left out. What the block reads is copied before its loops, what it
+    writes after them.
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    which, old = buffer_accessed(program, block, buffer)
+    scope = scope_root(program, block)
+    check_stage_pipeline(program, scope)
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    indices = tuple([shortened(each, domains) for each in access_indices(block, old)])
+    axes = used_axes(block, indices)
+    outermost = _outermost_loop(program, block)
+    extents = tuple([domains[axis.var].extent for axis in axes])
+    new = renamed_buffer(old, f"{old.name}_reindex", extents, old.scope)
+    places = tuple([axis.var for axis in axes])
+    reindexing = Reindexing(block, old, indices, new, places, axes, which == "write")
+    reindexing.check(program)
+    if which == "write":
+        check_covers(program, block)
+    loops = {tir.Var(axis.var.dtype, f"ax{at}"): domains[axis.var] for at, axis in enumerate(axes)}
+    spot = Spot(scope, after=outermost) if which == "write" else Spot(scope, before=outermost)
+    name = f"{old.name if which == 'write' else new.name}_reindex"
+    return reindexing.apply(program, scope, spot, Loops(loops, tuple(loops), make.const(True, "bool")), name)
+
+
+def _outermost_loop(program: Program, block: tir.Block) -> tir.Stmt:
+    """Return the outermost loop around a block, or what runs it; refused where loops hold anything else (E0558)."""
+    inner: tir.Stmt = program.realize_of(block)
+    for loop in reversed(program.loops_of(block)):
+        if loop.body is not inner:
+            raise ALONE.refuse(f"{name_of(block)} is not all that {name_of(loop)} holds", block, loop)
+        inner = loop
+    return inner

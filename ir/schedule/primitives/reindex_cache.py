@@ -1,0 +1,113 @@
+"""`reindex_cache_read` and `reindex_cache_write`: a block uses a copy of a buffer, laid out as an index map says."""
+
+from __future__ import annotations
+
+from ... import tir
+from ...visit import walk
+from ..analysis.caching import ACCESSED, IN_BOUNDS, ONE_WRITER, Spot, accessed_buffer, scope_body, spot_between
+from ..analysis.index_maps import map_indices, map_shape
+from ..analysis.pipeline import check_stage_pipeline
+from ..analysis.reindexing import (
+    ALL_WRITTEN,
+    FRESH,
+    ONE_POINT,
+    Loops,
+    Reindexing,
+    access_indices,
+    renamed_buffer,
+    used_axes,
+)
+from ..analysis.removal import OPAQUE
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block
+from ..buffer_arguments import BufferIndex, StorageScope
+from ..conditions import NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..declaration import primitive
+from ..layout_arguments import INJECTIVE, IndexMap
+from ..program import Program
+from .cache_read import only_writer
+
+SAME_ITERATORS = Condition(
+    "E0563",
+    "the index map uses the iterators that pick the element, and no others",
+    "let it use those that stand in the index of the buffer",
+)
+_SHARED = (ACCESSED, NOT_ROOT, ONE_WRITER, STAGE_PIPELINE, ONE_POINT, OPAQUE, SAME_ITERATORS, INJECTIVE, FRESH)
+
+
+@primitive(requires=(*_SHARED, IN_BOUNDS), results=("block that copies",))
+def reindex_cache_read(
+    program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
+) -> tir.Block:
+    """Let a block read a copy of a buffer, in which the element that an iteration reads is where `index_map` takes its
+    iterators. The copy is made after the buffer is written.
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    buffer = accessed_buffer(block, read_buffer_index, writes=False)
+    scope = scope_root(program, block)
+    writer = only_writer(Scope(scope), buffer)
+    spot = Spot(scope, before=scope_body(scope)) if writer is None else spot_between(program, scope, writer, block)
+    return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=False)
+
+
+@primitive(requires=(*_SHARED, ALL_WRITTEN), results=("block that copies",))
+def reindex_cache_write(
+    program: Program, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
+) -> tir.Block:
+    """Let a block write a new buffer, in which the element that an iteration writes is where `index_map` takes its
+    iterators, and copy it before it is read.
+
+    Preserves: what every other block computes, and all that the block writes. Comments stay where they are.
+    """
+    buffer = accessed_buffer(block, write_buffer_index, writes=True)
+    scope = scope_root(program, block)
+    known = Scope(scope)
+    only_writer(known, buffer)
+    readers = [each for each in known.readers.get(buffer, []) if each is not block]
+    spot = spot_between(program, scope, block, readers[0] if readers else None)
+    return _reindexed(program, block, buffer, storage_scope, index_map, spot, writes=True)
+
+
+def _reindexed(
+    program: Program, block: tir.Block, buffer: tir.Buffer, storage_scope: str, index_map: IndexMap, spot: Spot, writes: bool
+) -> tir.Block:  # fmt: skip
+    scope = scope_root(program, block)
+    check_stage_pipeline(program, scope)
+    indices = access_indices(block, buffer)
+    variables = tuple([axis.var for axis in block.iter_vars])
+    extents = tuple([axis.dom.extent for axis in block.iter_vars if axis.dom is not None])
+    dtype = variables[0].dtype if variables else "int32"
+    change, _ = index_map.of(program, "index_map", len(variables), dtype)
+    places, axes = map_indices(change, variables), used_axes(block, indices)
+    _check_iterators(block, axes, used_axes(block, places))
+    shape = map_shape(change, extents)
+    if shape is None:
+        raise INJECTIVE.refuse(f"iterations of {name_of(block)} might have no place", block)
+    new = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}".replace(".", "_"), shape, storage_scope)
+    reindexing = Reindexing(block, buffer, indices, new, places, axes, writes)
+    reindexing.check(program)
+    return reindexing.apply(program, scope, spot, _loops(program, block, axes, spot), f"{buffer.name}_{storage_scope}")
+
+
+def _check_iterators(block: tir.Block, used: tuple[tir.IterVar, ...], mapped: tuple[tir.IterVar, ...]) -> None:
+    for axis in block.iter_vars:
+        if (axis in used) != (axis in mapped):
+            only = "picks the element, but the map leaves it out" if axis in used else "does not pick the element"
+            reason = f"iterator '{axis.var.name}' of {name_of(block)} {only}"
+            raise SAME_ITERATORS.refuse(reason, block, argument="index_map")
+
+
+def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], spot: Spot) -> Loops:
+    """Return copies of the loops around a block, but for those around the spot, on which `axes` depend."""
+    realize, around = program.realize_of(block), program.loops_of(block)
+    inner = around[around.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else around
+    bound = dict(zip(block.iter_vars, realize.iter_values, strict=True))
+    values = [bound[axis] for axis in axes]
+    used = {each for value in values for each in walk(value)}
+    kept = [loop for loop in inner if loop.loop_var in used]
+    left = {loop.loop_var for loop in inner if loop not in kept}
+    if any(each in left for each in walk(realize.predicate)):
+        raise ONE_POINT.refuse(f"whether {name_of(block)} runs depends on loops that the copy has not", block)
+    domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in kept}
+    return Loops(domains, tuple(values), realize.predicate)
