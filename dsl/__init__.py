@@ -31,4 +31,11 @@ def _underline(node: Any, places: Any) -> str:
     return printer.underline(node, places)
 
 
-_script.register(script=_print, show=_show, render=_render, underline=_underline)
+def _parse(text: str, name: str) -> Any:
+    from ..ir.base import Source
+    from .load import parse_source
+
+    return parse_source(Source(name, text))
+
+
+_script.register(script=_print, show=_show, render=_render, underline=_underline, parse=_parse)

@@ -1,4 +1,4 @@
-"""The one door from the program to text: `dsl` registers its printer here, so that `ir` need not know it."""
+"""The one door between program and text: `dsl` registers printer and parser here, so that `ir` need not know them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ def register(
     show: Callable[..., None],
     render: Callable[..., str],
     underline: Callable[..., str],
+    parse: Callable[..., Any],
 ) -> None:
-    """Set how nodes are printed (`script`), also with carets under some (`underline`), shown to a person (`show`), and
-    diagnostics turned to text (`render`)."""
-    _doors.update(script=script, show=show, render=render, underline=underline)
+    """Set how nodes are printed (`script`), also with carets under some (`underline`), shown to a person (`show`),
+    diagnostics turned to text (`render`), and texts to modules (`parse`)."""
+    _doors.update(script=script, show=show, render=render, underline=underline, parse=parse)
 
 
 def _door(name: str) -> Callable[..., Any]:
     if name not in _doors:
-        raise RuntimeError("no printer is registered: import tvms, not tvms.ir alone")
+        raise RuntimeError("no printer or parser is registered: import tvms, not tvms.ir alone")
     return _doors[name]
 
 
@@ -43,3 +44,8 @@ def render(diagnostics: object) -> str:
 def underline(node: object, places: object) -> str:
     """Return `node` as text with line numbers, and carets under the loops and blocks `places` in it."""
     return _door("underline")(node, places)
+
+
+def parse(text: str, name: str) -> Any:
+    """Return the module that a text holds, which messages call `name`."""
+    return _door("parse")(text, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import te, tir
+from ..schedule.tensor_intrin import TensorIntrin
 from ..te import (
     abs,
     acos,
@@ -93,7 +94,7 @@ def ceildiv(a: te.Expr | int, b: te.Expr | int) -> te.Expr:
 
 
 __all__ = [
-    "Buffer", "Cast", "FloatImm", "IntImm", "PrimExpr", "PrimFunc", "Select", "SizeVar", "Var", "abs", "acos", "acosh",
+    "Buffer", "Cast", "FloatImm", "IntImm", "PrimExpr", "PrimFunc", "Select", "SizeVar", "TensorIntrin", "Var", "abs", "acos", "acosh",
     "all", "any", "asin", "asinh", "atan", "atanh", "ceil", "ceildiv", "const", "cos", "cosh", "erf", "exp", "floor",
     "floordiv", "floormod", "if_then_else", "isfinite", "isinf", "isnan", "log", "max", "max_value", "min",
     "min_value", "power", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",

@@ -1,0 +1,109 @@
+"""`tensorize`: a nest becomes a call of an intrinsic that computes the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...base import Node, Trivia
+from ...visit import defined_variables, walk
+from ..analysis.blockizing import DIVISIBLE, divide
+from ..analysis.copies import fresh_copy
+from ..analysis.matching import MATCHES, Matching
+from ..analysis.reductions import STARTS_ALIKE
+from ..analysis.removal import comments_in
+from ..analysis.trivia import joined
+from ..arguments import BlockOrLoop, Flag, Text
+from ..conditions import EXISTS, REDUCTION
+from ..declaration import primitive
+from ..program import Program
+from ..tensor_intrin import TensorIntrin
+
+
+@primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE, MATCHES))
+def tensorize(
+    program: Program, block_or_loop: BlockOrLoop, tensor_intrin: Text, preserve_unit_iters: Flag = True
+) -> None:
+    """Put the implementation of an intrinsic in the place of a block, or of the nest under a loop, which becomes a
+    block. `tvms.tir.TensorIntrin` knows intrinsics by their names.
+
+    Preserves: what is computed, as far as the intrinsic does what its description says. Comments go above the block.
+    """
+    intrinsic = TensorIntrin.get(tensor_intrin, allow_missing=True)
+    if intrinsic is None:
+        raise EXISTS.refuse(
+            f"no intrinsic is called '{tensor_intrin}'", argument="tensor_intrin",
+            help="register it with tvms.tir.TensorIntrin.register",
+        )  # fmt: skip
+    became: dict[tir.Stmt, tir.Stmt | None] = {}
+    old: tir.Stmt = block_or_loop
+    if isinstance(block_or_loop, tir.For):
+        blocks = program.child_blocks(block_or_loop)
+        if len(blocks) != 1:
+            raise DIVISIBLE.refuse(f"{len(blocks)} blocks stand under it, not one", block_or_loop, *blocks)
+        loops = program.loops_of(blocks[0])
+        inside = loops[loops.index(block_or_loop) :]
+        realize = divide(program, blocks[0], inside, preserve_unit_iters).block(f"{blocks[0].name_hint}_o")
+        became = dict.fromkeys((*inside, blocks[0]))
+    else:
+        realize = program.realize_of(block_or_loop)
+        old = realize
+    block = _implemented(program, realize.block, intrinsic, block_or_loop)
+    comments = comments_in(realize.block.body)
+    trivia = joined(realize.trivia, Trivia(comments)) if comments else realize.trivia
+    program.replace(old, replace(realize, block=block, trivia=trivia), became)
+
+
+def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, place: tir.Stmt) -> tir.Block:
+    """Return a block that does by an intrinsic what it does; refused where it does something else (E0581)."""
+    desc, impl = _body(intrinsic.desc), _body(intrinsic.impl)
+    found = Matching(block, place)
+    found.match(desc)
+    regions = {region.buffer: region.region for region in (*impl.reads, *impl.writes)}
+    views: list[tir.MatchBufferRegion] = []
+    for described, implemented in zip(_buffers(intrinsic.desc), _buffers(intrinsic.impl), strict=True):
+        buffer = found.buffers[described]
+        start = found.starts[buffer]
+        extents = [
+            *[make.const(1)] * (len(start) - len(regions[implemented])),
+            *[x.extent for x in regions[implemented]],
+        ]
+        axes = [tir.Range(at, make.cast(extent, at.dtype)) for at, extent in zip(start, extents, strict=True)]
+        _check_compact(impl, implemented, buffer, axes, place)
+        views.append(tir.MatchBufferRegion(implemented, tir.BufferRegion(buffer, tuple(axes))))
+    new = replace(
+        block,
+        body=impl.body,
+        match_buffers=tuple(views),
+        alloc_buffers=impl.alloc_buffers,
+        annotations={**impl.annotations, **block.annotations},
+    )
+    own: dict[Any, Node] = {
+        each: replace(each) for each in defined_variables(intrinsic.impl) if isinstance(each, tir.Var)
+    }
+    inner = fresh_copy(replace(new, iter_vars=(), reads=(), writes=(), init=None), own, intrinsic.impl)
+    return replace(inner, iter_vars=block.iter_vars, reads=block.reads, writes=block.writes, init=block.init)
+
+
+def _body(function: tir.PrimFunc) -> tir.Block:
+    assert isinstance(function.body, tir.BlockRealize), "the functions of an intrinsic are blocks"
+    return function.body.block
+
+
+def _buffers(function: tir.PrimFunc) -> list[tir.Buffer]:
+    return [function.buffer_map[parameter] for parameter in function.params]
+
+
+def _check_compact(
+    impl: tir.Block, view: tir.Buffer, buffer: tir.Buffer, axes: list[tir.Range], place: tir.Stmt
+) -> None:
+    """Refuse a part of a buffer whose elements do not lie side by side, where the intrinsic reads or writes them so."""
+    accesses = [each for each in walk(impl.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)]
+    if view.strides or len(view.shape) < 2 or not any(each.buffer is view for each in accesses):
+        return
+    inner = list(zip(axes, buffer.shape, strict=True))[len(axes) - len(view.shape) + 1 :]
+    if buffer.strides or any(str(axis.extent) != str(extent) for axis, extent in inner):
+        reason = f"the part of '{buffer.name}' does not lie side by side, as the intrinsic wants '{view.name}'"
+        raise MATCHES.refuse(reason, place, help=f"lay '{buffer.name}' out in tiles: transform_layout")

@@ -1,0 +1,97 @@
+"""The registry of intrinsics, and that each of them does what its description says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import tvms
+from tvms.dsl.testing.oracle import assert_equivalent
+from tvms.ir.base import IRModule
+from tvms.ir.equal import structural_equal
+from tvms.tir import TensorIntrin
+
+ON_CPU = ("dot_8x1_f32_avx2", "dot_16x1_f32_avx512", "dot_16x4_vnni")
+ON_GPU = (
+    "wmma_load_16x16x16_f16_a_shared", "wmma_load_16x16x16_f16_b_shared", "wmma_fill_16x16x16_f32",
+    "wmma_sync_16x16x16_f16f16f32", "wmma_store_16x16x16_f32_shared",
+)  # fmt: skip
+
+
+def known(name: str) -> TensorIntrin:
+    found = TensorIntrin.get(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_implementations_do_what_descriptions_say(name: str) -> None:
+    intrinsic = known(name)
+    assert_equivalent(IRModule({"main": intrinsic.desc}), IRModule({"main": intrinsic.impl}), integers=(-128, 128))
+
+
+@pytest.mark.parametrize("name", [*ON_CPU, *ON_GPU])
+def test_intrinsics_verify_and_print(name: str) -> None:
+    intrinsic = known(name)
+    for function in (intrinsic.desc, intrinsic.impl):
+        module = IRModule({str(function.attrs["global_symbol"]): function})
+        assert not tvms.verify(module)
+        assert structural_equal(tvms.parse(str(module)), module)
+
+
+def test_registered_intrinsics_are_found() -> None:
+    first, second = known(ON_CPU[0]), known(ON_CPU[1])
+    TensorIntrin.register("test_row", first.desc, first.impl)
+    assert known("test_row").desc is first.desc
+    with pytest.raises(ValueError, match=r"^an intrinsic 'test_row' is registered already$"):
+        TensorIntrin.register("test_row", second.desc, second.impl)
+    TensorIntrin.register("test_row", second.desc, second.impl, override=True)
+    assert known("test_row").impl is second.impl
+
+
+def test_functions_of_different_buffers_make_no_intrinsic() -> None:
+    reason = "the description and the implementation of intrinsic 'test_mixed' take different buffers"
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
+        TensorIntrin.register("test_mixed", known(ON_CPU[0]).desc, known(ON_CPU[2]).impl)
+
+
+def test_unknown_intrinsics_are_none_or_an_error() -> None:
+    assert TensorIntrin.get("test_nothing", allow_missing=True) is None
+    with pytest.raises(ValueError, match=r"^no intrinsic is called 'test_nothing'$"):
+        TensorIntrin.get("test_nothing")
+
+
+GEMM = """
+T.prim_func gemm(A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"), C: T.Buffer((32, 32), "float32")):
+    for i, j, k in T.grid(32, 32, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast("float32", B[vk, vj])
+"""
+
+
+def test_a_product_is_tensorized_for_the_matrix_units_of_a_gpu() -> None:
+    schedule = tvms.Schedule(tvms.parse(GEMM))
+    product = schedule.get_block("C")
+    i, j, k = schedule.get_loops(product)
+    (i0, i1), (j0, j1), (k0, k1) = (schedule.split(each, factors=[None, 16]) for each in (i, j, k))
+    schedule.reorder(i0, j0, k0, i1, j1, k1)
+    copies = {}
+    for index, side in enumerate("ab"):
+        shared = schedule.cache_read(product, index, "shared")
+        schedule.compute_at(shared, k0)
+        copies[side] = schedule.cache_read(product, index, f"wmma.matrix_{side}")
+    result = schedule.cache_write(product, 0, "shared")
+    total = schedule.cache_write(product, 0, "wmma.accumulator")
+    schedule.reverse_compute_at(total, j0)
+    schedule.reverse_compute_at(result, j0)
+    start = schedule.decompose_reduction(product, k0)
+    schedule.tensorize(schedule.get_loops(start)[2], "wmma_fill_16x16x16_f32")
+    for side, copy in copies.items():
+        schedule.tensorize(schedule.get_loops(copy)[3], f"wmma_load_16x16x16_f16_{side}_shared")
+    schedule.tensorize(i1, "wmma_sync_16x16x16_f16f16f32")
+    schedule.tensorize(schedule.get_loops(total)[2], "wmma_store_16x16x16_f32_shared")
+    calls = re.findall(r"T\.tvm_\w+(?:fragment|sync)", schedule.mod.script())
+    assert calls == [f"T.tvm_{each}" for each in ("fill_fragment", "load_matrix_sync", "load_matrix_sync", "mma_sync", "store_matrix_sync")]  # fmt: skip
