@@ -25,6 +25,7 @@ COMMANDS = {
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",
     "bench": "measure how long a function takes, and what part that is of what the machine can do",
     "doctor": "say what of this machine can be used, and how to get what is missing",
+    "view": "draw a module: its graphs as layers of operators, its loop nests as boxes in boxes",
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",
     "fuzz": "check a law on random programs, or on random variants of one",

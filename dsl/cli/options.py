@@ -205,6 +205,13 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 
 
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="the picture, OUT.svg or OUT.html (default: FILE's name with .svg)"
+    )
+
+
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0203")
 
@@ -245,6 +252,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "compile": _add_compile,
     "bench": _add_bench,
     "doctor": _add_doctor,
+    "view": _add_view,
     "explain": _add_explain,
     "debug": _add_debug,
     "fuzz": _add_fuzz,

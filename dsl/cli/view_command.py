@@ -1,0 +1,23 @@
+"""`tvms view FILE [-o OUT.svg|OUT.html]`: a picture of a module."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..load import load_verified
+from . import options
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the picture."""
+    from ..view import picture
+
+    output = arguments.output or f"{Path(arguments.file).stem if arguments.file != '-' else 'module'}.svg"
+    kind = Path(output).suffix
+    if kind not in (".svg", ".html"):
+        raise options.UsageError(f"-o {output}: a picture is a .svg or a .html file")
+    options.write_output(picture(load_verified(arguments.file), arguments.file, as_html=kind == ".html"), output)
+    if arguments.output is None:
+        print(output)
+    return 0

@@ -1,0 +1,36 @@
+"""A whole module as one picture: its functions below one another, as an SVG or an HTML file."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+
+from ...ir import relax, tir
+from ...ir.base import BaseFunc, IRModule
+from ..printer import script
+from .graph import draw_function
+from .loops import draw_loops
+from .svg import LINE, Drawing, document, stacked, text
+
+_PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body style="margin:1em">
+{picture}</body></html>
+"""
+
+
+def picture(module: IRModule, title: str, as_html: bool = False) -> str:
+    """Return the picture of a module; as a page of its own, called `title`, where `as_html` is set."""
+    functions = [_titled(name, function) for name, function in module.functions.items()]
+    drawn = document(stacked(functions, gap=2 * LINE))
+    return _PAGE.format(title=escape(title), picture=drawn) if as_html else drawn
+
+
+def _titled(name: str, function: BaseFunc) -> Drawing:
+    heading = Drawing(len(name) * LINE / 2, LINE, tuple(text([name], 0, 0, "title")))
+    if isinstance(function, relax.Function):
+        return stacked([heading, draw_function(function)])
+    if isinstance(function, tir.PrimFunc):
+        return stacked([heading, draw_loops(function, partial(script, dialect="tvms"))])
+    return heading
