@@ -16,6 +16,7 @@ from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
 from .convolution import schedule_convolution
+from .epilogue import with_epilogue
 from .fusion import compact, flattened, inline_producers, shared_axes
 from .gemv import schedule_gemv
 from .matmul import schedule_matmul
@@ -32,6 +33,10 @@ RULES: dict[str, Rule] = {
     "transpose": schedule_transpose,
 }
 """The rules for single blocks, in the order in which they are asked; the others are computed by rows."""
+
+
+WITH_EPILOGUE = ("matmul", "convolution")
+"""The rules that store what follows from a result, element by element, in its place."""
 
 
 class Decision(Struct, frozen=True):
@@ -106,16 +111,36 @@ class _Scheduler:
         self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
         result: list[tir.Stmt] = []
         group: list[Nest] = []
-        for position, nest in enumerate(nests):
-            statement = self._single(nest)
+        rest = list(nests)
+        while rest:
+            nest = rest.pop(0)
+            statement = self._with_next(nest, rest, nests, owned) or self._single(nest)
             if statement is None and (not group or shared_axes([*group, nest])):
                 group.append(nest)
                 continue
             if group:
                 result.append(self._group(group, nests, owned))
-            group = [] if statement is not None else [nests[position]]
+            group = [] if statement is not None else [nest]
             result += [] if statement is None else [statement]
         return [*result, self._group(group, nests, owned)] if group else result
+
+    def _with_next(
+        self, nest: Nest, rest: list[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]
+    ) -> tir.Stmt | None:
+        """Return what a rule makes of a nest and those that follow, taken from `rest`; None where all decline that."""
+        for together in reversed(_chain(nest, rest, nests, owned)):
+            for name in WITH_EPILOGUE:
+                try:
+                    statement = RULES[name](together, self.machine)
+                except Declined:
+                    continue
+                self.decisions.append(Decision(together.name, name, ()))
+                kept = {node.data for node in walk(statement) if isinstance(node, tir.Buffer)}
+                inner = {each.buffer for each in (nest.store, *together.after[:-1])}
+                self.buffers = [each for each in self.buffers if each not in inner or each.data in kept]
+                del rest[: len(together.after)]
+                return statement
+        return None
 
     def _single(self, nest: Nest) -> tir.Stmt | None:
         """Return what a rule for one block makes of it, None where all decline."""
@@ -157,6 +182,20 @@ class _Scheduler:
         }
         self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
         return statement
+
+
+def _chain(nest: Nest, rest: Sequence[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]) -> list[Nest]:
+    """Return `nest` with the next one, the next two, … that follow element by element and alone read what they follow."""
+    chain, writer, together = list[Nest](), nest, nest
+    for following in rest:
+        if any(_accesses(each, writer.store.buffer) for each in nests if each not in (writer, following)):
+            break
+        joined = with_epilogue(together, following, owned)
+        if joined is None:
+            break
+        chain.append(joined)
+        writer, together = following, joined
+    return chain
 
 
 def _accesses(nest: Nest, buffer: tir.Buffer) -> bool:

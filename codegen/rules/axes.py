@@ -18,7 +18,8 @@ def without_units(nest: Nest) -> Nest:
         return nest
     init = None if nest.init is None else substitute(nest.init, units)
     axes = tuple(axis for axis in nest.axes if axis.var not in units)
-    return replace(nest, axes=axes, store=substitute(nest.store, units), init=init)
+    after = tuple([substitute(each, units) for each in nest.after])
+    return replace(nest, axes=axes, store=substitute(nest.store, units), init=init, after=after)
 
 
 def split_quotients(nest: Nest) -> Nest:
@@ -35,7 +36,8 @@ def split_quotients(nest: Nest) -> Nest:
         assert axis.size is not None
         dtype = axis.var.dtype
         outer, inner = tir.Var(dtype, f"{axis.var.name}_outer"), tir.Var(dtype, f"{axis.var.name}_inner")
-        nest = replace(nest, store=_split(nest.store, axis.var, divisor, outer, inner))
+        after = tuple([_split(each, axis.var, divisor, outer, inner) for each in nest.after])
+        nest = replace(nest, store=_split(nest.store, axis.var, divisor, outer, inner), after=after)
         sizes = (axis.size // divisor, divisor)
         for var, size in zip((outer, inner), sizes, strict=True):
             axes.append(Axis(var, tir.IntImm(dtype, size), axis.is_reduced))

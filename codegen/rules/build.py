@@ -183,7 +183,7 @@ def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
     return tir.Broadcast(with_lanes(value.dtype, count), value, tir.IntImm("int32", count))
 
 
-def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.PrimExpr:
+def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.BufferLoad:
     """Return the element at `indices`, or the lanes of them; zero where `where` does not hold."""
     places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)

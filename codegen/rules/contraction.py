@@ -37,7 +37,7 @@ class Operand(Struct, frozen=True, eq=False):
 
     def step(self, axes: Sequence[Axis]) -> Index:
         """Return the step of the innermost of `axes`, which are one."""
-        return self.steps[axes[-1].var] if axes else 0
+        return self.steps.get(axes[-1].var, 0) if axes else 0
 
     def at(self, offsets: Offsets) -> tir.PrimExpr:
         """Return where the element is at which the axes have the values of `offsets`, and the others 0."""

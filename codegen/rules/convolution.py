@@ -36,6 +36,7 @@ from .build import (
     view,
 )  # fmt: skip
 from .contraction import Contraction, Offsets, extent_of, joined, read_contraction
+from .epilogue import epilogue_of
 from .gemm import Product, emit_product
 from .matmul import is_enough, loops_around
 from .nest import Axis, Declined, Nest
@@ -105,8 +106,13 @@ class _Emitter:
         size, k = times(length, self.inner), index(self.k)
         a, b = self.read.a.matrix(self.rows, self.depth, offsets), self.read.b.matrix(self.depth, self.columns, offsets)
         c = self.read.c.matrix(self.rows, self.columns, offsets)
+        finish = epilogue_of(self.read, self.rows, self.columns, offsets)
         m, n, gathered = extent_of(self.rows), extent_of(self.columns), view(near, near.shape, (near.shape[1], 1), 0)
-        product = Product(size, n, k, gathered, b, c, "a") if self.is_left else Product(m, size, k, a, gathered, c, "b")
+        product = (
+            Product(size, n, k, gathered, b, c, "a", finish)
+            if self.is_left
+            else Product(m, size, k, a, gathered, c, "b", finish)
+        )
         gather = self._gather(near, offsets, length, is_parallel)
         return allocated(
             [near],

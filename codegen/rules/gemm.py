@@ -41,6 +41,7 @@ from .build import (
     vectorized,
     when,
 )  # fmt: skip
+from .epilogue import Epilogue
 from .tiles import COLUMNS, Tiles, choose_tiles
 from .transposition import transposed
 
@@ -56,6 +57,8 @@ class Product(Struct, frozen=True, eq=False):
     c: tir.Buffer
     near: str = ""
     """The factor, "a" or "b", that lies near, without gaps, and goes on beyond its end: it is read where it is."""
+    finish: Epilogue | None = None
+    """What is stored in place of `c`."""
 
 
 class _Step(Struct, frozen=True, eq=False):
@@ -88,6 +91,7 @@ class _Emitter:
         self.packs_a = product.near != "a" and not (is_single and _is_unit(product.a, 1))
         self.packs_b = product.near != "b" and not (is_single and _is_unit(product.b, 1))
         self.a_by_rows = not _is_unit(product.a, 0)
+        self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
         self.has_odd_columns = not is_multiple(product.n, tiles.columns)
 
@@ -295,8 +299,37 @@ class _Emitter:
         zero = each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
         resume = each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
         write = each(lambda r, v: inside(r, store(c, load(sums, *place(r, v)), *in_result(r, v), where=mask(v))))
-        body = [zero, when(below(0, start), resume), loop("k", step.length, add), write]
+        done = self._finish(sums, top, left, step) if self.product.finish is not None else write
+        if self.product.finish is not None and not self.is_one_depth:
+            done = tir.IfThenElse(below(plus(start, step.length), self.product.k), write, done)
+        body = [zero, when(below(0, start), resume), loop("k", step.length, add), done]
         return allocated([sums], body)
+
+    def _finish(self, sums: tir.Buffer, top: Index, left: Index, step: _Step) -> tir.Stmt:
+        """Store what follows from a complete tile, row by row."""
+        tiles, product = self.tiles, self.product
+        finish = product.finish
+        assert finish is not None
+        tile = new_buffer("tile", self.dtype, (tiles.rows, step.vectors * tiles.lanes), "local")
+
+        def copy(r: Index, v: Index) -> tir.Stmt:
+            place = r, lanes(times(v, tiles.lanes), tiles.lanes)
+            return store(tile, load(sums, *place), *place)
+
+        def element(r: Index, v: Index, lane: Index) -> tir.Stmt:
+            place = plus(times(v, tiles.lanes), lane)
+            column = plus(left, place)
+            stored = sequence(finish(plus(top, r), column, load(tile, r, place)))
+            return when(below(column, product.n), stored) if step.is_last else stored
+
+        def row(r: Index) -> tir.Stmt:
+            vector = loop(
+                "v", step.vectors, lambda v: vectorized("lane", tiles.lanes, lambda lane: element(r, v, lane))
+            )
+            return when(below(plus(top, r), product.m), vector) if self.has_odd_rows else vector
+
+        copies = unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: copy(r, v)))
+        return allocated([tile], [copies, loop("r", tiles.rows, row)])
 
     def _mask(self, first: Index) -> tir.PrimExpr:
         """Return which lanes from column `first` on are columns of the result."""

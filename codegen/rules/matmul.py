@@ -14,6 +14,7 @@ from ..lower.vectors import widen
 from ..machine import Machine
 from .build import constant, loop, parallel
 from .contraction import Offsets, extent_of, joined, read_contraction
+from .epilogue import epilogue_of
 from .gemm import Product, emit_product
 from .nest import Axis, Declined, Nest
 
@@ -40,7 +41,8 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
 
     def at(offsets: Offsets) -> tir.Stmt:
         matrices = a.matrix(m, k, offsets), b.matrix(k, n, offsets), c.matrix(m, n, offsets)
-        return emit_product(Product(*sizes, *matrices), machine, element_bytes, read.is_large and not is_many)
+        product = Product(*sizes, *matrices, finish=epilogue_of(read, m, n, offsets))
+        return emit_product(product, machine, element_bytes, read.is_large and not is_many)
 
     return loops_around(outer, is_many, at)
 

@@ -47,6 +47,9 @@ class Nest(Struct, frozen=True, eq=False):
     store: tir.BufferStore
     init: tir.PrimExpr | None
     trivia: Trivia | None = None
+    after: tuple[tir.BufferStore, ...] = ()
+    """What becomes of each element once it is complete: the last is stored in place of the result, each of the others is
+    read by the next one only. Only rules that say so heed it."""
 
     @property
     def spatial(self) -> tuple[Axis, ...]:

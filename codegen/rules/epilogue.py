@@ -1,0 +1,101 @@
+"""What follows a product element by element, such as a bias and an activation, computed while a tile of it is near.
+
+C[i, j] = the sum of A[i, k] * B[k, j]
+D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in place of C, which then need not exist
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Node
+from ...ir.visit import rewrite, substitute, walk
+from .build import Index, constant, load, store
+from .contraction import Contraction, Offsets, Operand
+from .nest import Axis, Declined, Nest
+from .strides import linear_steps
+
+Epilogue = Callable[[Index, Index, tir.BufferLoad], list[tir.Stmt]]
+"""From a row, a column and where the value of the product there is kept, to what stores the result."""
+
+
+def with_epilogue(nest: Nest, following: Nest, owned: Sequence[tir.Buffer]) -> Nest | None:
+    """Return `nest` with what `following` stores in its place; None where that is more than its elements, each once.
+
+    `owned` are the buffers that nothing but the two accesses.
+    """
+    result, reads = (nest.store, *nest.after)[-1], list(following.loads())
+    buffer = result.buffer
+    places = {read.indices for read in reads if read.buffer is buffer}
+    if nest.init is None or following.reduced or buffer not in owned or len(places) != 1:
+        return None
+    before = [node for each in (nest.store, *nest.after) for node in walk(each) if isinstance(node, tir.BufferLoad)]
+    touched = {access.buffer.data for access in (nest.store, *nest.after, *before)}
+    others = {read.buffer.data for read in reads if read.buffer is not buffer}
+    if following.store.buffer.data in touched | others:
+        return None
+    (indices,) = places
+    values: dict[tir.Var, tir.PrimExpr] = {}
+    for theirs, ours in zip(indices, result.indices, strict=True):
+        if isinstance(theirs, tir.Var) and theirs not in values:
+            values[theirs] = ours
+        elif not (constant(theirs) == 0 and _is_unit(ours, nest)):
+            return None
+    if {axis.var for axis in following.axes if axis.size != 1} - set(values):
+        return None
+    values.update({axis.var: tir.IntImm(axis.var.dtype, 0) for axis in following.axes if axis.var not in values})
+    if any(var.dtype != value.dtype for var, value in values.items()):
+        return None
+    after = (*nest.after, substitute(following.store, values))
+    return replace(nest, name=f"{nest.name}, {following.name}", after=after)
+
+
+def _is_unit(index: tir.PrimExpr, nest: Nest) -> bool:
+    return constant(index) == 0 or any(axis.var is index and axis.size == 1 for axis in nest.axes)
+
+
+def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis], offsets: Offsets) -> Epilogue | None:
+    """Return what follows a contraction at these places, None where nothing does; Declined where that is no matrix."""
+    after = read.nest.after
+    if not after:
+        return None
+    inner = [each.buffer for each in (read.nest.store, *after[:-1])]
+    target = _matrix(after[-1], read, rows, columns, offsets)
+    loads = [node for each in after for node in walk(each.value) if isinstance(node, tir.BufferLoad)]
+    views = {each: _matrix(each, read, rows, columns, offsets) for each in loads if each.buffer not in inner}
+
+    def values(row: Index, column: Index, kept: tir.PrimExpr) -> list[tir.PrimExpr]:
+        def element(node: Node) -> Node | None:
+            if not isinstance(node, tir.BufferLoad):
+                return None
+            return load(views[node], row, column) if node in views else kept
+
+        return [rewrite(each.value, element) for each in after]
+
+    def finish(row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
+        *steps, last = values(row, column, kept)
+        return [*[store(kept.buffer, step, *kept.indices) for step in steps], store(target, last, row, column)]
+
+    if any(value.dtype != read.c.buffer.dtype for value in (each.value for each in after[:-1])):
+        raise Declined("what follows is kept in another dtype")
+    places, zero = {axis.var for axis in read.nest.axes}, tir.FloatImm(read.c.buffer.dtype, 0.0)
+    if any(node in places for value in values(0, 0, zero) for node in walk(value)):
+        raise Declined("what follows depends on the place otherwise than by what it reads")
+    return finish
+
+
+def _matrix(
+    access: tir.BufferLoad | tir.BufferStore, read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis],
+    offsets: Offsets,
+) -> tir.Buffer:  # fmt: skip
+    operand = Operand(access.buffer, *linear_steps(access, read.nest.axes))
+    for axes in (rows, columns):
+        for outer, inner in pairwise(axes):
+            steps = [constant(operand.steps.get(axis.var, 0)) for axis in (outer, inner)]
+            if None in steps or inner.size is None or steps[0] != (steps[1] or 0) * inner.size:
+                raise Declined(f"'{access.buffer.name}', which what follows accesses, is no matrix")
+    return operand.matrix(rows, columns, offsets)
