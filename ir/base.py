@@ -101,6 +101,9 @@ class Op(Node, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Op) and other.name == self.name
 
+    def __ne__(self, other: object) -> bool:  # Struct's own goes by identity
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.name)
 
@@ -112,6 +115,9 @@ class GlobalVar(RelaxExpr, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GlobalVar) and other.name_hint == self.name_hint
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self.name_hint)

@@ -20,6 +20,7 @@ COMMANDS = {
     "fmt": "format files in place, keeping comments, names and meaning",
     "convert": "rewrite modules in another dialect",
     "opt": "run passes on a module and print what it becomes",
+    "reduce": "make a program small on which passes go wrong",
     "schedule": "apply the schedules of a file and print the module that they make",
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",

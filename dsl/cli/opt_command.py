@@ -7,9 +7,13 @@ import ast
 import sys
 from typing import Any
 
-from ...ir.diagnostics import TvmsError, error
+from msgspec.structs import replace
+
+from ...ir.base import IRModule
+from ...ir.diagnostics import Note, TvmsError, error
 from ...ir.passes.instrument import PassInstrument, PassTimingInstrument, PrintAfterAll, VerifyEach
-from ...ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
+from ...ir.passes.reproduce import smallest_failing
+from ...ir.passes.transform import Pass, PassContext, PassInfo, Sequential, get_pass, passes
 from ..load import load_module
 from . import options
 
@@ -22,18 +26,34 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.file is None or not arguments.passes:
         raise options.UsageError("name a file and --passes, or say --list")
-    timing = PassTimingInstrument()
+    timing, law = PassTimingInstrument(), VerifyEach()
     instruments: list[PassInstrument] = [timing] if arguments.timing else []
     instruments += [PrintAfterAll()] if arguments.print_after_all else []
-    instruments += [VerifyEach()] if arguments.verify_each else []
+    instruments += [law] if arguments.verify_each else []
     sequence = Sequential(parse_passes(arguments.passes))
     mod = load_module(arguments.file)
-    with PassContext(opt_level=3, instruments=instruments):
-        result = sequence(mod)
+    try:
+        with PassContext(opt_level=3, instruments=instruments):
+            result = sequence(mod)
+    except TvmsError as problem:
+        if law.broken is None:
+            raise
+        raise _with_smallest(problem, sequence, *law.broken) from None
     options.write_module(result, arguments.dialect, arguments.output)
     if arguments.timing:
         print(timing.render(), file=sys.stderr)
     return 0
+
+
+def _with_smallest(problem: TvmsError, sequence: Sequential, mod: IRModule, info: PassInfo) -> TvmsError:
+    """Return `problem` with the name of a file that was written: the smallest module that the pass breaks."""
+    broken = next((each for each in sequence.passes if each.info is info), sequence)
+    smallest = smallest_failing(broken, mod) or mod
+    path = f"broken-by-{info.name}.tvms"
+    options.write_module(smallest, "tvms", path)
+    (diagnostic,) = problem.diagnostics
+    note = Note(f"the smallest module found on which it does so is in {path}")
+    return TvmsError(replace(diagnostic, notes=(*diagnostic.notes, note)))
 
 
 def parse_passes(text: str) -> list[Pass]:

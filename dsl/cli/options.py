@@ -194,6 +194,14 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
+def _add_reduce(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--passes", metavar="LIST", required=True, help="the passes that go wrong")
+    parser.add_argument("--tries", type=int, default=2000, metavar="N", help="run them at most N times (default: 2000)")
+    parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
+
+
 def _add_schedule(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument(
@@ -247,6 +255,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "fmt": _add_fmt,
     "print": _add_print,
     "opt": _add_opt,
+    "reduce": _add_reduce,
     "schedule": _add_schedule,
     "run": _add_run,
     "compile": _add_compile,

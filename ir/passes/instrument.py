@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base import IRModule
-from ..diagnostics import Note, TvmsError, error
+from ..diagnostics import Diagnostic, Note, TvmsError, error
 
 if TYPE_CHECKING:
     from .transform import PassInfo
@@ -30,6 +30,9 @@ class PassInstrument:
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         """Called with the module that the pass made."""
+
+    def run_stage(self, name: str) -> None:
+        """Called when the compiler comes to something else than a pass: a function to lower, or LLVM."""
 
 
 class PassTimingInstrument(PassInstrument):
@@ -82,21 +85,27 @@ class VerifyEach(PassInstrument):
     """
 
     def __init__(self) -> None:
-        self._before: list[set[str]] = []
+        self.broken: tuple[IRModule, PassInfo] | None = None
+        """What the pass was given that broke the law, and which pass it was."""
+        self._before: list[IRModule] = []
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        self._before.append({problem.message for problem in _errors(mod)})
+        self._before.append(mod)
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        known = self._before.pop()
-        broken = [problem for problem in _errors(mod) if problem.message not in known]
+        before = self._before.pop()
+        found = breaches(mod) if mod is not before else []
+        known = {problem.message for problem in breaches(before)} if found else ()
+        broken = [problem for problem in found if problem.message not in known]
         if broken:
+            self.broken = before, info
             notes = [Note(f"{problem.code}: {problem.message}", problem.span) for problem in broken]
             help = f"this is a mistake of the pass; leave it out with disabled_pass=['{info.name}'] and report it"
             raise error("E0904", f"pass '{info.name}' breaks the law of the IR", None, help, *notes)
 
 
-def _errors(mod: IRModule) -> list[Any]:
+def breaches(mod: IRModule) -> list[Diagnostic]:
+    """Return what the verifier finds wrong with a module."""
     from ..verify import verify
 
     try:

@@ -123,6 +123,12 @@ class PassContext:
 _current: ContextVar[PassContext | None] = ContextVar("pass context", default=None)
 
 
+def announce(stage: str) -> None:
+    """Tell the instruments of the current context what the compiler does next."""
+    for instrument in PassContext.current().instruments:
+        instrument.run_stage(stage)
+
+
 class Sequential(Pass):
     """Passes one after the other (TVM: `Sequential`)."""
 
