@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..ir import tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule
 from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.passes.transform import announce
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
@@ -73,6 +74,7 @@ def build(module: IRModule, target: Target, settings: Settings) -> Built:
     natives = native_functions(module) if settings.native else {}
     drivers = {name: native.driver for name, native in natives.items()}
     kernels, decisions, safety, stats = lower_module(module, target, settings, drivers)
+    announce("write LLVM IR")
     start = time.perf_counter()
     emitted = emit_module(kernels, target, settings.threads)
     stats["emit"] = time.perf_counter() - start
@@ -93,8 +95,9 @@ def lower_module(
     decisions: dict[str, tuple[Decision, ...]] = {}
     safety: dict[str, Safety] = {}
     problems: list[Diagnostic] = []
-    called = _called_functions(module)
-    for name, function in {**_loop_level(module), **drivers}.items():
+    called, functions = _called_functions(module), {**_loop_level(module), **drivers}
+    for number, (name, function) in enumerate(functions.items(), 1):
+        announce(f"lower {name} ({number} of {len(functions)})")
         try:
             if target.arch and name not in drivers:
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)

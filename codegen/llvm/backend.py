@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...ir.passes.transform import announce
 from .api import binding
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class InternalError(Exception):
 
 def optimise(text: str, target: Target, level: int = 3) -> Any:
     """Return the LLVM module of `text`, verified and optimised for the target's machine, at level 0 to 3."""
+    announce("optimise")
     machine = target.machine
     try:
         module = binding.parse_assembly(text)
@@ -34,6 +36,7 @@ def optimise(text: str, target: Target, level: int = 3) -> Any:
 
 def to_object(module: Any, target: Target) -> bytes:
     """Return the object file of an optimised module."""
+    announce("make machine code")
     return target.machine.emit_object(module)
 
 

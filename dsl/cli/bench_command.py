@@ -13,6 +13,7 @@ from ...ir.visit import substitute, walk
 from ..load import load_verified
 from . import options
 from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry
+from .progress import progress
 
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
 
@@ -30,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ...codegen import compile as compile_module
 
     start = time.perf_counter()
-    executable = compile_module(module, **options.settings_of(arguments))
+    with progress():
+        executable = compile_module(module, **options.settings_of(arguments))
     compiled = time.perf_counter() - start
     call = executable[entry]
     times = _measure(lambda: call(*values), arguments.seconds)

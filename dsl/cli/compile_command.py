@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..load import load_verified
 from . import options
+from .progress import progress
 
 if TYPE_CHECKING:
     from ...codegen import Settings
@@ -25,17 +26,18 @@ def run(arguments: argparse.Namespace) -> int:
     target = arguments.target
     if arguments.report:
         return _report(module, target, settings)
-    match arguments.emit:
-        case "tir":
-            result = aot.lowered(module, target, settings).script()
-        case "header":
-            result = aot.header(module, target)
-        case "so":
-            result = aot.shared_library(module, target, settings)
-        case "module":
-            result = compile(module, target, **options.settings_of(arguments)).to_bytes()
-        case kind:
-            result = emit(module, kind, target, settings)
+    with progress():
+        match arguments.emit:
+            case "tir":
+                result = aot.lowered(module, target, settings).script()
+            case "header":
+                result = aot.header(module, target)
+            case "so":
+                result = aot.shared_library(module, target, settings)
+            case "module":
+                result = compile(module, target, **options.settings_of(arguments)).to_bytes()
+            case kind:
+                result = emit(module, kind, target, settings)
     options.write_output(result, arguments.output)
     return 0
 

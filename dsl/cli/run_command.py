@@ -14,6 +14,7 @@ from ...ir.diagnostics import error
 from ..load import load_verified
 from . import options
 from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
+from .progress import progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +106,8 @@ def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any
     from ...codegen import compile as compile_module
 
     start = time.perf_counter()
-    executable = compile_module(module, target=target, **settings)
+    with progress():
+        executable = compile_module(module, target=target, **settings)
     return executable[entry], time.perf_counter() - start
 
 

@@ -1,0 +1,57 @@
+"""What the compiler is at, in one line of a terminal that goes when it is done: for work that takes its time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...ir.passes.instrument import PassInstrument
+from ...ir.passes.transform import PassContext
+
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
+    from ...ir.passes.transform import PassInfo
+
+PATIENCE = 0.5
+"""Seconds after which one wants to know."""
+
+
+class _Line(PassInstrument):
+    """Shows each pass, and each stage after them, once some time has gone by."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._status: Any = None
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self.run_stage(info.name)
+
+    def run_stage(self, name: str) -> None:
+        seconds = time.monotonic() - self._start
+        if seconds < PATIENCE:
+            return
+        if self._status is not None:
+            self._status.update(f"{name} ({seconds:.0f} s)")
+            return
+        from rich.console import Console
+
+        self._status = Console(stderr=True).status(name)
+        self._status.start()
+
+    def exit_pass_ctx(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+@contextmanager
+def progress() -> Generator[None]:
+    """Show, within a `with`, what the compiler does, where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    context = PassContext.current()
+    with PassContext(context.opt_level, instruments=(*context.instruments, _Line()), config=context.config):
+        yield
