@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
 from ..gpu.exchange import width_of
 from ..gpu.kernel import SHUFFLES
 from . import device_mathematics, vectors
@@ -12,7 +14,6 @@ from .api import LLVMType, Value, ir
 from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
 from .intrinsics import ANY, Intrinsic, Table
-from .mathematics import Arithmetic
 from .operators import kind_of, number
 from .types import I32, I64
 
@@ -57,7 +58,7 @@ def _by_polynomial(name: str) -> Intrinsic:
         if scalar_of(call.dtype) != "float32":
             help = "compute it in float32"
             raise error("E0604", f"'{name}' of dtype '{call.dtype}' does not exist on GPUs", call.span, help)
-        return device_mathematics.FUNCTIONS[name](Arithmetic(emitter.builder, is_fused=True), *emitter.operands(call))
+        return device_mathematics.FUNCTIONS[name](emitter.builder, *emitter.operands(call))
 
     return emit
 
@@ -139,16 +140,33 @@ def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return value
 
 
+def _of(test: Callable[[str], bool], what: str, name: str) -> Intrinsic:
+    """The intrinsic that every machine has, of one kind of number: LLVM takes no other."""
+
+    def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+        dtypes = [arg.dtype for arg in call.args if isinstance(arg, tir.PrimExpr)]
+        wrong = next((dtype for dtype in dtypes if not test(dtype)), None)
+        if wrong is not None:
+            raise error(
+                "E0604", f"'{name}' of dtype '{wrong}' does not exist on GPUs", call.span, f"cast to {what} first"
+            )
+        return ANY[f"tir.{name}"](emitter, call)
+
+    return emit
+
+
 _SHARED_WITH_ALL = (
-    "sqrt copysign floor ceil trunc round nearbyint likely ignore_loop_partition assume fabs rsqrt fma "
+    "floor ceil trunc round nearbyint likely ignore_loop_partition assume fabs fma "
     "q_multiply_shift q_multiply_shift_per_axis bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
-    "popcount clz isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
+    "isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
     "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret"
 )
 """What is emitted as for a processor: each of these was seen to come through NVPTX, for all dtypes."""
 
 NVPTX: Table = {
     **{f"tir.{name}": ANY[f"tir.{name}"] for name in _SHARED_WITH_ALL.split()},
+    **{f"tir.{name}": _of(is_float, "a float", name) for name in ("sqrt", "rsqrt", "copysign")},
+    **{f"tir.{name}": _of(is_int, "an integer", name) for name in ("popcount", "clz")},
     **{f"tir.{name}": _by_polynomial(name) for name in device_mathematics.FUNCTIONS},
     **dict.fromkeys(SHUFFLES, _shuffle),
     "tir.tvm_storage_sync": _wait,
