@@ -5,8 +5,8 @@ TVM: `BlockizeImpl`, `BlockizeBlocks` (`src/tir/schedule/primitive/blockize_tens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,13 +21,14 @@ from ...simplify import simplify
 from ...visit import substitute, walk
 from ..conditions import Condition, name_of
 from ..program import Program
-from .bindings import domains_of
+from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from .copies import buffers_of, fresh_copy
 from .loops import is_one
 from .reductions import check_runs_once, start_condition, uses
 from .scope import scope_root
 
+_Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 DIVISIBLE = Condition(
     "E0580",
     "what becomes a block is a nest of loops around one block, or several such nests side by side, and each iterator is "
@@ -89,7 +90,8 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
             bindings.append(inner)
             whole = make.add(whole, own[-1].var)
         mapping[axis.var] = make.add(whole, start)
-    body = _substituted(program, replace(block, iter_vars=()), mapping, own)
+    known = {axis.var: axis.dom for axis in own if axis.dom is not None}
+    body = with_indices(program, replace(block, iter_vars=()), mapping, known)
     bare = replace(body, iter_vars=tuple(own), init=None)
     if body.init is not None and any(axis.iter_type is COMM_REDUCE for axis in axes):
         bare = replace(bare, reads=(*body.writes, *body.reads))
@@ -130,11 +132,8 @@ def _from_zero(part: Division, inside: Sequence[tir.For]) -> tuple[tir.PrimExpr,
     return part.inner if is_zero else simplify(make.sub(part.inner, start)), start
 
 
-def _substituted(
-    program: Program, block: tir.Block, mapping: dict[tir.Var, Node], own: Sequence[tir.IterVar]
-) -> tir.Block:
-    """Return a block with its iterators replaced, and what is made of them in normal form."""
-    known = {axis.var: axis.dom for axis in own if axis.dom is not None}
+def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:
+    """Return `node` with its iterators replaced, and the indices that are made of them in normal form."""
     changed = {each for value in mapping.values() for each in walk(value) if isinstance(each, tir.Var)}
 
     def change(node: Any) -> Node | None:
@@ -144,7 +143,7 @@ def _substituted(
             return simplify(node, known) if any(each in changed for each in walk(node)) else None
         return None
 
-    return program.rewrite(block, change)
+    return program.rewrite(node, change)
 
 
 def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tuple[tir.Stmt, dict[tir.Stmt, tir.Stmt | None]]:

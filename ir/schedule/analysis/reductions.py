@@ -53,20 +53,21 @@ def start_condition(
     realize: tir.BlockRealize, loops: tuple[tir.For, ...], kept: Sequence[tir.For], dropped: Sequence[tir.For]
 ) -> tir.PrimExpr:
     """Return the condition of a block in the `kept` loops alone: what that of the reduction says of them."""
-    conjuncts = _conjuncts(realize.predicate)
-    own = [each for each in conjuncts if not uses(each, dropped)]
+    parts = conjuncts(realize.predicate)
+    own = [each for each in parts if not uses(each, dropped)]
     first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
     domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
-    for each in conjuncts:
+    for each in parts:
         if each not in own and not prove(substitute(each, first), domains, own).is_proven:
             reason = f"whether '{each}' holds in the first iteration of the reduction is not known"
             raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
     return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
 
 
-def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return the conditions that all must hold where `condition` does."""
     if isinstance(condition, tir.And):
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+        return [*conjuncts(condition.a), *conjuncts(condition.b)]
     return [] if is_one(condition) else [condition]
 
 

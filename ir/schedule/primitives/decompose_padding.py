@@ -1,0 +1,216 @@
+"""`decompose_padding`: what a block pads with is written by a block of its own, so that the rest needs no condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.proof import prove
+from ...analysis.regions import Place, is_covered
+from ...base import Node, Op
+from ...int_set import EVERYTHING, Interval, evaluate, from_range, intersect
+from ...intern import has_effects
+from ...simplify import simplify
+from ...visit import substitute
+from ..analysis.bindings import domains_of
+from ..analysis.blockizing import with_indices
+from ..analysis.blocks import DATA_PAR, check_complete
+from ..analysis.copies import fresh_copy
+from ..analysis.order import tells_iterators
+from ..analysis.pipeline import bindings_of
+from ..analysis.reductions import conjuncts, uses
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block, Loop
+from ..conditions import COMPLETE, NOT_ROOT, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import sequence
+from .decompose_reduction import AROUND
+
+PADS = Condition(
+    "E0583",
+    "the block stores T.if_then_else(condition, value, constant) in elements of its own, the condition may fail, and no "
+    "block before reads what was there",
+    "write the block as one such store, and take a loop that is bound to no thread",
+)
+
+
+class _Padding(Struct, frozen=True):
+    """What a block stores: `value` where `condition` holds, which says something of loops, and `constant` elsewhere."""
+
+    store: tir.BufferStore
+    condition: tir.PrimExpr
+    value: tir.PrimExpr
+    constant: tir.PrimExpr
+    box: tuple[tir.Range, ...]
+    """What the iterators are where the condition holds."""
+
+
+@primitive(requires=(NOT_ROOT, COMPLETE, AROUND, PADS), results=("padding block",))
+def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
+    """Fill what a block writes with the constant that it pads with, before `loop`, in loops of its own; the block then
+    runs only where it does not pad.
+
+    Preserves: what is computed. Comments stay with the block.
+    """
+    scope = scope_root(program, block)
+    check_complete(block, scope)
+    loops, realize = program.loops_of(block), program.realize_of(block)
+    if loop not in loops:
+        raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+    below = loops[loops.index(loop) :]
+    _check_nest(program, block, loop, below, Scope(scope))
+    padding = _padding(realize, loops)
+    nest = _constant_nest(program, realize, below, padding)
+    chain = _chain(realize, below)
+    inside, became = _inside(program, realize, loops, chain, padding)
+    program.replace(chain[0] if chain else realize, inside, became)
+    current = program.current(loop)
+    program.replace(current, sequence(nest, current))
+    return program.child_blocks(nest)[0] if isinstance(nest, tir.For) else block
+
+
+def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequence[tir.For], scope: Scope) -> None:
+    """Refuse loops in which the padding cannot come first."""
+    for each in program.around(program.realize_of(block)):
+        if not isinstance(each, tir.For | tir.SeqStmt):
+            raise PADS.refuse(f"a condition stands around {name_of(block)}", block, loop)
+        if each is loop:
+            break
+    bound = next((each for each in below if each.thread_binding is not None), None)
+    if bound is not None:
+        raise PADS.refuse(f"{name_of(bound)} is bound to a thread", bound, block)
+    early = scope.blocks[: scope.blocks.index(block)]
+    written = {region.buffer for region in block.writes}
+    reader = next((each for each in early if any(region.buffer in written for region in each.reads)), None)
+    if reader is not None or not tells_iterators(block):
+        what = (
+            "iterations write the same elements" if reader is None else f"{name_of(reader)} reads what was there before"
+        )
+        raise PADS.refuse(f"{name_of(block)} cannot be padded beforehand: {what}", block)
+
+
+def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
+    block, domains = realize.block, domains_of(loops)
+    store = block.body
+    if not isinstance(store, tir.BufferStore) or store.predicate is not None or block.init is not None:
+        raise PADS.refuse(f"{name_of(block)} is more than one store", block)
+    value = store.value
+    if not isinstance(value, tir.Call) or value.op != Op("tir.if_then_else"):
+        raise PADS.refuse(f"what {name_of(block)} stores is no T.if_then_else", block)
+    condition, inside, constant = value.args
+    assert isinstance(inside, tir.PrimExpr)
+    if not isinstance(constant, tir.IntImm | tir.FloatImm) or has_effects(inside):
+        raise PADS.refuse(f"{name_of(block)} pads with {constant}, no constant, or its value has effects", block)
+    here = simplify(make.logical_and(substitute(condition, bindings_of(realize)), realize.predicate))
+    if prove(here, domains).is_proven:
+        raise PADS.refuse(f"the condition of {name_of(block)} always holds", block)
+    box = [_part(value, here, loops) for value in realize.iter_values]
+    if any(each is None for each in box):
+        raise PADS.refuse(f"the iterations of {name_of(block)} where it does not pad are not known", block)
+    return _Padding(store, here, inside, constant, tuple([each for each in box if each is not None]))
+
+
+def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> tir.Range | None:
+    """Return what `value` is where a condition holds, as far as its parts compare it; None where that is not known."""
+    domains = domains_of(loops)
+    span = evaluate(value, {each: from_range(domain.min, domain.extent) for each, domain in domains.items()})
+    for part in conjuncts(condition):
+        span = intersect(span, _limits(value, part, loops))
+    if span.min is None or span.max is None:
+        return None
+    least = simplify(span.min, domains)
+    return tir.Range(least, simplify(make.add(make.sub(span.max, least), 1), domains))
+
+
+def _limits(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> Interval:
+    """Return between which values `value` is where a comparison holds."""
+    if not isinstance(condition, tir.LT | tir.LE):
+        return EVERYTHING
+    slack = 1 if isinstance(condition, tir.LT) else 0
+    low, high = simplify(make.sub(condition.a, value)), simplify(make.sub(condition.b, value))
+    if not uses(low, loops) and not uses(condition.b, loops):
+        return Interval(None, make.sub(make.sub(condition.b, low), slack))
+    if not uses(high, loops) and not uses(condition.a, loops):
+        return Interval(make.add(make.sub(condition.a, high), slack), None)
+    return EVERYTHING
+
+
+def _chain(realize: tir.BlockRealize, below: Sequence[tir.For]) -> list[tir.For]:
+    """Return the innermost loops that hold nothing but the block."""
+    chain: list[tir.For] = []
+    child: tir.Stmt = realize
+    for each in reversed(below):
+        if each.body is not child:
+            break
+        chain.insert(0, each)
+        child = each
+    return chain
+
+
+def _constant_nest(
+    program: Program, realize: tir.BlockRealize, below: Sequence[tir.For], padding: _Padding
+) -> tir.Stmt:
+    """Return the loops that fill all that is written (TVM: `CreateConstBlock`)."""
+    block = realize.block
+    axes = tuple([replace(axis, iter_type=DATA_PAR) for axis in block.iter_vars])
+    store = replace(padding.store, value=padding.constant, trivia=None)
+    filling = tir.Block(axes, (), block.writes, f"{block.name_hint}_pad_const", store)
+    outside = program.loops_of(block)
+    known = domains_of(outside[: len(outside) - len(below)])
+    values = tuple([simplify(value, known) for value in realize.iter_values])
+    nest: tir.Stmt = tir.BlockRealize(values, simplify(realize.predicate, known), filling)
+    for each in reversed(below):
+        nest = tir.For(each.loop_var, each.min, each.extent, tir.ForKind.SERIAL, nest)
+    own: dict[tir.Var, Node] = {axis.var: replace(axis.var) for axis in axes}
+    own.update({each.loop_var: replace(each.loop_var) for each in below})
+    return fresh_copy(nest, own, program.prim_func_of(block))
+
+
+def _inside(
+    program: Program, realize: tir.BlockRealize, loops: tuple[tir.For, ...], chain: list[tir.For], padding: _Padding
+) -> tuple[tir.Stmt, dict[tir.Stmt, tir.Stmt | None]]:
+    """Return the block where it does not pad, in its innermost loops (TVM: `CreateInBoundBlock`)."""
+    block = realize.block
+    ranges = domains_of(loops)
+    axes: list[tir.IterVar] = []
+    values: list[tir.PrimExpr] = []
+    inside: dict[tir.Var, Node] = {}
+    moved: dict[tir.Var, Node] = {}
+    for axis, value, part in zip(block.iter_vars, realize.iter_values, padding.box, strict=True):
+        domain = tir.Range(make.const(0, axis.var.dtype), part.extent)
+        axes.append(tir.IterVar(domain, replace(axis.var), DATA_PAR))
+        inside[axis.var] = make.add(axes[-1].var, part.min)
+        if isinstance(value, tir.Var) and any(each.loop_var is value for each in chain):
+            ranges[value], moved[value] = domain, make.add(value, part.min)
+            values.append(value)
+        else:
+            values.append(simplify(make.sub(value, part.min), domains_of(loops)))
+    condition = simplify(substitute(padding.condition, moved), ranges)
+    if prove(condition, ranges).is_proven:
+        condition = make.const(True, "bool")
+    _check_same(realize, loops, padding, Place(_points(values, padding.box), ranges, (condition,)))
+    bare = replace(block, iter_vars=(), body=replace(padding.store, value=padding.value))
+    new = replace(with_indices(program, bare, inside, {}), iter_vars=tuple(axes))
+    nest: tir.Stmt = replace(realize, iter_values=tuple(values), predicate=condition, block=new)
+    became: dict[tir.Stmt, tir.Stmt | None] = {block: new}
+    for each in reversed(chain):
+        domain = ranges[each.loop_var]
+        nest = became[each] = replace(each, min=domain.min, extent=domain.extent, body=nest)
+    return nest, became
+
+
+def _points(values: Sequence[tir.PrimExpr], starts: Sequence[tir.Range]) -> tuple[tir.Range, ...]:
+    one = [make.add(value, start.min) for value, start in zip(values, starts, strict=True)]
+    return tuple([tir.Range(each, make.const(1, each.dtype)) for each in one])
+
+
+def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: _Padding, new: Place) -> None:
+    """Refuse loops that do not run exactly the iterations in which the block does not pad."""
+    points = tuple([tir.Range(value, make.const(1, value.dtype)) for value in realize.iter_values])
+    old = Place(points, domains_of(loops), (padding.condition,))
+    if not is_covered(old, [new]).is_proven or not is_covered(new, [old]).is_proven:
+        raise PADS.refuse(f"the iterations of {name_of(realize)} where it does not pad are not known", realize.block)
