@@ -45,9 +45,10 @@ def _divide(
             result = by_constant(s, dividend, b.value, dtype)
         else:
             result = by_constant(s, dividend.scaled(-1), -b.value, dtype).scaled(1 if by_constant is quotient else -1)
-        return s.to_expr(result, dtype) or s.rebuild(expr)
-    result = s.to_expr(by_symbol(s, a, b), dtype) or s.rebuild(expr)
-    return s.visit(result) if isinstance(result, tir.Add | tir.Sub) else result
+    else:
+        result = by_symbol(s, a, b)
+    new = s.to_expr(result, dtype) or s.rebuild(expr)
+    return s.visit(new) if isinstance(new, tir.Add | tir.Sub) else new
 
 
 def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
