@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .ir.diagnostics import Diagnostic, TvmsError
     from .ir.equal import structural_equal, structural_hash
     from .ir.functions import get_global_func, register_func
+    from .ir.functions import register_func as register_global_func
     from .ir.interp import run as interpret
     from .ir.relax import Function
     from .ir.schedule import Schedule, ScheduleError
@@ -56,6 +57,7 @@ __all__ = [
     "load",
     "parse",
     "register_func",
+    "register_global_func",
     "save",
     "structural_equal",
     "structural_hash",
@@ -82,6 +84,7 @@ _PLACES = {
     "load": "dsl.load.load_module",
     "parse": "dsl.load.parse",
     "register_func": "ir.functions.register_func",
+    "register_global_func": "ir.functions.register_func",
     "save": "dsl.sidecar.save_module",
     "structural_equal": "ir.equal.structural_equal",
     "structural_hash": "ir.equal.structural_hash",

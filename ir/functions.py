@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from .base import Span
 from .diagnostics import error
@@ -14,25 +14,29 @@ _functions: dict[str, PackedFunction] = {}
 
 
 @overload
-def register_func(name: str, function: _Registered, *, override: bool = ...) -> _Registered: ...
+def register_func(func_name: str, f: _Registered, override: bool = ...) -> _Registered: ...
 @overload
-def register_func(name: str, *, override: bool = ...) -> Callable[[_Registered], _Registered]: ...
-def register_func(name: str, function: Any = None, *, override: bool = False) -> Any:
-    """Let programs call `function` by `name` (TVM: `register_global_func`); a decorator where it is not given.
+def register_func(func_name: _Registered) -> _Registered: ...
+@overload
+def register_func(func_name: str, f: None = ..., override: bool = ...) -> Callable[[_Registered], _Registered]: ...
+def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
+    """Let programs call `f` by `func_name` (TVM: `register_global_func`); a decorator where one of the two is not given.
 
     Tensors reach it as NumPy arrays, sizes and scalars as numbers; for `R.call_dps_packed` the results to be written
     come last. ValueError where the name is taken and `override` is not set.
     """
-    if function is None:
+    if callable(func_name):
+        return register_func(cast("Any", func_name).__name__, func_name)
+    if f is None:
 
         def register(given: PackedFunction) -> PackedFunction:
-            return register_func(name, given, override=override)
+            return register_func(func_name, given, override)
 
         return register
-    if name in _functions and not override:
-        raise ValueError(f"a function '{name}' is registered already; pass override=True to replace it")
-    _functions[name] = function
-    return function
+    if func_name in _functions and not override:
+        raise ValueError(f"a function '{func_name}' is registered already; pass override=True to replace it")
+    _functions[func_name] = f
+    return f
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Any:

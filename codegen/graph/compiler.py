@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...ir import relax
-from ...ir.base import GlobalVar, Node, Op
+from ...ir.base import GlobalVar, Node, Op, Span
 from ...ir.diagnostics import error
 from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
+from ..runtime.ndarray import unwrap, wrap
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
 from ..runtime.specs import Place
@@ -69,6 +70,18 @@ def compile_function(
     Raises TvmsError: E0607 where an operator has no meaning here, E0605 where nothing determines a size.
     """
     return GraphCompiler(entries, external or {}, {}).function(name, function)
+
+
+def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
+    """Return what calls a registered function, which may be registered later than this.
+
+    It gets arrays that have the methods of TVM's, such as `numpy` and `copyfrom`.
+    """
+
+    def call(*args: Any) -> Any:
+        return unwrap(find_function(name, span)(*map(wrap, args)))
+
+    return call
 
 
 class GraphCompiler:
@@ -170,9 +183,8 @@ class GraphCompiler:
         return lambda frame: text
 
     def _external(self, expr: relax.ExternFunc) -> Value:
-        """Looked up when it is called, so that it may be registered after the compilation."""
-        name, span, own = expr.global_symbol, expr.span, self.external.get(expr.global_symbol)
-        return (lambda frame: find_function(name, span)) if own is None else lambda frame: own
+        function = self.external.get(expr.global_symbol) or packed(expr.global_symbol, expr.span)
+        return lambda frame: function
 
     def _global(self, expr: GlobalVar) -> Value:
         name, span, entries = expr.name_hint, expr.span, self.entries

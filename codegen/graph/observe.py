@@ -13,7 +13,7 @@ from ...ir.backend.external import external_functions
 from ...ir.base import IRModule
 from ...ir.functions import get_global_func
 from ...ir.visit import walk
-from .compiler import compile_function
+from .compiler import compile_function, packed
 
 Entry: TypeAlias = Callable[..., Any]
 Observe: TypeAlias = Callable[[str, Entry], Entry]
@@ -28,7 +28,7 @@ def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe) -
     graphs = {name: each for name, each in module.functions.items() if isinstance(each, relax.Function)}
     nodes = (node for function in graphs.values() for node in walk(function))
     named = {node.global_symbol for node in nodes if isinstance(node, relax.ExternFunc)}
-    registered = {name: function for name in named if (function := get_global_func(name, allow_missing=True))}
+    registered = {name: packed(name) for name in named if get_global_func(name, allow_missing=True)}
     external = registered | external_functions(module)
     seen = {name: observe(name, entry) for name, entry in entries.items() if name not in graphs}
     outside = {name: observe(name, function) for name, function in external.items()}

@@ -9,11 +9,10 @@ import numpy as np
 
 from ...ir import relax
 from ...ir.diagnostics import error
-from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame
-from .compiler import GraphCompiler, Value
+from .compiler import GraphCompiler, Value, packed
 from .specs import Shape, make_allocator
 
 Operator: TypeAlias = Callable[[GraphCompiler, relax.Call], Value]
@@ -30,8 +29,8 @@ def _callee(compiler: GraphCompiler, call: relax.Call) -> Value:
     """The function of a `call_tir`, or the Python function of a `call_dps_packed`."""
     target = call.args[0]
     if isinstance(target, relax.StringImm):
-        name, span = target.value, call.span
-        return lambda frame: find_function(name, span)
+        function = packed(target.value, call.span)
+        return lambda frame: function
     return compiler.value(target)
 
 

@@ -271,3 +271,24 @@ def test_refusals(refused: str, vm: relax.VirtualMachine, module: tvms.IRModule)
     with pytest.raises(tvms.TvmsError) as caught:
         call(vm, module)
     assert str(caught.value).splitlines() == [message, f"  = help: {help}"]
+
+
+def test_functions_of_python_get_arrays_with_the_methods_of_tvm() -> None:
+    @tvms.register_global_func("test_virtual_machine.scale", override=True)
+    def scale(x: Any, y: Any) -> None:
+        y.copyfrom(x.numpy() * 2)
+
+    @tvms.register_global_func
+    def test_virtual_machine_shift(x: Any) -> Any:
+        return tvms.nd.array(x.numpy() + 1)
+
+    module = tvms.parse("""
+R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    y = R.call_dps_packed("test_virtual_machine.scale", (x,), out_sinfo=R.Tensor((4,), "float32"))
+    z = R.call_pure_packed("test_virtual_machine_shift", y, sinfo_args=R.Tensor((4,), "float32"))
+    w = R.add(z, x)
+    return w
+""")
+    vm = relax.VirtualMachine(tvms.compile(module), tvms.cpu())
+    np.testing.assert_array_equal(vm["main"](X), 3 * X + 1)
+    assert "test_virtual_machine.scale" in vm.profile("main", X).table()
