@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir import tir
 from ...ir.deep import deep
 from .blocks import lower_blocks
@@ -14,25 +16,32 @@ from .threads import serialise_threads
 from .unroll import unroll_loops
 from .vectorize import vectorize_loops
 
-STEPS = (
-    serialise_threads,
-    hoist_first_steps,
-    flatten_buffers,
-    unroll_loops,
-    vectorize_loops,
-    compute_small_floats,
-    flatten_signature,
-)
-"""The steps, in their order, after `lower_blocks`, and `guard_indices` where indices are to be checked."""
+Step = Callable[[tir.PrimFunc], tir.PrimFunc]
+
+BLOCK_STEPS: dict[str, Step] = {"LowerBlocks": lower_blocks}
+"""The steps as long as there are blocks, in their order, by their names as passes (`lower.passes`)."""
+
+LOOP_STEPS: dict[str, Step] = {
+    "SerializeThreads": serialise_threads,
+    "HoistFirstSteps": hoist_first_steps,
+    "FlattenBuffer": flatten_buffers,
+    "UnrollLoop": unroll_loops,
+    "VectorizeLoop": vectorize_loops,
+    "SmallFloatComputeLegalize": compute_small_floats,
+    "FlattenSignature": flatten_signature,
+}
+"""The steps from then on. Between the two, indices are guarded where they are to be checked."""
 
 
 @deep
 def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
     """Return `func` as a kernel: loops, flat memory, pointers and numbers for parameters."""
-    func, _ = guard_indices(lower_blocks(func), bounds)
-    for step in STEPS:
+    for step in BLOCK_STEPS.values():
+        func = step(func)
+    func, _ = guard_indices(func, bounds)
+    for step in LOOP_STEPS.values():
         func = step(func)
     return func
 
 
-__all__ = ["STEPS", "Bounds", "Safety", "guard_indices", "lower", "lower_blocks"]
+__all__ = ["BLOCK_STEPS", "LOOP_STEPS", "Bounds", "Safety", "guard_indices", "lower", "lower_blocks"]

@@ -21,8 +21,9 @@ _COMPARISONS = (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE)
 _NOT_COMPUTED = {
     "if_then_else", "likely", "reinterpret", "ret", "undef", "address_of", "tvm_access_ptr", "vectorlow",
     "vectorhigh", "vectorcombine", "call_extern", "call_pure_extern", "isnullptr",
+    "atomic_add", "tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down", "tvm_warp_shuffle_xor",
 }  # fmt: skip
-"""The intrinsics that only move values, without their prefix."""
+"""The intrinsics that only move values, or know their dtype, without their prefix."""
 
 
 def compute_small_floats(func: tir.PrimFunc) -> tir.PrimFunc:

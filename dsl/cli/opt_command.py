@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...ir.base import IRModule
 from ...ir.diagnostics import Note, TvmsError, error
 from ...ir.passes.instrument import PassInstrument, PassTimingInstrument, PrintAfterAll, VerifyEach
+from ...ir.passes.pipelines import get_pipeline, pipelines
 from ...ir.passes.reproduce import smallest_failing
 from ...ir.passes.transform import Pass, PassContext, PassInfo, Sequential, get_pass, passes
 from ..load import load_module
@@ -21,6 +22,7 @@ from . import options
 def run(arguments: argparse.Namespace) -> int:
     """Run the passes and print the module, or list all passes."""
     if arguments.list:
+        _load_lowering()
         for name, constructor in passes().items():
             print(f"{name}: {(constructor.__doc__ or '').partition('.')[0]}")
         return 0
@@ -70,12 +72,26 @@ def parse_passes(text: str) -> list[Pass]:
 def _make_pass(element: ast.expr, text: str) -> Pass:
     match element:
         case ast.Name(id=name):
-            return get_pass(name)
+            return _named(name)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
             named = {keyword.arg: _literal(keyword.value, text) for keyword in keywords if keyword.arg}
-            return get_pass(name, *[_literal(arg, text) for arg in args], **named)
+            return _named(name, *[_literal(arg, text) for arg in args], **named)
         case _:
             raise _unreadable(text)
+
+
+def _named(name: str, *args: Any, **options: Any) -> Pass:
+    """Return the pass or the pipeline of that name."""
+    if name not in passes():
+        _load_lowering()
+    is_pipeline = name not in passes() and name in pipelines() and not args and not options
+    return get_pipeline(name) if is_pipeline else get_pass(name, *args, **options)
+
+
+def _load_lowering() -> None:
+    """Let the steps from loops to the machine be passes too, after all others."""
+    passes()
+    from ...codegen.lower import passes as _  # noqa: F401
 
 
 def _literal(value: ast.expr, text: str) -> Any:

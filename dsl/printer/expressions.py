@@ -56,6 +56,8 @@ def _is_operator(node: Any) -> bool:
     kind: type = node.__class__
     if kind is tir.Div and not a.dtype.startswith(("float", "bfloat")):
         return False
+    if kind in (tir.And, tir.Or) and a.dtype != "bool":
+        return False
     plain = kind not in (tir.FloorDiv, tir.FloorMod) or a.dtype.startswith(("int", "uint"))
     if plain and a.dtype == b.dtype and not isinstance(a, _CONSTANTS) and not isinstance(b, _CONSTANTS):
         return True

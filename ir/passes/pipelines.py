@@ -24,9 +24,14 @@ def get_pipeline(name: str = "zero") -> Pass:
     if name in _registered:
         return _registered[name]()
     if name not in PIPELINES:
-        known = ", ".join((*PIPELINES, *_registered))
+        known = ", ".join(pipelines())
         raise error("E0903", f"there is no pipeline '{name}'", help=f"pipelines are: {known}")
     return Sequential([get_pass(each) for each in PIPELINES[name]], name=name)
+
+
+def pipelines() -> tuple[str, ...]:
+    """Return the names of all pipelines."""
+    return (*PIPELINES, *_registered)
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:

@@ -1,0 +1,54 @@
+"""The steps of the lowering as passes, by their names, and the pipeline `lower` of all of them: for `tvms opt`.
+
+Importing this registers them; the steps are those that functions are compiled by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.deep import deep
+from ...ir.passes.pipelines import register_pipeline
+from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions
+from . import BLOCK_STEPS, LOOP_STEPS
+from .bounds import Bounds, guard_indices
+
+
+def _on_modules(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[IRModule], IRModule]:
+    def run(mod: IRModule) -> IRModule:
+        return map_functions(mod, tir.PrimFunc, deep(step))
+
+    run.__doc__ = step.__doc__
+    return run
+
+
+for _name, _step in BLOCK_STEPS.items():
+    declare_pass(_name)(_on_modules(_step))
+
+
+@declare_pass("GuardIndices")
+def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
+    """Check indices as a function runs: all with `bounds="check"`, those that are not proven to be inside with "prove"."""
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: guard_indices(func, bounds)[0]))
+
+
+for _name, _step in LOOP_STEPS.items():
+    declare_pass(_name)(_on_modules(_step))
+
+
+@declare_pass("ApplyDefaultSchedule")
+def apply_default_schedule(mod: IRModule) -> IRModule:
+    """Schedule the functions that nobody scheduled, as the compiler does for the processor that it runs on."""
+    from ..rules import apply_rules
+    from ..target import get_target
+
+    processor = get_target("llvm").processor
+    return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, processor)[0])
+
+
+@register_pipeline("lower")
+def lowering() -> Pass:
+    """Return the steps from a function as it is written to what LLVM IR is written from, one after the other."""
+    return Sequential([get_pass(name) for name in (*BLOCK_STEPS, "GuardIndices", *LOOP_STEPS)], name="lower")

@@ -1,0 +1,102 @@
+"""The lowering, step by step: each step prints as text that reads back, and computes what the program computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen.lower import BLOCK_STEPS, LOOP_STEPS, passes
+from tvms.dsl.cli import main
+from tvms.ir.equal import structural_equal
+from tvms.ir.interp import run
+from tvms.ir.passes.pipelines import get_pipeline
+from tvms.ir.passes.transform import PassContext, get_pass
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+Array = np.ndarray[Any, Any]
+
+PROGRAMS = {
+    "product": """
+T.prim_func main(A: T.Buffer((6, 5), "float32"), B: T.Buffer((5, 7), "float32"), C: T.Buffer((6, 7), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for i, j, k in T.grid(6, 7, 5):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+""",
+    "stages": """
+T.prim_func main(A: T.Buffer((40,), "float32"), B: T.Buffer((40,), "bfloat16"), C: T.Buffer((40,), "float32")):
+    X = T.alloc_buffer((48,), "float32")
+    Y = T.alloc_buffer((40,), "bfloat16")
+    for i in range(48):
+        with T.block("pad"):
+            vi = T.axis.spatial(48, i)
+            X[vi] = T.if_then_else(4 <= vi and vi < 44, A[vi - 4], T.float32(0))
+    for i in range(40):
+        with T.block("half"):
+            vi = T.axis.spatial(40, i)
+            Y[vi] = B[vi] + B[vi]
+    for i0 in T.parallel(6):
+        for i1 in T.vectorized(8):
+            with T.block("sum"):
+                vi = T.axis.spatial(40, i0 * 8 + i1)
+                T.where(i0 * 8 + i1 < 40)
+                C[vi] = X[vi] + X[vi + 8] + T.Cast("float32", Y[vi])
+""",
+}
+
+
+def arguments(module: Any) -> list[Array]:
+    """Random arrays for the one function."""
+    random = np.random.default_rng(0)
+    buffers = module.functions["main"].buffer_map.values()
+    numpy_dtype = tvms.ir.numpy_dtype.numpy_dtype
+    return [
+        random.standard_normal([size.value for size in each.shape]).astype(numpy_dtype(each.dtype)) for each in buffers
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("is_scheduled", [False, True])
+def test_every_step_reads_back_and_computes_the_same(name: str, is_scheduled: bool) -> None:
+    module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{PROGRAMS[name].replace(chr(10), chr(10) + '    ')}")
+    expected = arguments(module)
+    run(module, "main", expected)
+    steps = [*(["ApplyDefaultSchedule"] if is_scheduled else []), *BLOCK_STEPS, "GuardIndices", *LOOP_STEPS]
+    seen = arguments(module)
+    for step in steps:
+        module = get_pass(step)(module)
+        again = tvms.parse(module.script())
+        assert structural_equal(module, again), step
+        if step != "FlattenSignature":
+            values = [each.copy() for each in seen]
+            run(again, "main", values)
+            for value, wanted in zip(values, expected, strict=True):
+                np.testing.assert_allclose(value.astype("f4"), wanted.astype("f4"), rtol=1e-5, atol=1e-5, err_msg=step)
+
+
+def test_the_pipeline_is_what_functions_are_compiled_by() -> None:
+    assert passes.__doc__
+    module = tvms.parse(PROGRAMS["product"])
+    module = tvms.ir.IRModule({"main": module}) if isinstance(module, tvms.ir.tir.PrimFunc) else module
+    with PassContext(opt_level=3):
+        lowered = get_pipeline("lower")(module)
+    assert structural_equal(lowered.functions["main"], tvms.codegen.lower.lower(module.functions["main"], "prove"))
+
+
+def test_the_steps_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", str(SAMPLES / "02_matmul.tvms"), "--passes", "lower", "--print-after-all"]) == 0
+    out = capsys.readouterr().out
+    said = [line.removeprefix("# --- after ") for line in out.splitlines() if line.startswith("# --- after ")]
+    assert said == [*BLOCK_STEPS, "GuardIndices", *LOOP_STEPS, "lower", "sequential"]
+
+
+def test_the_steps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", "--list"]) == 0
+    said = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert set(LOOP_STEPS) | set(BLOCK_STEPS) < set(said)
