@@ -25,9 +25,12 @@ from ..oracle import Execute, as_module, assert_equivalent
 from ..prim_funcs import prim_funcs
 from .law import Law
 
-_CHANGING = sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query)
+_CHANGING = sorted(
+    name for name, primitive in PRIMITIVES.items() if not primitive.is_query and not name.startswith("unsafe_")
+)
 _SCOPES = ("global", "shared", "local")
 _THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
+_TEXTS = {"thread_axis": _THREADS, "buf_type": ("read", "write")}
 _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
     lambda *i: list(reversed(i)),
     lambda *i: [*i[:-1], *[part for each in i[-1:] for part in (each // 2, each % 2)]],
@@ -91,12 +94,12 @@ def _arguments(schedule: Schedule, step: _Step) -> dict[str, Any]:
     for argument in PRIMITIVES[step.primitive].arguments:
         number = numbers.pop(0) if numbers else 0
         if argument.required or argument.variadic or number % 3 == 2:
-            given[argument.name] = _value(schedule, argument, number)
+            given[argument.name] = _value(schedule, step, argument, number)
     return given
 
 
-def _value(schedule: Schedule, argument: Argument, number: int) -> Any:
-    block = _pick(_blocks(schedule), number)
+def _value(schedule: Schedule, step: _Step, argument: Argument, number: int) -> Any:
+    block, own = _pick(_blocks(schedule), number), _pick(_blocks(schedule), step.numbers[0])
     loops: list[Any] = schedule.get_loops(block) if block is not None else []
     first = number // 4 % len(loops) if loops else 0
     match argument.kind.name:
@@ -113,31 +116,35 @@ def _value(schedule: Schedule, argument: Argument, number: int) -> Any:
         case "Number":
             return number / 4
         case "Integers":
-            return [number % 3]
+            count = len(schedule.get(own).iter_vars) if argument.name == "padding" and own is not None else 1
+            return [number % 3 + (argument.name == "padding")] * count
         case "Numbers":
             return [0.5, 0.5]
         case "AccessedBuffer":
-            return _local_access(schedule, block, number)
+            return _access(schedule, own, number, with_parameters=step.primitive == "reindex")
+        case "BufferIndex":
+            return number // 3 % 2
+        case "StorageScope":
+            return _pick(_SCOPES, number)
         case "IndexMap":
             return _LAYOUTS[number % len(_LAYOUTS)]
         case "Text":
-            return _pick(_THREADS if "thread" in argument.name else _SCOPES, number)
+            return _pick(_TEXTS.get(argument.name, _SCOPES), number)
         case _:
             return number % 5
 
 
-def _local_access(schedule: Schedule, block: Any, number: int) -> tuple[str, int]:
-    """A buffer that a block accesses and that is no parameter, whose layout the caller would have to know."""
+def _access(schedule: Schedule, block: Any, number: int, with_parameters: bool) -> tuple[str, int]:
+    """A buffer that a block accesses; where the caller would have to know of its layout, one that is no parameter."""
     function: Any = schedule.mod.functions[schedule.func_working_on or ""]
     node = schedule.get(block) if block is not None else None
-    parameters = function.buffer_map.values()
-    local = [
+    found = [
         (which, at)
         for which, regions in (("read", node.reads), ("write", node.writes))
         for at, each in enumerate(regions)
-        if all(each.buffer is not parameter for parameter in parameters)
+        if with_parameters or all(each.buffer is not parameter for parameter in function.buffer_map.values())
     ] if node is not None else []  # fmt: skip
-    return _pick(local, number // 3) or ("write", 99)
+    return _pick(found, number // 3) or ("write", 99)
 
 
 def _several(loops: Sequence[Any], first: int, number: int) -> list[Any]:

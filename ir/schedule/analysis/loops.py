@@ -7,6 +7,7 @@ from ...analysis.proof import prove
 from ...dtype import parse_dtype
 from ...make import equal
 from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..program import Program
 
 ALONE = Condition(
     "E0558", "the block is all that the loops around it hold", "take what else they hold out of the loops first"
@@ -44,3 +45,13 @@ def nest_of(node: tir.Stmt, depth: int) -> list[tir.For]:
         loops.append(node)
         node = node.body
     return loops
+
+
+def outermost_loop(program: Program, block: tir.Block) -> tir.Stmt:
+    """Return the outermost loop around a block, or what runs it; refused where loops hold anything else (E0558)."""
+    inner: tir.Stmt = program.realize_of(block)
+    for loop in reversed(program.loops_of(block)):
+        if loop.body is not inner:
+            raise ALONE.refuse(f"{name_of(block)} is not all that {name_of(loop)} holds", block, loop)
+        inner = loop
+    return inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import make, tir
 from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
 from ..analysis.index_maps import shortened
-from ..analysis.loops import ALONE
+from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import (
     ALL_WRITTEN,
@@ -21,7 +21,7 @@ from ..analysis.reindexing import (
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
 from ..arguments import Block
-from ..conditions import AFFINE, NOT_ROOT, STAGE_PIPELINE, name_of
+from ..conditions import AFFINE, NOT_ROOT, STAGE_PIPELINE
 from ..declaration import primitive
 from ..layout_arguments import INJECTIVE, AccessedBuffer, buffer_accessed
 from ..program import Program
@@ -44,7 +44,7 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     indices = tuple([shortened(each, domains) for each in access_indices(block, old)])
     axes = used_axes(block, indices)
-    outermost = _outermost_loop(program, block)
+    outermost = outermost_loop(program, block)
     extents = tuple([domains[axis.var].extent for axis in axes])
     new = renamed_buffer(old, f"{old.name}_reindex", extents, old.scope)
     places = tuple([axis.var for axis in axes])
@@ -56,13 +56,3 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     spot = Spot(scope, after=outermost) if which == "write" else Spot(scope, before=outermost)
     name = f"{old.name if which == 'write' else new.name}_reindex"
     return reindexing.apply(program, scope, spot, Loops(loops, tuple(loops), make.const(True, "bool")), name)
-
-
-def _outermost_loop(program: Program, block: tir.Block) -> tir.Stmt:
-    """Return the outermost loop around a block, or what runs it; refused where loops hold anything else (E0558)."""
-    inner: tir.Stmt = program.realize_of(block)
-    for loop in reversed(program.loops_of(block)):
-        if loop.body is not inner:
-            raise ALONE.refuse(f"{name_of(block)} is not all that {name_of(loop)} holds", block, loop)
-        inner = loop
-    return inner
