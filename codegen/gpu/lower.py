@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -34,6 +35,7 @@ STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, comp
 """The steps that kernels share with programs for a processor, in their order."""
 
 
+@lru_cache(maxsize=8)
 @deep
 def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") -> tuple[tir.PrimFunc, Safety]:
     """Return `func` with a `Launch` for each of its kernels, and how many indices were proven to be inside.

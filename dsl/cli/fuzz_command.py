@@ -27,7 +27,7 @@ def compiled(module: IRModule, entry: str) -> Call:
     target = module.attrs.get("target")
     if target is None:
         return compile_module(module, target="llvm")[entry]
-    return compile_module(module, target=target, bounds="check", level=1)[entry]
+    return compile_module(module, target=target, bounds="check", level=0)[entry]
 
 
 def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> Batch:

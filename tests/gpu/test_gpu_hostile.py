@@ -1,0 +1,170 @@
+"""What no GPU can do is refused in our words: LLVM, which ends the process on much of it, never sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import pytest
+import tvms
+
+HEAD = 'T.prim_func main(A: T.Buffer((32,), "{0}"), B: T.Buffer((32,), "{0}"), n: T.int32):\n'
+IN_THREADS = '    tx = T.launch_thread("threadIdx.x", 32)\n'
+
+
+def store(value: str, dtype: str = "float32") -> str:
+    return HEAD.format(dtype) + IN_THREADS + f"    B[tx] = {value}\n"
+
+
+def body(*lines: str, dtype: str = "float32") -> str:
+    return HEAD.format(dtype) + "".join(f"    {line}\n" for line in lines)
+
+
+def loops(extent: str, tag: str, inner: str = "B[0] = A[0]") -> str:
+    return HEAD.format("float32") + f'    for i in T.thread_binding({extent}, thread="{tag}"):\n        {inner}\n'
+
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "sin of float64": (store("T.sin(A[tx])", "float64"), "E0604"),
+    "exp of float64": (store("T.exp(A[tx])", "float64"), "E0604"),
+    "pow of float64": (store("T.pow(A[tx], A[tx])", "float64"), "E0604"),
+    "sqrt of integers": (store("T.sqrt(A[tx])", "int32"), "E0604"),
+    "copysign of integers": (store("T.copysign(A[tx], A[tx])", "int32"), "E0604"),
+    "popcount of floats": (store('T.Cast("float32", T.popcount(A[tx]))'), "E0604"),
+    "fmod": (store("T.fmod(A[tx], A[tx])"), "E0602"),
+    "nextafter": (store("T.nextafter(A[tx], A[tx])"), "E0602"),
+    "ldexp": (store("T.ldexp(A[tx], 3)"), "E0602"),
+    "a C function": (store('T.call_extern("float32", "sinf", A[tx])'), "E0602"),
+    "a pure C function": (store('T.call_pure_extern("float32", "expf", A[tx])'), "E0602"),
+    "an intrinsic of LLVM": (store('T.call_llvm_pure_intrin("float32", "llvm.sin.f32", T.uint32(1), A[tx])'), "E0602"),
+    "a packed function": (body('tx = T.launch_thread("threadIdx.x", 32)', 'T.call_packed("f", A[tx])'), "E0602"),
+    "a prefetch": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'T.evaluate(T.call_intrin("float32", "tir.prefetch", T.address_of(A[tx]), 0, 3, 1))'),
+        "E0602",
+    ),
+    "an atomic addition of halves": (
+        store('T.call_intrin("float16", "tir.atomic_add", T.address_of(B[0]), A[tx])', "float16"), "E0604",
+    ),
+    "an atomic addition of bytes": (
+        store('T.call_intrin("int8", "tir.atomic_add", T.address_of(B[0]), A[tx])', "int8"), "E0604",
+    ),
+    "a shuffle of three": (store("T.tvm_warp_shuffle(T.uint32(7), A[tx], 0, 3, 32)"), "E0606"),
+    "a shuffle of n": (store("T.tvm_warp_shuffle(T.uint32(7), A[tx], 0, n, 32)"), "E0606"),
+    "a shuffle of bool": (store("T.tvm_warp_shuffle(T.uint32(7), A[tx], 0, 32, 32)", "bool"), "E0604"),
+    "memory of a dynamic size": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([n], "float32", "local")',
+             'L_1 = T.Buffer((n,), data=L, scope="local")', "L_1[0] = A[tx]", "B[tx] = L_1[0]"), "E0606",
+    ),
+    "shared memory of a dynamic size": (
+        body('S = T.allocate([n], "float32", "shared")', 'tx = T.launch_thread("threadIdx.x", 32)',
+             'S_1 = T.Buffer((n,), data=S, scope="shared")', "S_1[0] = A[tx]", "B[tx] = S_1[0]"), "E0606",
+    ),
+    "too much shared memory": (
+        body('S = T.allocate([20000], "float32", "shared")', 'tx = T.launch_thread("threadIdx.x", 32)',
+             'S_1 = T.Buffer((20000,), data=S, scope="shared")', "S_1[tx] = A[tx]", "B[tx] = S_1[tx]"), "E0614",
+    ),
+    "too much memory of a thread": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([200000], "float32", "local")',
+             'L_1 = T.Buffer((200000,), data=L, scope="local")', "L_1[n] = A[tx]", "B[tx] = L_1[n]"), "E0614",
+    ),
+    "global memory in a kernel": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([4], "float32", "global")',
+             'L_1 = T.Buffer((4,), data=L)', "L_1[0] = A[tx]", "B[tx] = L_1[0]"), "E0612",
+    ),
+    "too many threads": (loops("1025", "threadIdx.x"), "E0611"),
+    "too many threads on z": (loops("65", "threadIdx.z"), "E0611"),
+    "too many threads together": (
+        body('for i in T.thread_binding(64, thread="threadIdx.x"):',
+             '    for j in T.thread_binding(32, thread="threadIdx.y"):', "        B[0] = A[0]"), "E0611",
+    ),
+    "no thread": (loops("0", "threadIdx.x"), "E0611"),
+    "too many blocks": (loops("70000", "blockIdx.y"), "E0611"),
+    "n threads": (loops("n", "threadIdx.x"), "E0611"),
+    "two extents of one axis": (
+        body('for b in T.thread_binding(2, thread="blockIdx.x"):', '    for i in T.thread_binding(32, thread="threadIdx.x"):',
+             "        B[i] = A[i]", '    for j in T.thread_binding(16, thread="threadIdx.x"):', "        B[j] = A[j]"), "E0611",
+    ),
+    "an extent by another thread": (
+        body('for b in T.thread_binding(2, thread="blockIdx.x"):', '    for i in T.thread_binding(b + 1, thread="threadIdx.x"):',
+             "        B[i] = A[i]"), "E0611",
+    ),
+    "a statement of the host": (
+        body("B[0] = A[0]", 'for i in T.thread_binding(32, thread="threadIdx.x"):', "    B[i] = A[i]"), "E0612",
+    ),
+    "a call of the host": (
+        body('T.call_packed("f")', 'for i in T.thread_binding(32, thread="threadIdx.x"):', "    B[i] = A[i]"), "E0612",
+    ),
+    "a condition in the memory of the GPU": (
+        body("if A[0] > T.float32(0):", '    for i in T.thread_binding(32, thread="threadIdx.x"):', "        B[i] = A[i]"), "E0612",
+    ),
+    "memory that two kernels share": (
+        body('S = T.allocate([32], "float32", "shared")', 'S_1 = T.Buffer((32,), data=S, scope="shared")',
+             'for i in T.thread_binding(32, thread="threadIdx.x"):', "    S_1[i] = A[i]",
+             'for j in T.thread_binding(32, thread="threadIdx.x"):', "    B[j] = S_1[j]"), "E0612",
+    ),
+    "a barrier under a condition": (
+        body('S = T.allocate([32], "float32", "shared")', 'S_1 = T.Buffer((32,), data=S, scope="shared")',
+             'for i in T.thread_binding(32, thread="threadIdx.x"):', "    if A[i] > T.float32(0):",
+             "        S_1[i] = A[i]", "        B[i] = S_1[31 - i]"), "E0613",
+    ),
+    "a barrier between blocks": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', "B[tx] = A[tx]", 'T.tvm_storage_sync("global")'), "E0606",
+    ),
+    "a value to return": (body('tx = T.launch_thread("threadIdx.x", 32)', "T.ret(tx)"), "E0606"),
+    "an accelerator's intrinsic": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'T.evaluate(T.call_intrin("int32", "tir.dma_wait", 0, 0))'), "E0602",
+    ),
+    "a matrix of a SIMD group": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', "T.make_filled_simdgroup_matrix(A.data, 0, T.float32(0), 8, 8)"), "E0602",
+    ),
+    "wide floats": (store("A[tx] + A[tx]", "float128"), "E0202"),
+    "wide integers": (store("A[tx] + A[tx]", "int128"), "E0604"),
+}  # fmt: skip
+
+ACCEPTED: dict[str, str] = {
+    "odd names": 'T.prim_func f(é_1: T.Buffer((32,), "float32"), entry: T.Buffer((32,), "float32")):\n'
+    + IN_THREADS.replace("tx", "ptx_kernel") + "    entry[ptx_kernel] = é_1[ptx_kernel]\n",
+    "names of PTX": 'T.prim_func ret(reg: T.Buffer((32,), "float32"), param: T.Buffer((32,), "float32")):\n'
+    + IN_THREADS.replace("tx", "tid") + "    param[tid] = reg[tid]\n",
+}  # fmt: skip
+
+
+def _in_a_process(text: str) -> str:
+    """Return what compiling `text` says, in a process that LLVM may end."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            ptx = tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_80")
+            said = "compiled" if isinstance(ptx, str) and ".entry" in ptx else "nothing"
+        except tvms.TvmsError as problem:
+            found = problem.diagnostics[0]
+            said = f"{found.code} {'at a place' if found.span else 'nowhere'} {found.message}"
+        except BaseException as problem:
+            said = f"{type(problem).__name__}: {problem}"
+        os.write(writing, said.encode())
+        sys.stderr.flush()
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        heard = said.read()
+    _, status = os.waitpid(child, 0)
+    assert status == 0, f"the process ended with {status}"
+    return heard
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_where_it_stands(name: str) -> None:
+    text, code = REFUSED[name]
+    heard = _in_a_process(text)
+    assert re.match(rf"{code} at a place \S", heard), heard
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_names_do_not_matter(name: str) -> None:
+    assert _in_a_process(ACCEPTED[name]) == "compiled"
+
+
+def test_there_are_many() -> None:
+    assert len(REFUSED) + len(ACCEPTED) >= 40
