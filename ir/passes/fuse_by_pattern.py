@@ -68,7 +68,7 @@ def fuse_ops_by_pattern(
             raise error("E0905", f"the module has no graph-level function '{name}'", help="name one that it has")
     for given in patterns:
         pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
-        names = entry_functions or [name for name, function in mod.functions.items() if _is_open(function)]
+        names = entry_functions or [name for name, function in mod.functions.items() if is_open(function)]
         groups: dict[relax.Var, Group] = {}
         for name in names:
             function = mod[name]
@@ -83,7 +83,7 @@ def fuse_ops_by_pattern(
     return _annotate(mod) if annotate_codegen else mod
 
 
-def _is_open(function: Node) -> bool:
+def is_open(function: Node) -> bool:
     """Whether it is a graph-level function that was not made by a fusion."""
     return isinstance(function, relax.Function) and not {PRIMITIVE, COMPOSITE, CODEGEN} & function.attrs.keys()
 
@@ -171,9 +171,9 @@ def _annotate(mod: IRModule) -> IRModule:
             wrapped[name] = symbol = f"{name}_{library}"
             del functions[name]
             functions[symbol] = _wrap(function, library, symbol)
-    renamer = _CallRenamer(wrapped)
+    renamer = CallRenamer(wrapped)
     for name, function in functions.items():
-        if _is_open(function):
+        if is_open(function):
             functions[name] = renamer.function(function)  # type: ignore[reportArgumentType]
     return replace(mod, functions=functions)
 
@@ -192,7 +192,7 @@ def _wrap(function: relax.Function, library: str, symbol: str) -> relax.Function
     )
 
 
-class _CallRenamer(BindingRewriter):
+class CallRenamer(BindingRewriter):
     """Calls the wrapped functions by their new names."""
 
     def __init__(self, names: Mapping[str, str]) -> None:

@@ -13,7 +13,12 @@ from .transform import declare_pass, map_functions
 @deep
 def to_non_dataflow(mod: IRModule) -> IRModule:
     """Replace dataflow blocks by plain ones, in which side effects are allowed, and their variables by plain ones."""
-    return map_functions(mod, relax.Function, lambda function: rewrite(function, _plain))
+    return map_functions(mod, relax.Function, plain_blocks)
+
+
+def plain_blocks(function: relax.Function) -> relax.Function:
+    """Return `function` without dataflow blocks."""
+    return rewrite(function, _plain)
 
 
 def _plain(node: Node) -> Node | None:

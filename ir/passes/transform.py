@@ -268,6 +268,11 @@ _FILES = (
     "to_mixed_precision",
     "convert_layout",
     "gradient",
+    "merge_composite_functions",
+    "bundle_model_params",
+    "lift_transform_params",
+    "inline_private_functions",
+    "topological_sort",
 )
 """The files of this folder that declare passes."""
 

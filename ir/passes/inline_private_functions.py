@@ -1,0 +1,107 @@
+"""Put the bodies of private functions in the place of their calls (TVM: `InlinePrivateFunctions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import GlobalVar, IRModule, Node
+from ..deep import deep
+from ..infer import Bindings, bind_dims, infer_struct_info
+from ..visit import rewrite, substitute, walk
+from .calls import clean_up
+from .dead_code import is_public, remove_unused_functions
+from .rewriter import ValueRewriter
+from .transform import declare_pass
+
+
+@declare_pass("InlinePrivateFunctions", opt_level=1)
+@deep
+def inline_private_functions(mod: IRModule) -> IRModule:
+    """Put the body of each private graph-level function where it is called, and drop what nothing calls any more.
+
+    Functions that call themselves stay, and calls in dataflow blocks of functions that may not stand there.
+    """
+    private = [name for name, each in mod.functions.items() if isinstance(each, relax.Function) and not is_public(each)]
+    inlined = _Inlined(mod, private)
+    functions = {name: inlined.function(name) for name in mod.functions}
+    if all(functions[name] is mod.functions[name] for name in functions):
+        return mod
+    public = [name for name in mod.functions if name not in private]
+    return clean_up(remove_unused_functions(replace(mod, functions=functions), public))
+
+
+class _Inlined:
+    """The functions of a module with the bodies of others in them: those are done first."""
+
+    def __init__(self, mod: IRModule, private: Iterable[str]) -> None:
+        self._mod = mod
+        self._done: dict[str, Any] = {}
+        self.usable = {name for name in private if not self._calls_itself(name)}
+
+    def function(self, name: str) -> Any:
+        """Return function `name` with calls of private functions replaced."""
+        if name not in self._done:
+            function = self._mod.functions[name]
+            is_graph = isinstance(function, relax.Function)
+            self._done[name] = _Inliner(function, self).function(function) if is_graph else function
+        return self._done[name]
+
+    def _calls_itself(self, name: str) -> bool:
+        reached: set[str] = set()
+        pending = [name]
+        while pending:
+            function = self._mod.functions.get(pending.pop())
+            called = (
+                {node.name_hint for node in walk(function) if isinstance(node, GlobalVar)} if function else set[str]()
+            )
+            pending += called - reached
+            reached |= called
+        return name in reached
+
+
+class _Inliner(ValueRewriter):
+    def __init__(self, function: relax.Function, inlined: _Inlined) -> None:
+        super().__init__(function)
+        self._inlined = inlined
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        """Return the bindings of the function that is called, and that of its result."""
+        match binding.value:
+            case relax.Call(op=GlobalVar(name_hint=name)) as call if name in self._inlined.usable:
+                function = self._inlined.function(name)
+                if self._in_dataflow and any(_has_own_blocks(each) for each in walk(function.body)):
+                    return (binding,)
+                body = _copy(function, call, self._in_dataflow)
+                bindings = [each for block in body.blocks for each in block.bindings]
+                return (*bindings, *super().binding(replace(binding, value=body.body)))
+            case _:
+                return super().binding(binding)
+
+
+def _has_own_blocks(node: Node) -> bool:
+    return isinstance(node, relax.If | relax.Function)
+
+
+def _copy(function: relax.Function, call: relax.Call, in_dataflow: bool) -> relax.SeqExpr:
+    """Return the body of a function on the arguments of a call, with variables of its own, of one kind."""
+    dims: Bindings = {}
+    for param, arg in zip(function.params, call.args, strict=True):
+        bind_dims(infer_struct_info(param), infer_struct_info(arg), dims)
+    function = substitute(function, dims)
+    params: dict[Any, Node] = dict(zip(function.params, call.args, strict=True))
+    inner = function.body
+    kind = relax.DataflowVar if in_dataflow else relax.Var
+    own = {
+        node: kind(node.name_hint, struct_info=node.struct_info, span=node.span)
+        for node in walk(inner)
+        if isinstance(node, relax.Var) and node not in params
+    }
+    return rewrite(substitute(inner, {**params, **own}), _plain)
+
+
+def _plain(node: Node) -> Node | None:
+    return relax.BindingBlock(node.bindings) if isinstance(node, relax.DataflowBlock) else None

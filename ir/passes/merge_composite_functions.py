@@ -1,0 +1,136 @@
+"""Hand neighbouring composite functions to a library as one (TVM: `MergeCompositeFunctions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from .. import relax
+from ..base import GlobalVar, IRModule
+from ..deep import deep
+from ..infer import function_struct_info
+from ..visit import walk
+from .dead_code import eliminate_dead_code
+from .fuse_by_pattern import CODEGEN, COMPOSITE, CallRenamer, is_open
+from .grouping import PRIMITIVE, Group, GroupFuser
+from .rewriter import BindingRewriter
+from .to_non_dataflow import plain_blocks
+from .transform import declare_pass
+
+
+@declare_pass("MergeCompositeFunctions")
+@deep
+def merge_composite_functions(mod: IRModule) -> IRModule:
+    """Make one public function, with the attribute Codegen, of calls of composite functions of one library.
+
+    A call joins those that give its arguments, unless something else lies between them. The composite functions stand
+    inside the new one. Run it after FuseOpsByPattern without `annotate_codegen`.
+    """
+    libraries = {
+        name: str(function.attrs[COMPOSITE]).partition(".")[0]
+        for name, function in mod.functions.items()
+        if isinstance(function, relax.Function) and COMPOSITE in function.attrs and CODEGEN not in function.attrs
+    }
+    open_names = [name for name, function in mod.functions.items() if is_open(function)]
+    groups: dict[relax.Var, Group] = {}
+    for name in open_names:
+        function = mod[name]
+        assert isinstance(function, relax.Function)
+        for block in function.body.blocks:
+            if isinstance(block, relax.DataflowBlock):
+                groups |= _Merger(libraries, block).groups
+    if not groups:
+        return mod
+    fuser = GroupFuser(mod, groups)
+    changed = {name: fuser.function(mod[name]) for name in open_names}  # type: ignore[reportArgumentType]
+    functions = {**fuser.functions, **changed}
+    symbols = {
+        name: f"{name}_{function.attrs[CODEGEN]}"
+        for name, function in functions.items()
+        if CODEGEN in function.attrs and name not in mod.functions
+    }
+    renamer = CallRenamer(symbols)
+    for name in open_names:
+        functions[name] = renamer.function(functions[name])  # type: ignore[reportArgumentType]
+    for name, symbol in symbols.items():
+        functions[symbol] = _self_contained(functions.pop(name), symbol, mod)  # type: ignore[reportArgumentType]
+    return eliminate_dead_code(replace(mod, functions=functions))
+
+
+class _Merger:
+    """The groups of one dataflow block, and the groups that each depends on."""
+
+    def __init__(self, libraries: Mapping[str, str], block: relax.DataflowBlock) -> None:
+        self.groups: dict[relax.Var, Group] = {}
+        """Those that become functions."""
+        self._all: dict[relax.Var, Group] = {}
+        self._needs: dict[Group, set[Group]] = {}
+        for binding in block.bindings:
+            used = [node for node in walk(binding.value) if isinstance(node, relax.Var) and node in self._all]
+            match binding.value:
+                case relax.Call(op=GlobalVar(name_hint=name)) if name in libraries:
+                    self._join(binding.var, list(dict.fromkeys(used)), libraries[name])
+                case _:
+                    self._add(binding.var, Group([binding.var]), used)
+
+    def _join(self, var: relax.Var, used: list[relax.Var], library: str) -> None:
+        """Add a call to the groups of its arguments, or to a new one."""
+        between = set[Group]().union(*[self._needs[self._all[each]] for each in used])
+        parents = [self._all[each] for each in used if each in self.groups]
+        parents = [each for each in parents if each.attrs[CODEGEN] == library and each not in between]
+        first, *others = list(dict.fromkeys(parents)) or [Group([], {CODEGEN: library})]
+        first.variables.append(var)
+        self.groups[var] = first
+        self._add(var, first, used)
+        for other in others:
+            self._merge(other, first)
+
+    def _add(self, var: relax.Var, group: Group, used: Iterable[relax.Var]) -> None:
+        self._all[var] = group
+        needs = self._needs.setdefault(group, set())
+        for each in used:
+            needs |= {self._all[each], *self._needs[self._all[each]]}
+        needs.discard(group)
+
+    def _merge(self, group: Group, into: Group) -> None:
+        into.variables += group.variables
+        for var in group.variables:
+            self._all[var] = self.groups[var] = into
+        self._needs[into] |= self._needs.pop(group)
+        for needs in self._needs.values():
+            if group in needs:
+                needs.remove(group)
+                needs.add(into)
+        self._needs[into].discard(into)
+
+
+def _self_contained(function: relax.Function, symbol: str, mod: IRModule) -> relax.Function:
+    """Return a merged function under its public name, with the composite functions that it calls inside."""
+    inlined = _Inliner(mod).function(plain_blocks(function))
+    attrs = {key: value for key, value in inlined.attrs.items() if key != PRIMITIVE}
+    return replace(inlined, attrs={**attrs, "global_symbol": symbol}, struct_info=None)
+
+
+class _Inliner(BindingRewriter):
+    """Binds functions of the module to variables before their first calls."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__()
+        self._mod = mod
+        self._local: dict[str, relax.Var] = {}
+
+    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        call = binding.value
+        if not (isinstance(call, relax.Call) and isinstance(call.op, GlobalVar)):
+            return (binding,)
+        name = call.op.name_hint
+        if name in self._local:
+            return (replace(binding, value=replace(call, op=self._local[name])),)
+        function = self._mod.functions[name]
+        assert isinstance(function, relax.Function)
+        inner = replace(function, attrs={key: value for key, value in function.attrs.items() if key != PRIMITIVE})
+        info = function_struct_info(inner)
+        local = self._local[name] = relax.Var(name, struct_info=info)
+        bound = relax.VarBinding(local, replace(inner, struct_info=info))
+        return (bound, replace(binding, value=replace(call, op=local)))

@@ -1,0 +1,91 @@
+"""Bring the bindings of dataflow blocks into another order (TVM: `TopologicalSort`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import IRModule, Node
+from ..deep import deep
+from ..diagnostics import error
+from ..visit import rewrite, walk
+from .transform import declare_pass, map_functions
+
+_ORDERS = ("depth-first", "breadth-first")
+_DIRECTIONS = ("from-inputs", "from-outputs")
+
+
+@declare_pass("TopologicalSort", opt_level=1)
+@deep
+def topological_sort(mod: IRModule, order: str = "depth-first", direction: str = "from-inputs") -> IRModule:
+    """Order bindings as a search meets them that goes from inputs to what uses them, or from outputs to what they use.
+
+    Raises TvmsError E0902 for an order or a direction that there is not.
+    """
+    for given, known in ((order, _ORDERS), (direction, _DIRECTIONS)):
+        if given not in known:
+            raise error("E0902", f"pass 'TopologicalSort' has no {given!r}", help=f"say {' or '.join(known)}")
+
+    def sort(function: relax.Function) -> relax.Function:
+        return rewrite(
+            function,
+            lambda node: (
+                _sorted(node, function.params, order, direction) if isinstance(node, relax.DataflowBlock) else None
+            ),
+        )
+
+    return map_functions(mod, relax.Function, sort)
+
+
+def _sorted(block: relax.DataflowBlock, params: Sequence[relax.Var], order: str, direction: str) -> relax.DataflowBlock:
+    bindings = {binding.var: binding for binding in block.bindings}
+    dims: dict[Node, relax.Var] = {}
+    uses: dict[relax.Var, dict[relax.Var, None]] = {}
+    for var, binding in bindings.items():
+        parts = (binding.value, binding.var.struct_info)
+        nodes = [node for part in parts if part is not None for node in walk(part)]
+        needed = [dims.get(node, node) for node in nodes]
+        uses[var] = dict.fromkeys(node for node in needed if isinstance(node, relax.Var))
+        if isinstance(binding, relax.MatchCast):  # it gives the dimensions that stand there first their values
+            dims |= {node: var for node in walk(binding.struct_info) if isinstance(node, tir.Var) and node not in dims}
+    users: dict[relax.Var, dict[relax.Var, None]] = {}
+    for var, used in uses.items():
+        for each in used:
+            users.setdefault(each, {})[var] = None
+    if direction == "from-outputs":
+        own = {var: dict.fromkeys(users.get(var, ())) for var in bindings}
+        backwards = {var: dict.fromkeys(used for used in uses[var] if used in bindings) for var in bindings}
+        found = _search([var for var in bindings if not own[var]], own, backwards, order)[::-1]
+    else:
+        starts = [param for param in params if param in users]
+        starts += [each for each in users if each not in bindings and each not in starts]
+        own = {var: {each: None for each in used if each in bindings} for var, used in uses.items()}
+        found = _search([*starts, *[var for var in bindings if not uses[var]]], own, users, order)
+    bound = tuple([bindings[var] for var in found])
+    return block if bound == block.bindings else replace(block, bindings=bound)
+
+
+def _search(
+    starts: Sequence[relax.Var],
+    needs: dict[relax.Var, dict[relax.Var, None]],
+    leads: dict[relax.Var, dict[relax.Var, None]],
+    order: str,
+) -> list[relax.Var]:
+    """Return the bound variables as a search meets them, each after all that it needs."""
+    found: dict[relax.Var, None] = {}
+    pending = deque(starts)
+    while pending:
+        var = pending.popleft()
+        if var in needs:
+            if var in found or any(each not in found for each in needs[var]):
+                continue
+            found[var] = None
+        following = [each for each in leads.get(var, ()) if each not in found]
+        if order == "depth-first":
+            pending.extendleft(reversed(following))
+        else:
+            pending.extend(following)
+    return list(found)
