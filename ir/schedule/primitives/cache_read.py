@@ -54,7 +54,7 @@ def cache_read(
     if consumer_blocks:
         readers = [each for each in readers if each in consumer_blocks]
     check_not_opaque(root, buffer)
-    if writer is not None and all(_is_later(program, scope, writer, each) for each in readers):
+    if writer is not None and readers and all(_is_later(program, scope, writer, each) for each in readers):
         writer = None
     for each in readers:
         check_written_before(program, scope, writer, each, buffer)
