@@ -273,6 +273,7 @@ _FILES = (
     "lift_transform_params",
     "inline_private_functions",
     "topological_sort",
+    "alter_op_impl",
 )
 """The files of this folder that declare passes."""
 

@@ -1,0 +1,202 @@
+"""Put other loop-level functions in the place of those of an operator (TVM: `AlterOpImpl`)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from msgspec.structs import replace
+
+from .. import relax, te, tir
+from ..base import GlobalVar, IRModule, Op, StructInfo
+from ..building.values import apply, plain_nodes
+from ..deep import deep
+from ..diagnostics import error
+from ..function_table import FunctionTable, numbered
+from ..ops import dims as d
+from ..ops.inference import dims_of, tensor_info
+from ..schedule.analysis.index_maps import inverse, map_shape
+from .rewriter import ValueRewriter
+from .transform import declare_pass, map_functions
+
+OPERATOR_NAME = "operator_name"
+"""The attribute of a loop-level function that says which operator it computes."""
+
+Layout: TypeAlias = "tir.IndexMap | Callable[..., Any] | None"
+"""How a buffer is laid out: as a map, or a function from index expressions to index expressions; None as it was."""
+Separators: TypeAlias = Mapping[str, "Sequence[Sequence[int]] | None"]
+
+
+@declare_pass("AlterOpImpl")
+@deep
+def alter_op_impl(
+    mod: IRModule,
+    op_impl_map: Mapping[str, tir.PrimFunc],
+    op_buffer_transforms: Mapping[str, Sequence[Layout]] | None = None,
+    op_buffer_axis_separators: Separators | None = None,
+    op_buffer_input_axis_separators: Separators | None = None,
+) -> IRModule:
+    """Call `op_impl_map[name]` in the place of each function whose attribute `operator_name` is that name.
+
+    `op_buffer_transforms[name]` says how its buffers, inputs then outputs, are laid out: the operands are brought there by
+    `R.layout_transform`, and the results back. The separators of axes are those of the layouts, and of what they replace.
+
+    Raises TvmsError: E0902 for what is no loop-level function, and layouts that are not as many as buffers, or cannot be
+    undone.
+    """
+    for name, function in op_impl_map.items():
+        if not isinstance(cast("object", function), tir.PrimFunc):
+            reason = f"the implementation of '{name}' is a {type(function).__name__}, not a T.prim_func"
+            raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give the function itself, as mod['name']")
+    alterer = _Options(
+        mod,
+        op_impl_map,
+        op_buffer_transforms or {},
+        op_buffer_axis_separators or {},
+        op_buffer_input_axis_separators or {},
+    )
+    changed = map_functions(mod, relax.Function, lambda function: _Alterer(function, alterer).function(function))
+    return mod if changed is mod else replace(changed, functions={**alterer.table.functions, **changed.functions})
+
+
+class _Options:
+    """What the pass is given, by operator."""
+
+    def __init__(
+        self,
+        mod: IRModule,
+        functions: Mapping[str, tir.PrimFunc],
+        layouts: Mapping[str, Sequence[Layout]],
+        separators: Separators,
+        input_separators: Separators,
+    ) -> None:
+        self.table = FunctionTable(mod.functions)
+        self._mod, self._functions, self._layouts = mod, functions, layouts
+        self._separators, self._input_separators = separators, input_separators
+
+    def operator_of(self, call: relax.Expr) -> str | None:
+        """Return the operator whose function a call calls, if that is to be replaced."""
+        match call:
+            case relax.Call(op=Op(name="relax.call_tir"), args=(GlobalVar(name_hint=name), relax.Tuple())):
+                operator = self._mod.functions[name].attrs.get(OPERATOR_NAME) if name in self._mod else None
+                return operator if operator in self._functions else None
+            case _:
+                return None
+
+    def replacement(self, operator: str) -> GlobalVar:
+        """Return the function that replaces those of an operator; it is private."""
+        function = self._functions[operator]
+        attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
+        private = replace(function, attrs={**attrs, OPERATOR_NAME: operator})
+        base = f"{operator.replace('.', '_')}_replacement"
+        return GlobalVar(self.table.add(private, numbered(base)))
+
+    def layouts(self, operator: str, infos: Sequence[StructInfo]) -> list[tir.IndexMap | None]:
+        """Return the layout of each buffer."""
+        given = self._layouts.get(operator) or [None] * len(infos)
+        if len(given) != len(infos):
+            reason = f"'{operator}' has {len(infos)} buffers, but {len(given)} layouts are given"
+            raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give one for each input and output, or None")
+        return [None if each is None else _index_map(each, info) for each, info in zip(given, infos, strict=True)]
+
+    def separators(self, operator: str, position: int) -> dict[str, tuple[int, ...] | None]:
+        """Return the attributes of a change of layout that say where axes are separated."""
+        own, of_input = self._separators.get(operator), self._input_separators.get(operator)
+        return {
+            "axis_separators": tuple(own[position]) if own else None,
+            "input_axis_separators": tuple(of_input[position]) if of_input else None,
+        }
+
+
+def _index_map(given: Any, info: StructInfo) -> tir.IndexMap:
+    if isinstance(given, tir.IndexMap):
+        return given
+    names = list(inspect.signature(given).parameters)
+    variables = [tir.Var("int64", name) for name in names]
+    result = given(*[te.Expr(variable) for variable in variables])
+    indices = plain_nodes(result if isinstance(result, tuple | list) else (result,))
+    assert isinstance(info, relax.TensorStructInfo)
+    if len(names) != info.ndim:
+        reason = f"a layout of {len(names)} indices is given for a tensor of {info.ndim} dimensions"
+        raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give one index for each dimension")
+    return tir.IndexMap(tuple(variables), tuple([d.as_dim(index) for index in indices]))
+
+
+class _Alterer(ValueRewriter):
+    def __init__(self, function: relax.Function, options: _Options) -> None:
+        super().__init__(function)
+        self._options = options
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        call, options = binding.value, self._options
+        operator = options.operator_of(call)
+        if operator is None:
+            return call
+        assert isinstance(call, relax.Call)
+        inputs = call.args[1]
+        assert isinstance(inputs, relax.Tuple)
+        result = call.sinfo_args[0]
+        outputs = result.fields if isinstance(result, relax.TupleStructInfo) else (result,)
+        infos = [*[arg.struct_info for arg in inputs.fields], *outputs]
+        layouts = options.layouts(operator, [info for info in infos if info is not None])
+        count = len(inputs.fields)
+        args = [
+            _laid_out(arg, layout, options.separators(operator, at))
+            for at, (arg, layout) in enumerate(zip(inputs.fields, layouts[:count], strict=True))
+        ]
+        changed = [_mapped(info, layout) for info, layout in zip(outputs, layouts[count:], strict=True)]
+        info = relax.TupleStructInfo(tuple(changed)) if isinstance(result, relax.TupleStructInfo) else changed[0]
+        args_of_call = (options.replacement(operator), relax.Tuple(tuple(args)), *call.args[2:])
+        new = relax.Call(Op("relax.call_tir"), args_of_call, {}, (info,), span=call.span, struct_info=info)
+        if all(layout is None for layout in layouts[count:]):
+            return new
+        whole = self.emit(new)
+        items = [
+            relax.TupleGetItem(whole, at) if isinstance(result, relax.TupleStructInfo) else whole
+            for at in range(len(outputs))
+        ]
+        restored = [
+            _restored(item, info, layout, options.separators(operator, count + at))
+            for at, (item, info, layout) in enumerate(zip(items, outputs, layouts[count:], strict=True))
+        ]
+        return relax.Tuple(tuple(restored)) if isinstance(result, relax.TupleStructInfo) else restored[0]
+
+
+def _laid_out(value: relax.Expr, layout: tir.IndexMap | None, separators: Mapping[str, Any]) -> relax.Expr:
+    is_scalar = isinstance(value, relax.Constant) and getattr(value.data, "ndim", 1) == 0
+    return value if layout is None or is_scalar else apply("layout_transform", value, index_map=layout, **separators)
+
+
+def _mapped(info: StructInfo, layout: tir.IndexMap | None) -> StructInfo:
+    """What is known of a tensor that is laid out otherwise."""
+    if layout is None or not isinstance(info, relax.TensorStructInfo):
+        return info
+    shape = map_shape(layout, dims_of(info) or ())
+    if shape is None:
+        raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} has no known shape", help="give another one")
+    return tensor_info(shape, info.dtype, len(shape), info.vdevice)
+
+
+def _restored(
+    value: relax.Expr, info: StructInfo, layout: tir.IndexMap | None, separators: Mapping[str, Any]
+) -> relax.Expr:
+    """Return a result as it was laid out, without the padding that its layout may have."""
+    assert isinstance(info, relax.TensorStructInfo)
+    dims = dims_of(info)
+    if layout is None or dims is None:
+        return value
+    undone = inverse(layout, dims)
+    if undone is None:
+        help = "give one that takes each element to a place of its own"
+        raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} cannot be undone", help=help)
+    backward = tir.IndexMap(undone.places, undone.elements)
+    swapped = {
+        "axis_separators": separators["input_axis_separators"],
+        "input_axis_separators": separators["axis_separators"],
+    }
+    result = apply("layout_transform", value, index_map=backward, **swapped)
+    if not undone.has_padding:
+        return result
+    axes = list(range(len(dims)))
+    return apply("strided_slice", result, axes=axes, begin=[0] * len(dims), end=list(dims))
