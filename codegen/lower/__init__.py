@@ -10,6 +10,7 @@ from .blocks import lower_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .flatten import flatten_buffers
 from .hoist import hoist_first_steps
+from .partition import partition_loops
 from .signature import flatten_signature
 from .small_floats import compute_small_floats
 from .threads import serialise_threads
@@ -24,6 +25,7 @@ BLOCK_STEPS: dict[str, Step] = {"LowerBlocks": lower_blocks}
 LOOP_STEPS: dict[str, Step] = {
     "SerializeThreads": serialise_threads,
     "HoistFirstSteps": hoist_first_steps,
+    "LoopPartition": partition_loops,
     "FlattenBuffer": flatten_buffers,
     "UnrollLoop": unroll_loops,
     "VectorizeLoop": vectorize_loops,

@@ -11,7 +11,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from .rewriter import Rewriter, sequence, uses
+from .rewriter import Rewriter, conjuncts, sequence, uses
 
 
 def hoist_first_steps(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -28,7 +28,7 @@ class _Hoister(Rewriter):
         first, rest = (loop.body.seq[0], loop.body.seq[1:]) if isinstance(loop.body, tir.SeqStmt) else (loop.body, ())
         if not rest or not isinstance(first, tir.IfThenElse) or first.else_case is not None:
             return loop
-        conditions = _conjuncts(first.condition)
+        conditions = conjuncts(first.condition)
         others = [condition for condition in conditions if not _is_first(condition, loop)]
         if len(others) == len(conditions) or uses((*others, first.then_case), {loop.loop_var}):
             return loop
@@ -36,12 +36,6 @@ class _Hoister(Rewriter):
             others.append(make.greater(loop.extent, make.const(0, loop.extent.dtype)))
         step = tir.IfThenElse(reduce(make.logical_and, others), first.then_case) if others else first.then_case
         return sequence([step, replace(loop, body=sequence(rest))])
-
-
-def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    if isinstance(condition, tir.And):
-        return _conjuncts(condition.a) + _conjuncts(condition.b)
-    return [condition]
 
 
 def _is_first(condition: tir.PrimExpr, loop: tir.For) -> bool:

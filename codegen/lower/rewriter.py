@@ -26,6 +26,13 @@ def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
     return kept[0] if len(kept) == 1 else tir.SeqStmt(kept) if kept else NOTHING
 
 
+def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+    """Return the conditions that hold together where `condition` does."""
+    if isinstance(condition, tir.And):
+        return conjuncts(condition.a) + conjuncts(condition.b)
+    return [condition]
+
+
 class Rewriter:
     """Rewrites statements and expressions; `rules` maps kinds of nodes to methods, other nodes keep their shape.
 

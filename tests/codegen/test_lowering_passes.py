@@ -100,3 +100,36 @@ def test_the_steps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", "--list"]) == 0
     said = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
     assert set(LOOP_STEPS) | set(BLOCK_STEPS) < set(said)
+
+
+def test_loops_are_parted_where_a_guard_begins_to_matter() -> None:
+    module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{PROGRAMS['stages'].replace(chr(10), chr(10) + '    ')}")
+    for step in ("LowerBlocks", "LoopPartition"):
+        module = get_pass(step)(module)
+    text = module.script()
+    assert (
+        text[text.index("        for i0") :]
+        == """\
+        for i0 in T.parallel(5):
+            for i1 in T.vectorized(8):
+                C[i0 * 8 + i1] = X_1[i0 * 8 + i1] + X_1[i0 * 8 + i1 + 8] + T.Cast("float32", Y_1[i0 * 8 + i1])
+        for i0 in range(5, 6):
+            for i1 in T.vectorized(8):
+                if i0 * 8 + i1 < 40:
+                    C[i0 * 8 + i1] = X_1[i0 * 8 + i1] + X_1[i0 * 8 + i1 + 8] + T.Cast("float32", Y_1[i0 * 8 + i1])"""
+    )
+
+
+@pytest.mark.parametrize(
+    "guard", ["i * 8 + j < 37", "i * 8 + j <= 36", "37 > i * 8 + j", "36 >= 8 * i + j", "j + i * 8 - 37 < 0"]
+)
+@pytest.mark.parametrize("size", [4, 5, 9])
+def test_parted_loops_do_what_they_did(guard: str, size: int, agree: Any, numbers: Any) -> None:
+    text = f"""
+T.prim_func main(A: T.Buffer((72,), "int32"), B: T.Buffer((72,), "int32")):
+    for i in range({size}):
+        for j in range(8):
+            if {guard} and A[i * 8 + j] > 0:
+                B[i * 8 + j] = A[i * 8 + j] + i
+"""
+    agree(text, numbers((72,), "int32"), numbers((72,), "int32"))
