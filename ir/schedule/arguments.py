@@ -24,6 +24,7 @@ from .program import Program
 Block: TypeAlias = tir.Block
 Loop: TypeAlias = tir.For
 BlockOrLoop: TypeAlias = tir.Block | tir.For
+Location: TypeAlias = tir.For | ComputeLocation
 Integer: TypeAlias = int
 Flag: TypeAlias = bool
 Number: TypeAlias = float
@@ -102,6 +103,12 @@ def read_loop(reading: Reading, value: Any) -> tir.For:
     if not isinstance(value, LoopRV):
         raise Mismatch
     return reading.node(value)
+
+
+@kind("Location", "a loop, or what sample_compute_location chose")
+def read_location(reading: Reading, value: Any) -> tir.For | ComputeLocation:
+    chosen = reading.handles.get(value) if isinstance(value, LoopRV) else None
+    return chosen if isinstance(chosen, ComputeLocation) else read_loop(reading, value)
 
 
 @kind("BlockOrLoop", "a block or a loop")

@@ -36,6 +36,10 @@ class Program:
         self.became: dict[tir.Stmt, tir.Stmt | None] = {}
         self._trees = trees
 
+    def trial(self) -> Program:
+        """Return the program as it is, to try a primitive on."""
+        return Program(self.module, self._trees, self.working_on, self.random)
+
     # --- Where things stand ----------------------------------------------------------------------------------
 
     def tree(self, name: str) -> Tree:

@@ -105,7 +105,7 @@ def _value(schedule: Schedule, step: _Step, argument: Argument, number: int) -> 
     match argument.kind.name:
         case "Block":
             return block
-        case "Loop" | "BlockOrLoop":
+        case "Loop" | "BlockOrLoop" | "Location":
             return _several(loops, first, number) if argument.variadic else _pick(loops, number // 4)
         case "Factors":
             return [(None, 2, 3, 4)[number % 4], *([2] if number % 5 == 1 else []), (4, 2, None, 3)[number % 4]]
