@@ -13,6 +13,7 @@ from .hoist import hoist_first_steps
 from .partition import partition_loops
 from .signature import flatten_signature
 from .small_floats import compute_small_floats
+from .storage import rewrite_storage
 from .threads import serialise_threads
 from .unroll import unroll_loops
 from .vectorize import vectorize_loops
@@ -27,6 +28,7 @@ LOOP_STEPS: dict[str, Step] = {
     "HoistFirstSteps": hoist_first_steps,
     "LoopPartition": partition_loops,
     "FlattenBuffer": flatten_buffers,
+    "StorageRewrite": rewrite_storage,
     "UnrollLoop": unroll_loops,
     "VectorizeLoop": vectorize_loops,
     "SmallFloatComputeLegalize": compute_small_floats,

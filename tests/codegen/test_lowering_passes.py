@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,29 @@ T.prim_func main(A: T.Buffer((72,), "int32"), B: T.Buffer((72,), "int32")):
                 B[i * 8 + j] = A[i * 8 + j] + i
 """
     agree(text, numbers((72,), "int32"), numbers((72,), "int32"))
+
+
+def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
+    names = ["A", "X", "Y", "Z", "W", "B"]
+    sizes = [40, 40, 48, 64, 40, 40]
+    text = 'T.prim_func main(A: T.Buffer((40,), "float32"), B: T.Buffer((40,), "float32")):\n'
+    text += "".join(
+        f'    {name} = T.alloc_buffer(({size},), "float32")\n'
+        for name, size in zip(names[1:5], sizes[1:5], strict=True)
+    )
+    for number, (source, target) in enumerate(itertools.pairwise(names)):
+        text += f"""\
+    for i in range(40):
+        with T.block("stage{number}"):
+            vi = T.axis.spatial(40, i)
+            {target}[vi] = {source}[39 - vi] + T.float32({number})
+"""
+    module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n    {text.replace(chr(10), chr(10) + '    ')}")
+    for step in ("LowerBlocks", "FlattenBuffer", "StorageRewrite"):
+        module = get_pass(step)(module)
+    allocated = [line.strip() for line in module.script().splitlines() if "T.allocate" in line]
+    assert allocated == [
+        'X = T.allocate([T.int64(64)], "float32", "global")',
+        'Y = T.allocate([T.int64(48)], "float32", "global")',
+    ]
+    agree(text, numbers((40,), "float32"), numbers((40,), "float32"))

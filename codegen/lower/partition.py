@@ -1,0 +1,115 @@
+"""Loops in two parts: the steps in which a guard always holds, without it, and the last ones with it.
+
+    for i0 in range(5):                      for i0 in range(4):
+        for i1 in T.vectorized(8):               for i1 in T.vectorized(8):
+            if i0 * 8 + i1 < 37:      →              B[i0 * 8 + i1] = …         whole vectors
+                B[i0 * 8 + i1] = …           for i0 in range(4, 5):
+                                                 for i1 in T.vectorized(8):
+                                                     if i0 * 8 + i1 < 37: …
+
+This is what the tail of a split looks like. (TVM: `LoopPartition`, which asks for a hint, and looks at both ends.)
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.intern import Nodes
+from ...ir.linear import linear
+from ...ir.sums import Sum
+from ...ir.visit import substitute, walk
+from .rewriter import Rewriter, conjuncts, sequence
+
+MOST_NODES = 2000
+"""A body of more nodes than this is not worth a second copy."""
+
+_PARTED = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL)
+
+
+def partition_loops(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with loops divided where a guard inside them begins to matter."""
+    return replace(func, body=_Partitioner().rewrite(func.body))
+
+
+class _Partitioner(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for})
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        loop = self.rebuild(stmt)
+        start, extent = loop.min, loop.extent
+        if loop.kind not in _PARTED or not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm)):
+            return loop
+        ends = {condition: end for condition, end in _ends(loop).items() if end > start.value}
+        end = min(ends.values(), default=start.value)
+        if not ends or not _is_small(loop.body):
+            return loop
+        body = _Unguarded(set(ends)).rewrite(loop.body)
+        if end >= start.value + extent.value:
+            return replace(loop, body=body)
+        first = replace(loop, extent=replace(extent, value=end - start.value), body=body)
+        var, rest = replace(loop.loop_var), start.value + extent.value - end
+        last = substitute(loop.body, {loop.loop_var: var})
+        kind = loop.kind if rest > 1 else tir.ForKind.SERIAL
+        return sequence([first, tir.For(var, replace(start, value=end), replace(extent, value=rest), kind, last)])
+
+
+def _is_small(body: tir.Stmt) -> bool:
+    """Whether a second copy costs little; loops that are to be written out are many copies already."""
+    for count, node in enumerate(walk(body)):
+        if count > MOST_NODES or (isinstance(node, tir.For) and node.kind is tir.ForKind.UNROLLED):
+            return False
+    return True
+
+
+def _ends(loop: tir.For) -> dict[tir.PrimExpr, int]:
+    """Return the conditions of guards in the loop that hold up to some step, and the first step where they may not."""
+    inner = {node.loop_var: node for node in walk(loop.body) if isinstance(node, tir.For)}
+    guards = [node for node in walk(loop.body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
+    ends = {each: _end(each, loop.loop_var, inner) for guard in guards for each in conjuncts(guard.condition)}
+    return {condition: end for condition, end in ends.items() if end is not None}
+
+
+def _end(condition: tir.PrimExpr, var: tir.Var, inner: dict[tir.Var, tir.For]) -> int | None:
+    """Return the first value of `var` for which `condition` may not hold, whatever the loops inside are at."""
+    excess = _excess(condition)
+    factor = 0 if excess is None else excess.terms.get(var, 0)
+    if excess is None or factor <= 0:
+        return None
+    most = excess.constant
+    for term, scale in excess.terms.items():
+        if term is var:
+            continue
+        loop = inner.get(term) if isinstance(term, tir.Var) else None
+        if loop is None or not (isinstance(loop.min, tir.IntImm) and isinstance(loop.extent, tir.IntImm)):
+            return None
+        most += max(scale * loop.min.value, scale * (loop.min.value + loop.extent.value - 1))
+    return (-most - 1) // factor + 1
+
+
+def _excess(condition: tir.PrimExpr) -> Sum | None:
+    """Return the sum that is negative where the condition, a comparison of integers, holds."""
+    if not isinstance(condition, tir.LT | tir.LE | tir.GT | tir.GE) or condition.a.dtype not in ("int32", "int64"):
+        return None
+    nodes = Nodes()
+    a, b = linear(condition.a, nodes), linear(condition.b, nodes)
+    difference = a.plus(b, -1) if isinstance(condition, tir.LT | tir.LE) else b.plus(a, -1)
+    return difference.shifted(-1) if isinstance(condition, tir.LE | tir.GE) else difference
+
+
+class _Unguarded(Rewriter):
+    """Takes conditions that hold out of guards."""
+
+    def __init__(self, holding: set[tir.PrimExpr]) -> None:
+        super().__init__({tir.IfThenElse: self._if, tir.Buffer: lambda buffer: buffer})
+        self._holding = holding
+
+    def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
+        rest = [each for each in conjuncts(stmt.condition) if each not in self._holding]
+        then = self.rewrite(stmt.then_case)
+        if stmt.else_case is not None:
+            return replace(stmt, then_case=then, else_case=self.rewrite(stmt.else_case))
+        return replace(stmt, condition=reduce(make.logical_and, rest), then_case=then) if rest else then

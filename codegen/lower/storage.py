@@ -1,0 +1,92 @@
+"""Memory used again: buffers that are never alive at the same time share one allocation.
+
+    X = allocate 64; Y = allocate 48; Z = allocate 16           X = allocate 64; Y = allocate 48
+    X[…] = …;  Y[…] = X[…];  Z[…] = Y[…];  C[…] = Z[…]    →     X[…] = …;  Y[…] = X[…];  X[…] = Y[…];  C[…] = X[…]
+
+A buffer is alive from the first of the statements side by side that mentions it to the last. Only memory of one dtype and
+scope and of known size is shared. (TVM: `StorageRewrite`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.visit import walk
+from .rewriter import Rewriter
+
+
+def rewrite_storage(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with fewer allocations, where buffers can take turns."""
+    return replace(func, body=_Sharer().rewrite(func.body))
+
+
+class _Sharer(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.Allocate: self._allocate})
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        """Look at allocations that stand one in the other, around a sequence."""
+        chain, inner = [stmt], stmt.body
+        while isinstance(inner, tir.Allocate):
+            chain.append(inner)
+            inner = inner.body
+        shared, sizes = _shared(chain, inner.seq if isinstance(inner, tir.SeqStmt) else (inner,))
+        self.values.update(shared)
+        body = self.rewrite(inner)
+        for each in reversed(chain):
+            if each.buffer_var not in shared:
+                extents = sizes.get(each.buffer_var) or self.rewrite(each.extents)
+                body = replace(each, extents=extents, body=body)
+        return body
+
+
+def _shared(
+    chain: Sequence[tir.Allocate], parts: Sequence[tir.Stmt]
+) -> tuple[dict[tir.Var, tir.PrimExpr], dict[tir.Var, tuple[tir.PrimExpr, ...]]]:
+    """Return which variables stand for memory of which others, and the extents of memory that has to grow."""
+    variables = {each.buffer_var for each in chain}
+    mentions: dict[tir.Var, list[int]] = {}
+    for number, part in enumerate(parts):
+        for var in {node for node in walk(part) if isinstance(node, tir.Var)} & variables:
+            mentions.setdefault(var, []).append(number)
+    free_after: dict[tir.Var, int] = {}
+    memory = {each.buffer_var: each for each in chain}
+    shared: dict[tir.Var, tir.PrimExpr] = {}
+    sizes: dict[tir.Var, tuple[tir.PrimExpr, ...]] = {}
+    by_birth = sorted(
+        (each for each in chain if each.buffer_var in mentions), key=lambda each: mentions[each.buffer_var][0]
+    )
+    for each in by_birth:
+        var, size = each.buffer_var, _size(each)
+        first, last = mentions[var][0], mentions[var][-1]
+        fitting = [owner for owner, end in free_after.items() if end < first and _is_alike(memory[owner], each)]
+        if size is None or not fitting:
+            free_after[var] = last
+            continue
+        needed, room = size, {one: _size(memory[one]) or 0 for one in fitting}
+        owner = min(room, key=lambda one: abs(room[one] - needed))
+        if needed > room[owner]:
+            memory[owner], sizes[owner] = each, each.extents
+        shared[var], free_after[owner] = owner, last
+    return shared, sizes
+
+
+def _is_alike(one: tir.Allocate, other: tir.Allocate) -> bool:
+    is_plain = _size(one) is not None and not one.annotations and not other.annotations
+    return is_plain and one.dtype == other.dtype and _scope(one) == _scope(other)
+
+
+def _scope(stmt: tir.Allocate) -> str:
+    pointer = stmt.buffer_var.type_annotation
+    return pointer.storage_scope if isinstance(pointer, tir.PointerType) else ""
+
+
+def _size(stmt: tir.Allocate) -> int | None:
+    """Return how many elements are allocated, None where that is not known."""
+    extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
+    is_always = isinstance(stmt.condition, tir.IntImm) and stmt.condition.value == 1
+    return prod(extents) if len(extents) == len(stmt.extents) and is_always else None
