@@ -43,6 +43,15 @@ def lift_transform_params(mod: IRModule) -> IRModule:
     return mod if not functions.keys() - mod.functions.keys() else clean_up(replace(mod, functions=functions))
 
 
+def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
+    """Return the weights of a function and the variables that follow from them alone; none without `num_input`."""
+    count = input_count(function)
+    if count is None:
+        return set()
+    weights = function.params[count:]
+    return {*weights, *[binding.var for binding in _liftable(function, weights, mod)[0]]}
+
+
 def _split(function: relax.Function, count: int, mod: IRModule) -> tuple[relax.Function, relax.Function]:
     """Return the function of the weights, and what is left of the old one."""
     inputs, weights = function.params[:count], function.params[count:]

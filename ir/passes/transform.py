@@ -274,6 +274,8 @@ _FILES = (
     "inline_private_functions",
     "topological_sort",
     "alter_op_impl",
+    "matmul_rewrites",
+    "combine_parallel_matmul",
 )
 """The files of this folder that declare passes."""
 

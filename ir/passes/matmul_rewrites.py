@@ -1,0 +1,186 @@
+"""Identities of products, applied where they save work (TVM: `AdjustMatmulOrder`, `ExpandMatmulOfSum`,
+`ReorderTakeAfterMatmul`, `ReorderPermuteDimsAfterConcat`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Set
+from typing import TypeAlias
+
+from .. import relax
+from ..base import IRModule, Node, Op
+from ..building.values import apply
+from ..deep import deep
+from ..infer import infer_struct_info
+from ..ops import dims as d
+from ..ops.inference import dims_of
+from .lift_transform_params import known_from_weights
+from .rewriter import ValueRewriter
+from .transform import declare_pass, map_functions
+
+
+class Values:
+    """What variables are bound to, and which of them follow from weights alone (attribute `num_input`)."""
+
+    def __init__(self, early: Set[Node]) -> None:
+        self.bound: dict[relax.Var, relax.Expr] = {}
+        self._early = early
+
+    def call(self, expr: relax.Expr, name: str) -> relax.Call | None:
+        """Return the call of operator `name` that a value is, or None."""
+        value = self.bound.get(expr) if isinstance(expr, relax.Var) else expr
+        is_it = isinstance(value, relax.Call) and value.op == Op(f"relax.{name}")
+        return value if is_it and isinstance(value, relax.Call) else None
+
+    def are_early(self, *exprs: relax.Expr) -> bool:
+        """Whether values can be computed before any input is known."""
+        return all(expr in self._early for expr in exprs)
+
+
+Rule: TypeAlias = Callable[[relax.Call, Values], relax.Expr | None]
+"""From a call to what takes its place, or None."""
+
+
+def _apply(mod: IRModule, name: str, rule: Rule) -> IRModule:
+    return map_functions(mod, relax.Function, lambda function: _Rewriter(function, mod, name, rule).function(function))
+
+
+class _Rewriter(ValueRewriter):
+    def __init__(self, function: relax.Function, mod: IRModule, name: str, rule: Rule) -> None:
+        super().__init__(function)
+        self._name, self._rule = name, rule
+        self._values = Values(known_from_weights(function, mod))
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return what the rule makes of a call."""
+        call = self._values.call(binding.value, self._name)
+        new = None if call is None else self._rule(call, self._values)
+        result = binding.value if new is None else new
+        if isinstance(binding, relax.VarBinding):
+            self._values.bound[binding.var] = result
+        return result
+
+
+@declare_pass("AdjustMatmulOrder", opt_level=1)
+@deep
+def adjust_matmul_order(mod: IRModule) -> IRModule:
+    """Multiply three matrices in the order that takes fewer multiplications, or that joins two weights.
+
+    Weights are what follows from the parameters after the first `num_input`.
+    """
+    return _apply(mod, "matmul", _in_order)
+
+
+@declare_pass("ExpandMatmulOfSum", opt_level=1)
+@deep
+def expand_matmul_of_sum(mod: IRModule) -> IRModule:
+    """Replace `x · (a + b)` by `x · a + x · b`, also where the sum is transposed, unless a and b are weights."""
+    return _apply(mod, "matmul", _expanded)
+
+
+@declare_pass("ReorderTakeAfterMatmul", opt_level=1)
+@deep
+def reorder_take_after_matmul(mod: IRModule) -> IRModule:
+    """Take columns of a product rather than the product of columns that are taken, so that no weights are copied."""
+    return _apply(mod, "matmul", _taken_late)
+
+
+@declare_pass("ReorderPermuteDimsAfterConcat", opt_level=1)
+@deep
+def reorder_permute_dims_after_concat(mod: IRModule) -> IRModule:
+    """Permute the axes of joined tensors once rather than those of each part."""
+    return _apply(mod, "concat", _permuted_late)
+
+
+def _sizes(value: relax.Expr) -> list[int] | None:
+    info = infer_struct_info(value)
+    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    sizes = None if dims is None else [d.value_of(dim) for dim in dims]
+    return None if sizes is None or None in sizes else [size for size in sizes if size is not None]
+
+
+def _is_plain(call: relax.Call | None) -> bool:
+    return call is not None and call.attrs["out_dtype"] == "void"
+
+
+def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr] | None:
+    """Return the two matrices that a value is the product of; of a transposed product those transposed."""
+    product = values.call(value, "matmul")
+    if product is not None:
+        return (product.args[0], product.args[1]) if _is_plain(product) else None
+    turned = values.call(value, "permute_dims")
+    inner = None if turned is None else values.call(turned.args[0], "matmul")
+    if turned is None or inner is None or not _is_plain(inner) or turned.attrs["axes"] not in (None, (1, 0)):
+        return None
+    a, b = inner.args
+    if any(len(_sizes(each) or ()) != 2 for each in (a, b)):
+        return None
+    return apply("permute_dims", b), apply("permute_dims", a)
+
+
+def _in_order(call: relax.Call, values: Values) -> relax.Expr | None:
+    left, right = _factors(call.args[0], values), _factors(call.args[1], values)
+    if not _is_plain(call) or (left is None) == (right is None):
+        return None
+    a, b, c = (*left, call.args[1]) if left is not None else (call.args[0], *(right or ()))
+    sizes = [_sizes(each) for each in (a, b, c)]
+    if any(size is None or len(size) < 2 for size in sizes) or any(len(size or ()) != 2 for size in sizes[1:]):
+        return None
+    if values.are_early(a, b, c):
+        return None
+    is_left_first = _is_left_first(a, b, c, sizes, values)
+    if is_left_first == (left is not None):
+        return None
+    if is_left_first:
+        return apply("matmul", apply("matmul", a, b), c)
+    return apply("matmul", a, apply("matmul", b, c))
+
+
+def _is_left_first(a: relax.Expr, b: relax.Expr, c: relax.Expr, sizes: list[list[int] | None], values: Values) -> bool:
+    """Whether (a · b) · c is the better order; where both are as good, it is."""
+    if values.are_early(a, b) != values.are_early(b, c):
+        return values.are_early(a, b)
+    rows, (k, n), p = math.prod((sizes[0] or [])[:-1]), sizes[1] or (0, 0), (sizes[2] or [0])[-1]
+    return rows * k * n + rows * n * p <= k * n * p + rows * k * p
+
+
+def _expanded(call: relax.Call, values: Values) -> relax.Expr | None:
+    x, rhs = call.args
+    turned = values.call(rhs, "permute_dims")
+    total = values.call(rhs if turned is None else turned.args[0], "add")
+    if total is None or not _is_plain(call) or values.are_early(*total.args):
+        return None
+    if _sizes(total.args[0]) is None or _sizes(total.args[0]) != _sizes(total.args[1]):
+        return None
+    axes: Mapping[str, object] = {} if turned is None else {"axes": turned.attrs["axes"]}
+    a, b = total.args if turned is None else [apply("permute_dims", each, **axes) for each in total.args]
+    return apply("add", apply("matmul", x, a), apply("matmul", x, b))
+
+
+def _taken_late(call: relax.Call, values: Values) -> relax.Expr | None:
+    taken = values.call(call.args[1], "take")
+    if taken is None or not _is_plain(call) or taken.attrs["axis"] is None:
+        return None
+    (x, (table, indices)), infos = (call.args[0], taken.args), [infer_struct_info(each) for each in (*taken.args, call)]
+    ranks = [info.ndim if isinstance(info, relax.TensorStructInfo) else -1 for info in infos]
+    if -1 in ranks or ranks[0] < 2 or ranks[1] != 1 or taken.attrs["axis"] % ranks[0] != ranks[0] - 1:
+        return None
+    attrs = {**taken.attrs, "axis": ranks[2] - 1}
+    return apply("take", apply("matmul", x, table), indices, **attrs)
+
+
+def _permuted_late(call: relax.Call, values: Values) -> relax.Expr | None:
+    parts = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else ()
+    turned = [values.call(part, "permute_dims") for part in parts]
+    info = infer_struct_info(call)
+    rank = info.ndim if isinstance(info, relax.TensorStructInfo) else -1
+    if len(parts) < 2 or rank == -1 or any(each is None for each in turned):
+        return None
+    orders = {tuple([n % rank for n in each.attrs["axes"] or range(rank)[::-1]]) for each in turned if each is not None}
+    if len(orders) != 1:
+        return None
+    order = orders.pop()
+    joined = apply(
+        "concat", [each.args[0] for each in turned if each is not None], axis=order[(call.attrs["axis"] or 0) % rank]
+    )
+    return apply("permute_dims", joined, axes=list(order))
