@@ -106,8 +106,9 @@ def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
     if not isinstance(constant, tir.IntImm | tir.FloatImm) or has_effects(inside):
         raise PADS.refuse(f"{name_of(block)} pads with {constant}, no constant, or its value has effects", block)
     here = simplify(make.logical_and(substitute(condition, bindings_of(realize)), realize.predicate))
-    if prove(here, domains).is_proven:
-        raise PADS.refuse(f"the condition of {name_of(block)} always holds", block)
+    for always, word in ((here, "always"), (make.logical_not(here), "never")):
+        if prove(always, domains).is_proven:
+            raise PADS.refuse(f"the condition of {name_of(block)} {word} holds", block)
     box = [_part(value, here, loops) for value in realize.iter_values]
     if any(each is None for each in box):
         raise PADS.refuse(f"the iterations of {name_of(block)} where it does not pad are not known", block)
