@@ -60,6 +60,41 @@ def layer_norm(graph: Graph) -> None:
     graph.bind(f"R.nn.layer_norm({x.name}, {gamma.name}, {beta.name}, axes=[-1])", x.shape, "float32")
 
 
+def products(graph: Graph) -> None:
+    """Several products, in ways that are equal to others."""
+    x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) == 2 and value.is_static)
+    if x.dtype != "float32" or len(x.shape) != 2 or not x.is_static:
+        return
+    (rows, inner), width = x.shape, graph.choose.number(1, 3)
+    a, b = (graph.parameter((inner, width), "float32") for _ in range(2))
+    match graph.choose.number(0, 5):
+        case 0:
+            c = graph.parameter((width, 2), "float32")
+            product = graph.choose.fresh("lv")
+            graph.lines.append(f"{product} = R.matmul({a.name}, {c.name})")
+            graph.bind(f"R.matmul({x.name}, {product})", (rows, 2), "float32")
+        case 1:
+            c = graph.parameter((width, 2), "float32")
+            graph.bind(f"R.matmul({x.name}, {a.name})", (rows, width), "float32")
+            graph.bind(f"R.matmul({graph.values[-1].name}, {c.name})", (rows, 2), "float32")
+        case 2:
+            total = graph.choose.fresh("lv")
+            graph.lines.append(f"{total} = R.add({a.name}, {b.name})")
+            graph.bind(f"R.matmul({x.name}, {total})", (rows, width), "float32")
+        case 3:
+            graph.bind(f"R.matmul({x.name}, {a.name})", (rows, width), "float32")
+            graph.bind(f"R.matmul({x.name}, {b.name})", (rows, width), "float32")
+            graph.bind(f"R.add({graph.values[-2].name}, {graph.values[-1].name})", (rows, width), "float32")
+        case 4:
+            columns = graph.choose.fresh("lv")
+            graph.lines.append(f'{columns} = R.take({a.name}, R.arange(0, {width}, 1, "int64"), axis=1)')
+            graph.bind(f"R.matmul({x.name}, {columns})", (rows, width), "float32")
+        case _:
+            parts = [graph.choose.fresh("lv") for _ in range(2)]
+            graph.lines += [f"{part} = R.permute_dims({w.name})" for part, w in zip(parts, (a, b), strict=True)]
+            graph.bind(f"R.concat(({', '.join(parts)}), axis=0)", (2 * width, inner), "float32")
+
+
 def branch(graph: Graph) -> None:
     """One value or another, by a condition that is given."""
     x = graph.operand(lambda value: value.is_float and value.is_static)
@@ -100,7 +135,7 @@ def network_functions(draw: st.DrawFn, training: bool | None = None) -> relax.Fu
 
     `training` says whether batch normalisation uses the statistics of its data; None lets it be either.
     """
-    own: tuple[Operator, ...] = (convolution, pooling, partial(batch_norm, training=training), layer_norm)
+    own: tuple[Operator, ...] = (convolution, pooling, partial(batch_norm, training=training), layer_norm, products)
     operators = (*own, branch, inner_function, *OPERATORS)
     function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
     assert isinstance(function, relax.Function)
