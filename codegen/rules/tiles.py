@@ -2,7 +2,7 @@
 High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2015).
 
 - `rows` × `vectors` accumulators stay in registers while `depth` steps of the sum are added to them;
-- a panel of the right matrix, `depth` × `vectors` of them wide, stays in the first cache;
+- a panel of the right matrix, `depth` × `vectors` of them wide, stays in the first cache, beside a tile of the left one;
 - a block of the left matrix, `tiles` tiles of `rows` rows and `depth` columns, stays in the second.
 """
 
@@ -15,6 +15,8 @@ from .build import Index, constant
 
 DEPTH = 384
 """The most steps of the sum between two visits of an accumulator to memory."""
+SHALLOW = 256
+"""The fewest steps between two visits where there are more: fewer cost more in visits than the first cache gives."""
 COLUMNS = 6144
 """The most columns of the right matrix that are packed at a time."""
 MOST_VECTORS = 8
@@ -43,7 +45,8 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
     """Return the tiles of an `m` × `n` product of depth `k` on this machine."""
     lanes = machine.vector_bytes // element_bytes
     rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
-    depth = _even_part(constant(k), DEPTH, lanes)
+    near = machine.l1_bytes // ((rows + vectors * lanes) * element_bytes)
+    depth = _even_part(constant(k), min(DEPTH, max(SHALLOW, near)), lanes)
     most = max(1, machine.l2_bytes * 3 // 5 // (rows * depth * element_bytes))
     size = constant(m)
     if size is None:
