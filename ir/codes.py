@@ -183,6 +183,7 @@ CODES: dict[str, str] = {
     "E0566": "padding that changes a sum, or divides",
     "E0567": "a region that leaves out an access",
     "E0568": "a block that was to be inlined, and cannot be",
+    "E0569": "what is no trace, or cannot be written as one",
     "E0570": "a loop that is not around the block",
     "E0571": "a reduction that begins outside of the loop",
     "E0572": "a reduction whose start cannot stand alone",

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import tir
 from ..base import Attrs
-from ..visit import substitute
+from ..visit import substitute, walk
 from .declaration import Primitive
 from .handles import BlockRV, ExprRV, Handle, LoopRV
 from .text import Element, Name, ScheduleText, Step
+from .trace_forms import apply_json, as_json, as_python, results_of
 
 
 class Instruction(Struct, frozen=True, eq=False):
@@ -28,8 +30,9 @@ class Instruction(Struct, frozen=True, eq=False):
     """What a sampling primitive chose."""
 
 
-class Trace(Struct, frozen=True, eq=False):
-    """The instructions of a schedule (TVM: `tir.schedule.Trace`)."""
+class Trace(Struct, eq=False):
+    """The instructions of a schedule (TVM: `tir.schedule.Trace`). That of a schedule is a copy: what is appended to it
+    or taken from it changes no schedule."""
 
     insts: tuple[Instruction, ...]
 
@@ -38,10 +41,47 @@ class Trace(Struct, frozen=True, eq=False):
         """What each sampling instruction chose."""
         return {each: each.decision for each in self.insts if each.decision is not None}
 
+    def get_decision(self, inst: Instruction) -> Any:
+        """Return what an instruction chose; None where it chose nothing."""
+        return inst.decision
+
+    def append(self, inst: Instruction, decision: Any = None) -> None:
+        """Add an instruction at the end, with what it is to choose."""
+        self.insts = (*self.insts, inst if decision is None else replace(inst, decision=decision))
+
+    def pop(self) -> Instruction | None:
+        """Take the last instruction away, and return it; None where there is none."""
+        last = self.insts[-1] if self.insts else None
+        self.insts = self.insts[:-1]
+        return last
+
+    def simplified(self, remove_postproc: bool = False) -> Trace:
+        """Return the trace without the queries whose results nothing uses."""
+        kept: list[Instruction] = []
+        used: set[Any] = set()
+        for each in reversed(list(_until_postproc(self.insts, remove_postproc))):
+            if not each.primitive.is_query or any(handle in used for handle in results_of(each)):
+                kept.append(each)
+                used.update(_handles_in(each.arguments))
+        return Trace(tuple(reversed(kept)))
+
+    def as_json(self, remove_postproc: bool = False) -> list[Any]:
+        """Return the trace as lists, strings and numbers, as TVM does; E0569 where it names variables of the program."""
+        return as_json(list(_until_postproc(self.insts, remove_postproc)))
+
+    @staticmethod
+    def apply_json_to_schedule(json_obj: Any, sch: Any) -> None:
+        """Run on a schedule what `as_json` has returned; E0569 where that is no trace."""
+        apply_json(json_obj, sch)
+
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
+        """Return the trace as lines of Python that call the schedule `sch`."""
+        return as_python(list(_until_postproc(self.insts, remove_postproc)))
+
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
         """Return the trace with another decision for one instruction."""
         insts = [
-            Instruction(each.primitive, each.arguments, each.results, each.names, decision) if each is inst else each
+            replace(each, decision=decision) if each is inst else each
             for each in _until_postproc(self.insts, remove_postproc)
         ]
         return Trace(tuple(insts))
@@ -81,6 +121,23 @@ def _flat(results: Any) -> list[Any]:
     if results is None:
         return []
     return list(results) if isinstance(results, list | tuple) else [results]  # type: ignore[reportUnknownArgumentType]
+
+
+def _handles_in(value: Any) -> Iterator[Any]:
+    """Yield the handles in arguments."""
+    match value:
+        case BlockRV() | LoopRV():
+            yield value
+        case list() | tuple():
+            for each in value:  # type: ignore[reportUnknownVariableType]
+                yield from _handles_in(each)
+        case dict():
+            for each in value.values():  # type: ignore[reportUnknownVariableType]
+                yield from _handles_in(each)
+        case tir.PrimExpr() | tir.IndexMap():
+            yield from (each for each in walk(value) if isinstance(each, ExprRV))
+        case _:
+            pass
 
 
 def _renamed(value: Any, known: Mapping[Any, Any]) -> Any:

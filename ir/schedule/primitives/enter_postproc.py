@@ -6,7 +6,7 @@ from ..declaration import primitive
 from ..program import Program
 
 
-@primitive(query=True)
+@primitive()
 def enter_postproc(program: Program) -> None:
     """Mark the place in the trace from where on steps only finish what was chosen: `remove_postproc` leaves them out.
 

@@ -1,0 +1,225 @@
+"""A trace in TVM's forms: as JSON, which can be applied to a schedule again, and as lines of Python.
+
+As JSON it is `[instructions, decisions]`: an instruction is `[kind, inputs, attributes, outputs]`, a decision is
+`[position of its instruction, what was chosen]`. Blocks, loops and numbers are called `b0`, `l1`, `v2`; other strings
+among the inputs stand in quotation marks. Index maps and expressions are nested lists of their nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import fields
+
+from .. import tir
+from ..base import Node
+from ..diagnostics import error
+from .declaration import PRIMITIVES, Argument, Primitive
+from .handles import BlockRV, ExprRV, LoopRV
+
+if TYPE_CHECKING:
+    from .trace import Instruction
+
+_INPUTS = ("Block", "Loop", "BlockOrLoop", "Location", "Blocks", "Factors", "Expression", "Attribute", "IndexMap")
+"""The kinds of arguments that are inputs, in which handles may stand; all others are attributes."""
+_KINDS = {"rfactor": "RFactor", "reindex": "ReIndex", "unsafe_set_dtype": "UnsafeSetDType"}
+"""TVM's names of instructions that are not those of the primitives with capitals."""
+_NODES = {
+    each.__name__: each
+    for each in (
+        tir.IntImm, tir.FloatImm, tir.StringImm, tir.Cast, tir.Add, tir.Sub, tir.Mul, tir.FloorDiv, tir.FloorMod,
+        tir.Min, tir.Max, tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or, tir.Not, tir.Select,
+    )
+}  # fmt: skip
+"""The expressions that can be written down; nothing else is made of what a text says."""
+_FLATTENED = ("Factors",)
+
+
+def as_json(insts: Sequence[Instruction]) -> list[Any]:
+    """Return instructions as lists, strings and numbers, which `json` can write (TVM: `Trace.as_json`)."""
+    names: dict[Any, str] = {}
+    found: list[Any] = []
+    decisions: list[Any] = []
+    for position, inst in enumerate(insts):
+        inputs: list[Any] = []
+        attributes: list[Any] = []
+        for argument in inst.primitive.arguments:
+            if argument.name == "decision":
+                continue
+            value = inst.arguments.get(argument.name, argument.default)
+            if argument.kind.name not in _INPUTS:
+                attributes.append(_encoded(value, names, quotes=False))
+            elif argument.variadic or argument.kind.name in _FLATTENED:
+                inputs.extend([_encoded(each, names) for each in value])
+            else:
+                inputs.append(_encoded(value, names))
+        outputs = [_named(each, names) for each in results_of(inst)]
+        found.append([kind_of(inst.primitive), inputs, attributes, outputs])
+        if inst.decision is not None:
+            chosen = inst.decision
+            decisions.append([position, list(chosen) if isinstance(chosen, tuple) else chosen])  # type: ignore[reportUnknownArgumentType]
+    return [found, decisions]
+
+
+def apply_json(json: Any, schedule: Any) -> None:
+    """Apply what `as_json` returned to a schedule; E0569 where it is no trace."""
+    try:
+        insts, chosen = json
+        decisions = dict(chosen)
+        steps = [(_primitive(kind), inputs, attributes, outputs) for kind, inputs, attributes, outputs in insts]
+    except (TypeError, ValueError) as mismatch:
+        raise _no_trace("it is no list of instructions, with a list of decisions") from mismatch
+    known: dict[str, Any] = {"None": None}
+    for position, (primitive, inputs, attributes, outputs) in enumerate(steps):
+        args, named = primitive.as_call(_arguments(primitive, list(inputs), list(attributes), known))
+        if position in decisions:
+            named["decision"] = decisions[position]
+        results: Any = schedule.apply(primitive.name, *args, **named)
+        known.update(zip(outputs, results if isinstance(results, list) else [results], strict=bool(outputs)))  # type: ignore[reportUnknownArgumentType]
+
+
+def as_python(insts: Sequence[Instruction]) -> list[str]:
+    """Return a line of Python for each instruction (TVM: `Trace.as_python`)."""
+    names: dict[Any, str] = {}
+    lines: list[str] = []
+    for inst in insts:
+        parts: list[str] = []
+        for argument in inst.primitive.arguments:
+            value = (
+                inst.decision if argument.name == "decision" else inst.arguments.get(argument.name, argument.default)
+            )
+            if argument.variadic:
+                parts.extend([_text(each, names) for each in value])
+            elif argument.name != "decision" or value is not None:
+                parts.append(f"{argument.name}={_text(value, names)}")
+        outputs = [_named(each, names) for each in results_of(inst)]
+        left = (
+            f"{outputs[0]}, = " if len(outputs) == 1 and isinstance(inst.results, tuple) else ", ".join(outputs) + " = "
+        )
+        lines.append(f"{left if outputs else ''}sch.{inst.primitive.name}({', '.join(parts)})")
+    return lines
+
+
+def kind_of(primitive: Primitive) -> str:
+    """Return TVM's name of the instruction of a primitive."""
+    return _KINDS.get(primitive.name) or "".join([part.capitalize() for part in primitive.name.split("_")])
+
+
+def results_of(inst: Instruction) -> list[Any]:
+    """Return the handles that an instruction gave, in order."""
+    return list(inst.results) if isinstance(inst.results, tuple) else [] if inst.results is None else [inst.results]  # type: ignore[reportUnknownArgumentType]
+
+
+def _named(handle: Any, names: dict[Any, str]) -> str:
+    """Give a handle a name that no other has."""
+    if handle is None:
+        return "_"
+    letter = "b" if isinstance(handle, BlockRV) else "l" if isinstance(handle, LoopRV) else "v"
+    return names.setdefault(handle, f"{letter}{len(names)}")
+
+
+def _encoded(value: Any, names: Mapping[Any, str], quotes: bool = True) -> Any:
+    match value:
+        case BlockRV() | LoopRV() | ExprRV():
+            return names[value]
+        case str():
+            return f'"{value}"' if quotes else value
+        case None:
+            return "None" if quotes else None
+        case list() | tuple():
+            return [_encoded(each, names, quotes) for each in value]  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return {key: _encoded(each, names, quotes) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        case tir.IndexMap():
+            own = {**names, **{each: each.name for each in value.initial_indices}}
+            return ["IndexMap", [each.name for each in value.initial_indices], [_node(each, own) for each in value.final_indices]]  # fmt: skip
+        case tir.PrimExpr():
+            return _node(value, names)
+        case _:
+            return value
+
+
+def _node(value: Any, names: Mapping[Any, str]) -> Any:
+    if isinstance(value, tir.Var):
+        if value not in names:
+            raise _no_trace(f"'{value.name}' is a variable of the program, which a trace cannot name")
+        return names[value]
+    if not isinstance(value, Node):
+        return value
+    own = [each.name for each in fields(value) if each.name not in ("span", "trivia", "struct_info")]
+    return [type(value).__name__, *[_node(getattr(value, name), names) for name in own]]
+
+
+def _primitive(kind: str) -> Primitive:
+    found = next((each for each in PRIMITIVES.values() if kind_of(each) == kind), None)
+    if found is None:
+        raise _no_trace(f"there is no instruction '{kind}'")
+    return found
+
+
+def _arguments(
+    primitive: Primitive, inputs: list[Any], attributes: list[Any], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for argument in primitive.arguments:
+        if argument.name == "decision":
+            continue
+        is_input = argument.kind.name in _INPUTS
+        rest = inputs if is_input else attributes
+        if argument.variadic or argument.kind.name in _FLATTENED:
+            given[argument.name] = tuple([_decoded(each, known) for each in rest])
+            rest.clear()
+        elif rest:
+            value = rest.pop(0)
+            given[argument.name] = _decoded(value, known) if is_input else _attribute(argument, value, known)
+    return given
+
+
+def _attribute(argument: Argument, value: Any, known: Mapping[str, Any]) -> Any:
+    match value:
+        case [str(kind), *_] if kind == "IndexMap" or kind in _NODES:
+            return _decoded(value, known)  # type: ignore[reportUnknownArgumentType]
+        case _:
+            return bool(value) if argument.kind.name == "Flag" else value
+
+
+def _decoded(value: Any, known: Mapping[str, Any]) -> Any:
+    match value:
+        case str():
+            if len(value) > 1 and value[0] == value[-1] == '"':
+                return value[1:-1]
+            if value not in known:
+                raise _no_trace(f"'{value}' is what no instruction before has named")
+            return known[value]
+        case ["IndexMap", [*names], [*indices]]:
+            own = {name: tir.Var("int64", name) for name in names}
+            inside = {**known, **own}
+            return tir.IndexMap(tuple(own.values()), tuple([_decoded(each, inside) for each in indices]))
+        case [str(kind), *parts] if kind in _NODES:
+            made = _NODES[kind]
+            return made(*[each if index == 0 or not isinstance(each, list | str) else _decoded(each, known) for index, each in enumerate(parts)])  # fmt: skip
+        case list():
+            return tuple([_decoded(each, known) for each in value])  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return {key: _decoded(each, known) for key, each in value.items()}  # type: ignore[reportUnknownVariableType]
+        case _:
+            return value
+
+
+def _text(value: Any, names: Mapping[Any, str]) -> str:
+    match value:
+        case BlockRV() | LoopRV() | ExprRV():
+            return names[value]
+        case list() | tuple():
+            return f"[{', '.join([_text(each, names) for each in value])}]"  # type: ignore[reportUnknownVariableType]
+        case str():
+            return f'"{value}"'
+        case float():
+            return f"{value:g}"
+        case _:
+            return str(value)
+
+
+def _no_trace(reason: str) -> Exception:
+    return error("E0569", f"this is no trace: {reason}", None, "give what trace.as_json() returns")

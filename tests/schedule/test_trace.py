@@ -1,0 +1,164 @@
+"""Traces: written as JSON and as Python, simplified, with other decisions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import tvms
+from tvms.ir import tir
+from tvms.ir.equal import first_difference
+from tvms.ir.schedule import Schedule, Trace
+
+PROGRAM = """
+T.prim_func stages(A: T.Buffer((32, 24), "float32"), C: T.Buffer((32, 24), "float32")):
+    B = T.alloc_buffer((32, 24))
+    for i, j in T.grid(32, 24):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(32, 24):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+"""
+
+
+def scheduled(seed: int = 3) -> Any:
+    """A schedule with tiles, choices, a layout in terms of them, and steps after all choices."""
+    schedule = Schedule(tvms.parse(PROGRAM), seed=seed)
+    block = schedule.get_block("C")
+    schedule.get_block("B")
+    i, j = schedule.get_loops(block)
+    tiles = schedule.sample_perfect_tile(i, n=3)
+    i0, i1, i2 = schedule.split(i, tiles)
+    schedule.reorder(i0, j, i1, i2)
+    place = schedule.sample_compute_location("B")
+    schedule.compute_at("B", place)
+    schedule.transform_layout(
+        block, ("write", 0), lambda x, y: (x // (tiles[1] * tiles[2]), y, x % (tiles[1] * tiles[2]))
+    )
+    depth = schedule.sample_categorical([0, 4], [0.5, 0.5])
+    schedule.annotate(i0, "unroll", depth)
+    schedule.enter_postproc()
+    schedule.parallel(i0)
+    return schedule
+
+
+def assert_same(a: Any, b: Any) -> None:
+    assert first_difference(a.mod, b.mod, map_free_vars=True) is None
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_json_makes_the_same_module_again(seed: int) -> None:
+    schedule = scheduled(seed)
+    again = Schedule(tvms.parse(PROGRAM), seed=99)
+    Trace.apply_json_to_schedule(json.loads(json.dumps(schedule.trace.as_json())), again)
+    assert_same(schedule, again)
+    assert again.trace.as_json() == schedule.trace.as_json()
+
+
+def test_text_makes_the_same_module_again() -> None:
+    schedule = scheduled()
+    again = Schedule(tvms.parse(PROGRAM))
+    (text,) = tvms.parse(PROGRAM + schedule.script()).schedules.values()
+    again.replay(text)
+    assert_same(schedule, again)
+
+
+def test_json_is_in_the_manner_of_tvm() -> None:
+    schedule = Schedule(tvms.parse(PROGRAM))
+    block = schedule.get_block("B")
+    i, _ = schedule.get_loops(block)
+    sizes = schedule.sample_perfect_tile(i, 2, decision=[8, 4])
+    schedule.split(i, sizes)
+    schedule.annotate(block, "tile", "wide")
+    schedule.compute_inline(block)
+    assert schedule.trace.as_json() == [
+        [
+            ["GetBlock", [], ["B", None], ["b0"]],
+            ["GetLoops", ["b0"], [], ["l1", "l2"]],
+            ["SamplePerfectTile", ["l1"], [2, 16], ["v3", "v4"]],
+            ["Split", ["l1", "v3", "v4"], [True, False], ["l5", "l6"]],
+            ["Annotate", ["b0", '"wide"'], ["tile"], []],
+            ["ComputeInline", ["b0"], [], []],
+        ],
+        [[2, [8, 4]]],
+    ]
+    assert schedule.trace.as_python() == [
+        'b0 = sch.get_block(name="B", func_name=None)',
+        "l1, l2 = sch.get_loops(block=b0)",
+        "v3, v4 = sch.sample_perfect_tile(loop=l1, n=2, max_innermost_factor=16, decision=[8, 4])",
+        "l5, l6 = sch.split(loop=l1, factors=[v3, v4], preserve_unit_iters=True, disable_predication=False)",
+        'sch.annotate(block_or_loop=b0, ann_key="tile", ann_val="wide")',
+        "sch.compute_inline(block=b0)",
+    ]
+
+
+def test_simplified_leaves_out_what_nothing_uses() -> None:
+    trace = scheduled().trace
+    names = [each.primitive.name for each in trace.simplified().insts]
+    assert names.count("get_block") == 1
+    assert names[-2:] == ["enter_postproc", "parallel"]
+    short = [each.primitive.name for each in trace.simplified(remove_postproc=True).insts]
+    assert short == names[:-2]
+    again = Schedule(tvms.parse(PROGRAM))
+    trace.simplified().apply_to_schedule(again)
+    assert_same(scheduled(), again)
+
+
+def test_another_decision_makes_another_module() -> None:
+    trace = scheduled().trace
+    tile = next(each for each in trace.insts if each.primitive.name == "sample_perfect_tile")
+    other = trace.with_decision(tile, (2, 4, 4))
+    again = Schedule(tvms.parse(PROGRAM))
+    other.apply_to_schedule(again, remove_postproc=True)
+    loops = [again.get(loop) for loop in again.get_loops("C")]
+    assert [loop.extent.value for loop in loops if loop.loop_var.name.startswith("i_")] == [2, 4, 4]
+    assert trace.get_decision(tile) == tile.decision
+    assert other.get_decision(other.insts[3]) == (2, 4, 4)
+    assert not any(loop.kind is tir.ForKind.PARALLEL for loop in loops)
+
+
+def test_instructions_are_taken_and_given() -> None:
+    schedule = scheduled()
+    trace = schedule.trace
+    count = len(trace.insts)
+    last = trace.pop()
+    assert last is not None
+    assert last.primitive.name == "parallel"
+    trace.append(last)
+    trace.append(trace.insts[0])
+    assert len(trace.insts) == count + 1
+    assert len(schedule.trace.insts) == count, "the schedule's own trace is another one"
+    assert Trace(()).pop() is None
+
+
+@pytest.mark.parametrize(
+    ("json_obj", "message"),
+    [
+        (3, "it is no list of instructions, with a list of decisions"),
+        ([[["GetBlok", [], ["B"], ["b0"]]], []], "there is no instruction 'GetBlok'"),
+        ([[["GetLoops", ["b7"], [], []]], []], "'b7' is what no instruction before has named"),
+    ],
+)
+def test_refuses_what_is_no_trace(json_obj: Any, message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        Trace.apply_json_to_schedule(json_obj, Schedule(tvms.parse(PROGRAM)))
+    assert (
+        str(caught.value) == f"error[E0569]: this is no trace: {message}\n  = help: give what trace.as_json() returns"
+    )
+
+
+def test_refuses_to_write_down_variables_of_the_program() -> None:
+    module = tvms.parse(PROGRAM.replace("C: T.Buffer", "n: T.int32, C: T.Buffer"))
+    schedule = Schedule(module)
+    i, _ = schedule.get_loops("C")
+    n = next(each for each in module.functions["stages"].params if each.name == "n")  # type: ignore[attr-defined]
+    schedule.split(i, [None, n])
+    with pytest.raises(tvms.TvmsError) as caught:
+        schedule.trace.as_json()
+    assert str(caught.value).split("\n")[0] == (
+        "error[E0569]: this is no trace: 'n' is a variable of the program, which a trace cannot name"
+    )
