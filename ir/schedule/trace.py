@@ -170,7 +170,7 @@ class _Namer:
         names = tuple([self.unique(hint) for hint in inst.names])
         self.names.update({handle: Name("int32", name) for handle, name in zip(handles, names, strict=True)})
         args, named = inst.primitive.as_call(given)
-        return Step(inst.primitive.name, args, named, names, isinstance(inst.results, tuple))
+        return Step(inst.primitive.name, args, named, names, bool(names) and isinstance(inst.results, tuple))
 
     def unique(self, hint: str) -> str:
         base = "".join([each if each.isalnum() else "_" for each in hint]).lstrip("0123456789") or "v"

@@ -33,6 +33,11 @@ def is_one(expr: tir.PrimExpr) -> bool:
     return isinstance(expr, tir.IntImm) and expr.value == 1
 
 
+def is_zero(expr: tir.PrimExpr) -> bool:
+    """Whether `expr` is the constant 0."""
+    return isinstance(expr, tir.IntImm) and expr.value == 0
+
+
 def widest_dtype(*expressions: tir.PrimExpr) -> str:
     """Return the integer dtype that holds the values of all."""
     return f"int{max(parse_dtype(each.dtype).bits for each in expressions)}"

@@ -1,0 +1,148 @@
+"""`cache_index`: what indices are computed from iterators is computed once, in blocks of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...base import Node
+from ...buffers import decl_buffer
+from ...equal import structural_equal
+from ...simplify import Simplifier
+from ...visit import children, post_order, rewrite, substitute, walk
+from ..analysis.blocks import DATA_PAR
+from ..analysis.caching import Spot, allocate, insert
+from ..analysis.loops import is_zero
+from ..analysis.scope import scope_root
+from ..arguments import Block, Integer
+from ..buffer_arguments import StorageScope
+from ..conditions import ARGUMENT, NOT_ROOT
+from ..declaration import primitive
+from ..program import Program
+from ..tree import statements_in
+
+
+@primitive(requires=(NOT_ROOT,), results=("block that computes",))
+def cache_index(
+    program: Program, block: Block, storage_scope: StorageScope, cse_thresh: Integer = 0
+) -> list[tir.Block]:
+    """Compute what a block computes from its iterators alone, such as indices, in blocks before it, and let it read the
+    results. Of what it computes fewer than `cse_thresh` times, only the parts that repeat as often are taken.
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    scope = scope_root(program, block)
+    if cse_thresh < 0:
+        raise ARGUMENT.refuse(f"nothing repeats {cse_thresh} times", argument="cse_thresh", help="give 0 or more")
+    caches = [_Cached(at, each, block, storage_scope) for at, each in enumerate(_candidates(block, cse_thresh))]
+    around = [program.realize_of(block), *program.around(program.realize_of(block))]
+    inside = around[: around.index(scope)]
+    before = inside[-2] if isinstance(inside[-1], tir.SeqStmt) else inside[-1]
+    computed: list[tir.Block] = []
+    for cache in caches:
+        nest, made = cache.nest()
+        insert(program, Spot(scope, before=before), nest)
+        computed.append(made)
+    now = program.current(block)
+    for cache in caches:
+        now = _reading(now, cache)
+    program.replace(program.current(block), now)
+    for cache in caches:
+        allocate(program, program.current(scope), cache.buffer)
+    return computed
+
+
+class _Cached:
+    """A value that is computed from iterators, and the buffer that holds it for all their values."""
+
+    def __init__(self, number: int, value: tir.PrimExpr, block: tir.Block, scope: str) -> None:
+        used = dict.fromkeys(each for each in post_order(value) if isinstance(each, tir.Var))
+        domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+        self.number, self.value, self.domains = number, value, {each: domains[each] for each in used}
+        extents = tuple([each.extent for each in self.domains.values()])
+        self.buffer = decl_buffer(extents, value.dtype, f"index_var_{number}", scope=scope)
+
+    @property
+    def load(self) -> tir.BufferLoad:
+        return tir.BufferLoad(self.value.dtype, self.buffer, tuple(self.domains))
+
+    def region(self, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferRegion:
+        return tir.BufferRegion(self.buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
+
+    def nest(self) -> tuple[tir.Stmt, tir.Block]:
+        """Return the statements that compute it, and the block in them."""
+        loops = [tir.Var(each.dtype, f"ax{at}") for at, each in enumerate(self.domains)]
+        variables = tuple([tir.Var(each.dtype, f"v{at}") for at, each in enumerate(self.domains)])
+        value = substitute(self.value, dict(zip(self.domains, variables, strict=True)))
+        axes = [tir.IterVar(dom, each, DATA_PAR) for each, dom in zip(variables, self.domains.values(), strict=True)]
+        store = tir.BufferStore(self.buffer, value, variables)
+        block = tir.Block(tuple(axes), (), (self.region(variables),), f"index_{self.number}", store)
+        nest: tir.Stmt = tir.BlockRealize(tuple(loops), make.const(True, "bool"), block)
+        for loop, dom in reversed(list(zip(loops, self.domains.values(), strict=True))):
+            nest = tir.For(loop, dom.min, dom.extent, tir.ForKind.SERIAL, nest)
+        return nest, block
+
+
+def _reading(block: tir.Block, cache: _Cached) -> tir.Block:
+    """Return a block that reads a cached value where it computed it."""
+
+    def instead(node: Node) -> Node | None:
+        is_same = (
+            isinstance(node, tir.PrimExpr) and type(node) is type(cache.value) and structural_equal(node, cache.value)
+        )
+        return cache.load if is_same else None
+
+    def replaced(node: Node) -> Node | None:
+        return rewrite(node, instead) if isinstance(node, tir.BufferStore) else None
+
+    init = None if block.init is None else rewrite(block.init, replaced)
+    reads = (*block.reads, cache.region(tuple(cache.domains)))
+    return replace(block, body=rewrite(block.body, replaced), init=init, reads=reads)
+
+
+def _candidates(block: tir.Block, least: int) -> list[tir.PrimExpr]:
+    """Return what is computed from iterators at least so often, the longest first (TVM: `IndexInfoCollector`)."""
+    iterators = {axis.var for axis in block.iter_vars if axis.dom is not None and is_zero(axis.dom.min)}
+    found: list[list[tir.PrimExpr]] = []
+    waiting = [each for store in _stores(block.body) for each in _computed(store.value, iterators)]
+    waiting.sort(key=_size, reverse=True)
+    while waiting:
+        value = waiting.pop(0)
+        same = [value, *[each for each in waiting if structural_equal(each, value)]]
+        waiting = [each for each in waiting if not structural_equal(each, value)]
+        if len(same) >= least:
+            found.append(same)
+        else:
+            parts = [part for each in same for child in children(each) for part in _computed(child, iterators)]
+            waiting = sorted([*waiting, *parts], key=_size, reverse=True)
+    return sorted([each[0] for each in found], key=_size, reverse=True)
+
+
+def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:
+    """Yield the stores of a block, but for those of blocks in it."""
+    if isinstance(node, tir.BufferStore):
+        yield node
+    elif not isinstance(node, tir.BlockRealize):
+        for each in statements_in(node):
+            yield from _stores(each)
+
+
+def _computed(node: Node, iterators: set[tir.Var]) -> Iterator[tir.PrimExpr]:
+    """Yield the largest parts of a value that are computed from iterators alone, and cannot fail."""
+    if isinstance(node, tir.PrimExpr) and _is_computed(node, iterators):
+        yield node
+    else:
+        for each in children(node):
+            yield from _computed(each, iterators)
+
+
+def _is_computed(value: tir.PrimExpr, iterators: set[tir.Var]) -> bool:
+    variables = [each for each in walk(value) if isinstance(each, tir.Var)]
+    is_leaf = isinstance(value, tir.Var | tir.Ramp | tir.Broadcast) or not variables
+    return not is_leaf and all(each in iterators for each in variables) and Simplifier().is_total(value)
+
+
+def _size(value: tir.PrimExpr) -> int:
+    return sum(1 for _ in walk(value))
