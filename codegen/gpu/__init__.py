@@ -1,7 +1,7 @@
 """GPUs: loops bound to threads become kernels, which are emitted as PTX, or simulated on the processor.
 
 architectures   what each compute capability offers
-lower           from a function to its host part and its kernels: `reductions`, `split`, `private`, `allreduce`, `barriers`
+lower           from a function to its host part and its kernels: `reductions`, `split`, `memory`, `allreduce`, `barriers`
 simulate        a kernel as loops: threads in turns, from barrier to barrier
 races           accesses that meet with no barrier between them
 ptxas, report   what a kernel uses of the machine

@@ -16,6 +16,8 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.base import Node
+from ...ir.visit import substitute, walk
 from ..lower.rewriter import sequence
 from ..rules import Decision
 from ..rules.nest import Declined, Nest, read_nest
@@ -53,10 +55,22 @@ def _bound(tag: str, extent: tir.PrimExpr, body: tir.Stmt, var: tir.Var) -> tir.
 
 
 def _alone(stmt: tir.Stmt) -> tir.Stmt:
-    """Return `stmt` in one thread."""
+    """Return `stmt` in one thread, with the memory that it allocates."""
     one = tir.IntImm("int32", 1)
-    inner = _bound("threadIdx.x", one, stmt, tir.Var("int32", "tx"))
+    inner = _bound("threadIdx.x", one, _with_own_memory(stmt), tir.Var("int32", "tx"))
     return _bound("blockIdx.x", one, inner, tir.Var("int32", "bx"))
+
+
+def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
+    """Return `stmt` with buffers that its blocks allocate in global memory as memory of the thread."""
+    moved: dict[Node, Node] = {}
+    for node in walk(stmt):
+        for buffer in node.alloc_buffers if isinstance(node, tir.Block) else ():
+            if buffer.scope == "global":
+                kind = tir.PointerType(tir.PrimType(buffer.dtype), "local")
+                data = moved[buffer.data] = tir.Var("handle", buffer.data.name, kind)
+                moved[buffer] = replace(buffer, data=data, scope="local")
+    return substitute(stmt, moved)
 
 
 def _spread(nest: Nest) -> tir.Stmt:

@@ -26,7 +26,7 @@ from .allreduce import lower_allreduce
 from .barriers import insert_barriers
 from .fallback import bind_threads
 from .kernel import Kernel, Launch
-from .private import compact_private, place_warp_memory
+from .memory import compact_memory, place_warp_memory
 from .reductions import reduce_across_threads
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
@@ -52,7 +52,7 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
     func, safety = guard_indices(threads_as_loops(lower_blocks(func)), bounds)
 
     def lowered(kernel: Kernel) -> Kernel:
-        kernel = compact_private(kernel)
+        kernel = compact_memory(kernel, is_in_order)
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:

@@ -23,7 +23,7 @@ INDEPENDENT_ITERATIONS = Condition(
 THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
 SAME_THREADS = Condition(
     "E0536",
-    "no loop around or inside is bound to the same axis, and those beside in the kernel have the same extent",
+    "no loop around or inside is bound to the same axis, but to fill shared memory, and all in the kernel have one extent",
     "bind it to another axis, or split it to the same extent",
 )
 THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
@@ -95,13 +95,21 @@ def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
         if not isinstance(other, tir.For) or other is loop or other.thread_binding is None:
             continue
         tag = other.thread_binding.thread_tag
-        if tag == axis != "vthread" and (other in around or other in inside):
+        inner = loop if other in around else other
+        if tag == axis != "vthread" and (other in around or other in inside) and not _fills_shared(inner):
             reason = f"{name_of(other)}, {'around' if other in around else 'inside'} it, is bound to '{axis}' already"
             raise SAME_THREADS.refuse(reason, loop, other)
         same = first.setdefault(tag, other)
         if not tag.startswith("vthread") and not prove(make.equal(other.extent, same.extent)).is_proven:
             counts = f"{same.extent} threads of '{tag}', {name_of(other)} to {other.extent}"
             raise SAME_THREADS.refuse(f"in its kernel, {name_of(same)} is bound to {counts}", loop, same, other)
+
+
+def _fills_shared(loop: tir.For) -> bool:
+    """Whether all that `loop` writes is memory that the threads of a block share: those that run may do it together."""
+    blocks = [each for each in walk_statements(loop.body) if isinstance(each, tir.Block)]
+    written = [region.buffer.scope for block in blocks for region in block.writes]
+    return bool(written) and all(scope.startswith("shared") for scope in written)
 
 
 def _check_independent(loop: tir.For, realize: tir.BlockRealize, across_threads: bool) -> None:

@@ -1,0 +1,205 @@
+"""Memory of threads and blocks: as small as one of them needs it; and warps' memory as a part of the block's.
+
+    local = T.alloc_buffer((128, 4), scope="local")   → (1, 4) where every access is local[tx, …]
+    for k in range(8): … shared[k * 16 + i] …         → (16,) where i is less than 16
+
+A dimension in which every access adds the same expression of the thread's and the block's number (of shared memory, of
+the block's) holds only what is added to it. So it is with a loop around all accesses, if no two of its iterations touch
+one element. (TVM: `PlanAndUpdateBufferAllocationLocation` and `CompactBufferAllocation`; `LowerWarpMemory`.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import reduce
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.analysis.const_bounds import const_bounds
+from ...ir.base import Node
+from ...ir.dtype import lanes_of
+from ...ir.intern import Nodes
+from ...ir.linear import linear
+from ...ir.sums import Sum, render
+from ...ir.visit import children, walk
+from ..lower.rewriter import Rewriter
+from ..lower.vectors import add, multiply, widen
+from .architectures import WARP
+from .kernel import Kernel, scope_of, size_of
+
+_Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+
+
+# --- What a thread or a block needs ---------------------------------------------------------------------------
+
+
+class _Found(Struct):
+    """The accesses of a buffer, and the loops that are around all of them."""
+
+    accesses: list[_Access]
+    loops: list[tir.For]
+
+
+def compact_memory(kernel: Kernel, is_in_order: bool) -> Kernel:
+    """Return `kernel` with memory of threads as small as one of them needs it; where it means what its loops do in order,
+    and barriers are still to come, that of blocks as well."""
+    domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
+    domains |= {
+        loop.loop_var: tir.Range(loop.min, loop.extent) for loop in walk(kernel.body) if isinstance(loop, tir.For)
+    }
+    found: dict[tir.Buffer, _Found] = {}
+    _collect(kernel.body, (), found)
+    views = Counter(buffer.data for buffer in found)
+    escaped = {part for node in walk(kernel.body) if isinstance(node, tir.Call) for part in _pointers(node)}
+    compacter = _Compacter()
+    for buffer, each in found.items():
+        is_shared = scope_of(buffer.data).startswith("shared")
+        if buffer.data in escaped or views[buffer.data] > 1 or buffer.strides or (is_shared and not is_in_order):
+            continue
+        axes = {axis.var for axis in (kernel.blocks if is_shared else kernel.axes)}
+        loops = {loop.loop_var: loop for loop in each.loops} if is_in_order else {}
+        needs = _Needs(axes, loops, domains)
+        shape = [needs.length(axis, buffer, each.accesses, compacter) for axis in range(len(buffer.shape))]
+        compacter.take(buffer, shape)
+    return replace(kernel, body=compacter.rewrite(kernel.body))
+
+
+def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Found]) -> None:
+    """Find the accesses of memory that is not global."""
+    if isinstance(node, tir.BufferLoad | tir.BufferStore) and scope_of(node.buffer.data) != "global":
+        each = found.setdefault(node.buffer, _Found([], list(loops)))
+        each.accesses.append(node)
+        each.loops = [loop for loop in each.loops if loop in loops]
+    inner = (*loops, node) if isinstance(node, tir.For) else loops
+    for child in children(node):
+        if not isinstance(child, tir.Buffer):
+            _collect(child, inner, found)
+
+
+def _pointers(call: tir.Call) -> list[tir.Var]:
+    """Return the memory that `call` may reach by a pointer."""
+    loads = [part.buffer.data for part in call.args if isinstance(part, tir.BufferLoad) and call.dtype == "handle"]
+    return loads + [part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle"]
+
+
+class _Needs:
+    """Finds how much of a dimension one holder of the memory needs: `axes` and `loops` are the same for all it does."""
+
+    def __init__(self, axes: set[tir.Var], loops: dict[tir.Var, tir.For], domains: dict[tir.Var, tir.Range]) -> None:
+        self._axes, self._loops, self._domains = axes, loops, domains
+
+    def length(self, axis: int, buffer: tir.Buffer, found: list[_Access], compacter: _Compacter) -> tir.PrimExpr:
+        """Return how long dimension `axis` must be, and note the indices that are left of its accesses."""
+        nodes, whole = Nodes(), buffer.shape[axis]
+        first: Sum | None = None
+        rests: list[tir.PrimExpr] = []
+        for access in found:
+            index = access.indices[axis]
+            if lanes_of(index.dtype) > 1:
+                return whole
+            total = linear(index, nodes)
+            own = Sum({term: factor for term, factor in total.terms.items() if self._is_fixed(term)})
+            first = first or own
+            rest = render(total.plus(own, -1), index.dtype, nodes.intern)
+            if first.terms != own.terms or rest is None:
+                return whole
+            rests.append(rest)
+        bounds = [const_bounds(rest, self._domains) for rest in rests]
+        most, least = max(each.max for each in bounds), min(each.min for each in bounds)
+        if first is None or least < 0 or most > 2**31 or not self._are_apart(first, most + 1):
+            return whole
+        if isinstance(whole, tir.IntImm) and most + 1 >= whole.value:
+            return whole
+        compacter.indices.update({(access, axis): rest for access, rest in zip(found, rests, strict=True)})
+        return tir.IntImm(whole.dtype, most + 1)
+
+    def _is_fixed(self, term: tir.PrimExpr) -> bool:
+        if self._loop_of(term) is not None:
+            return True
+        used = [node for node in walk(term) if isinstance(node, tir.Var)]
+        reads = any(isinstance(node, tir.BufferLoad) for node in walk(term))
+        return bool(used) and all(var in self._axes for var in used) and not reads
+
+    def _loop_of(self, term: tir.PrimExpr) -> tir.For | None:
+        inner = term.value if isinstance(term, tir.Cast) else term
+        return self._loops.get(inner) if isinstance(inner, tir.Var) else None
+
+    def _are_apart(self, fixed: Sum, length: int) -> bool:
+        """Whether the iterations of the loops in `fixed` touch elements of their own, `length` each."""
+        steps = [(factor, loop) for term, factor in fixed.terms.items() if (loop := self._loop_of(term)) is not None]
+        for factor, loop in sorted(steps, key=lambda step: step[0]):
+            if factor < length or not isinstance(loop.extent, tir.IntImm):
+                return False
+            length += factor * (loop.extent.value - 1)
+        return True
+
+
+class _Compacter(Rewriter):
+    def __init__(self) -> None:
+        super().__init__(
+            {tir.Allocate: self._allocate, tir.BufferLoad: self._access, tir.BufferStore: self._access}
+        )  # fmt: skip
+        self.indices: dict[tuple[_Access, int], tir.PrimExpr] = {}
+        self._shapes: dict[tir.Var, tuple[tir.PrimExpr, ...]] = {}
+
+    def take(self, buffer: tir.Buffer, shape: list[tir.PrimExpr]) -> None:
+        """Let `buffer` have the shape that one thread needs."""
+        if any(new is not old for new, old in zip(shape, buffer.shape, strict=True)):
+            self.buffers[buffer] = replace(buffer, shape=tuple(shape))
+            self._shapes[buffer.data] = tuple(shape)
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        shape = self._shapes.get(stmt.buffer_var)
+        return self.rebuild(stmt if shape is None else replace(stmt, extents=shape))
+
+    def _access(self, access: _Access) -> _Access:
+        if access.buffer.data not in self._shapes:
+            return self.rebuild(access)
+        indices = [self.indices.get((access, axis), index) for axis, index in enumerate(access.indices)]
+        return self.rebuild(replace(access, indices=tuple(indices)))
+
+
+# --- Memory of warps ------------------------------------------------------------------------------------------
+
+
+def place_warp_memory(kernel: Kernel) -> Kernel:
+    """Return `kernel`, whose buffers are flat, with memory of the scope "warp" as parts of the block's shared memory."""
+    return replace(kernel, body=_WarpMemory(kernel).rewrite(kernel.body))
+
+
+class _WarpMemory(Rewriter):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(
+            {tir.Allocate: self._allocate, tir.BufferLoad: self._access, tir.BufferStore: self._access}
+        )  # fmt: skip
+        self._warps = -(-kernel.thread_count // WARP)
+        self._warp = make.floordiv(thread_number(kernel), tir.IntImm("int64", WARP))
+        self._offsets: dict[tir.Var, tir.PrimExpr] = {}
+
+    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
+        if scope_of(stmt.buffer_var) != "warp":
+            return self.rebuild(stmt)
+        size = reduce(multiply, map(widen, stmt.extents))
+        shared = tir.Var("handle", stmt.buffer_var.name, tir.PointerType(tir.PrimType(stmt.dtype), "shared"))
+        self.values[stmt.buffer_var] = shared
+        self._offsets[stmt.buffer_var] = make.mul(self._warp, size)
+        extents = (make.mul(size, tir.IntImm("int64", self._warps)),)
+        return replace(stmt, buffer_var=shared, extents=extents, body=self.rewrite(stmt.body))
+
+    def _access(self, access: _Access) -> _Access:
+        offset = self._offsets.get(access.buffer.data)
+        if offset is None:
+            return self.rebuild(access)
+        moved = replace(access, indices=(add(widen(access.indices[0]), offset),))
+        return self.rebuild(moved)
+
+
+def thread_number(kernel: Kernel) -> tir.PrimExpr:
+    """Return the number of a thread in its block, as int64: the last axis runs fastest."""
+    number: tir.PrimExpr = tir.IntImm("int64", 0)
+    for axis in kernel.threads:
+        number = make.add(make.mul(number, tir.IntImm("int64", size_of(axis))), make.cast(axis.var, "int64"))
+    return number
