@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 import tvms
-from peer import Peer, seconds
+from peers.torch_calls import Peer, seconds
 
 ROUNDS = 9
 RESNET = [
@@ -78,7 +78,8 @@ class Table:
 
     def mean(self) -> None:
         """Print the geometric mean of the ratios so far."""
-        print(f"{'geometric mean':<64} {statistics.geometric_mean(self.ratios):6.2f}")
+        if self.peer is not None:
+            print(f"{'geometric mean':<64} {statistics.geometric_mean(self.ratios):6.2f}")
 
 
 def convolutions(table: Table) -> None:
@@ -135,6 +136,8 @@ def main() -> None:
     table = Table(arguments.threads, arguments.torch)
     convolutions(table)
     others(table)
+    if table.peer is not None:
+        table.peer.close()
 
 
 if __name__ == "__main__":

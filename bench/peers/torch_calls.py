@@ -1,6 +1,6 @@
 """The other side of a measurement: a process of another Python, such as one with torch, that runs calls when told.
 
-    python bench/convolutions.py --torch PYTHON     starts PYTHON bench/peer.py, and both take turns
+    python bench/convolutions.py --torch PYTHON     starts PYTHON on this file, and both take turns
 
 A line on the standard input is a call as JSON: `{"do": "conv2d", "shapes": […], "options": {…}, "threads": 1}`, kept
 until the next one; an empty line runs it for a while and is answered by the seconds that one call took.
