@@ -1,10 +1,10 @@
 """A matrix times a vector, where the rows of the matrix are contiguous: several rows at once, each as sums of vectors.
 
     for t in T.parallel(n // 4):             y[j] = sum over k of a[j, k] * x[k]
-        sums[4, 2, lanes] = 0                each part of x is read once for four rows,
+        sums[4, 2 * lanes] = 0               each part of x is read once for four rows,
         for s in range(k // (2 * lanes)):    which are as many streams from memory
-            sums[r, p, :] += a[4 * t + r, …] * x[…]
-        y[4 * t + r] = the sum of sums[r, :, :]
+            sums[r, …] += a[4 * t + r, …] * x[…]
+        y[4 * t + r] = the sum of sums[r, :]
 
 What bounds it is how fast the matrix comes. The sum of a row has the same order whatever the number of threads.
 """
@@ -85,42 +85,41 @@ class _Emitter:
         )
 
     def _rows(self, first: Index, count: int) -> tir.Stmt:
-        sums, width = new_buffer("sums", self.y.dtype, (count, PARTS, self.width), "local"), self.width
+        width, block = self.width, PARTS * self.width
+        sums = new_buffer("sums", self.y.dtype, (count, block), "local")
 
-        def each(body: Callable[[Index, Index], Statements], parts: int = PARTS) -> tir.Stmt:
-            return unrolled("r", count, lambda r: unrolled("p", parts, lambda p: body(r, p)))
+        def each(body: Callable[[tir.Var], Statements]) -> tir.Stmt:
+            return unrolled("r", count, body)
 
-        def add(r: Index, p: Index, lane: Index, k: Index) -> tir.Stmt:
-            product = load(self.x, 0, k), load(self.a, plus(first, r), k), load(sums, r, p, lane)
-            return store(sums, multiply_add(*product, self.has_fma), r, p, lane)
+        def add(r: Index, place: tir.PrimExpr, k: tir.PrimExpr) -> tir.Stmt:
+            product = load(self.x, 0, k), load(self.a, plus(first, r), k), load(sums, r, place)
+            return store(sums, multiply_add(*product, self.has_fma), r, place)
 
         def step(number: tir.Var) -> tir.Stmt:
-            start = times(number, PARTS * width)
-            return each(lambda r, p: add(r, p, lanes(0, width), lanes(plus(start, times(p, width)), width)))
+            def part(p: tir.Var) -> tir.Stmt:
+                start = times(p, width)
+                return each(lambda r: add(r, lanes(start, width), lanes(plus(times(number, block), start), width)))
 
-        steps = divide(self.k, PARTS * width)
-        done = times(steps, PARTS * width)
+            return unrolled("p", PARTS, part)
 
         def rest(start: tir.PrimExpr, lane: tir.PrimExpr) -> tir.Stmt:
-            return unrolled("r", count, lambda r: add(r, 0, lane, plus(done, plus(start, lane))))
+            return each(lambda r: add(r, lane, plus(done, plus(start, lane))))
 
-        zero = make.const(0, self.y.dtype)
+        def halve(half: int) -> tir.Stmt:
+            def fold(r: tir.Var) -> tir.Stmt:
+                lower = lanes(0, half)
+                return store(sums, make.add(load(sums, r, lower), load(sums, r, lanes(half, half))), r, lower)
+
+            return each(fold)
+
+        done = times(divide(self.k, block), block)
         return allocated(
             [sums],
             [
-                each(lambda r, p: store(sums, zero, r, p, lanes(0, width))),
-                loop("step", steps, step),
+                each(lambda r: store(sums, make.const(0, self.y.dtype), r, lanes(0, block))),
+                loop("step", divide(self.k, block), step),
                 vector_loop("rest", minus(self.k, done), width, rest),
-                *(unrolled("r", count, lambda r, half=half: self._halve(sums, r, half)) for half in self._halves()),
-                unrolled("r", count, lambda r: store(self.y, load(sums, r, 0, 0), 0, plus(first, r))),
+                *(halve(block >> power) for power in range(1, block.bit_length())),
+                each(lambda r: store(self.y, load(sums, r, 0), 0, plus(first, r))),
             ],
         )
-
-    def _halves(self) -> list[int]:
-        """Return how many lanes are left after each time that one half is added to the other: first the parts."""
-        return [self.width >> times for times in range(self.width.bit_length())]
-
-    def _halve(self, sums: tir.Buffer, r: Index, half: int) -> tir.Stmt:
-        """Add the second half of what is left to the first."""
-        other = load(sums, r, 1, lanes(0, half)) if half == self.width else load(sums, r, 0, lanes(half, half))
-        return store(sums, make.add(load(sums, r, 0, lanes(0, half)), other), r, 0, lanes(0, half))
