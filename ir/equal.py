@@ -160,7 +160,7 @@ class _Comparison:
         if mode is not _BIND and (known is not None or other is not None):
             return known is right and other is left
         free = mode is _USE and not self.map_free_vars
-        if free and left is not right and not isinstance(left, tir.Buffer):
+        if free and left != right and not isinstance(left, tir.Buffer):
             return False
         self.forward[left], self.backward[right] = right, left
         return None
@@ -227,7 +227,7 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
                 numbers[value] = bound
                 bound += 1
                 free = mode is _USE and not map_free_vars and not isinstance(value, tir.Buffer)
-                number = id(value) if free else -1
+                number = abs(hash(value)) if free else -1
             digest.update(f"{type(value).__name__} {number};".encode())
             if number >= 0:
                 continue

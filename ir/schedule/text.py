@@ -11,7 +11,19 @@ from ..visit import substitute, walk
 
 
 class Name(tir.Var, frozen=True, eq=False):
-    """What a step before gave a name: a block, a loop, several of them, or a number, which may stand in expressions."""
+    """What a step before gave a name: a block, a loop, several of them, or a number, which may stand in expressions.
+
+    The same name is the same thing.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Name) and other.name == self.name
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class Element(Node, frozen=True, eq=False):
