@@ -15,7 +15,7 @@ from ...analysis.regions import lies_in
 from ...base import Node
 from ...buffers import data_pointer
 from ...equal import structural_equal
-from ...visit import substitute, walk
+from ...visit import defined_variables, substitute, walk
 from ..conditions import Condition, name_of
 from ..layout_arguments import INJECTIVE
 from ..program import Program
@@ -140,6 +140,11 @@ def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, 
     check_not_opaque(block, buffer)
     if not found or not all(structural_equal(each, found[0]) for each in found):
         raise ONE_POINT.refuse(f"{name_of(block)} accesses '{buffer.name}' at {len(found)} indices", block)
+    own = {variable for part in inside for node in walk(part) for variable in defined_variables(node)}
+    varying = next((each for index in found[0] for each in walk(index) if each in own), None)
+    if isinstance(varying, tir.Var):
+        reason = f"{name_of(block)} accesses '{buffer.name}' at an index that varies with '{varying.name}' inside of it"
+        raise ONE_POINT.refuse(reason, block)
     return found[0]
 
 
