@@ -67,9 +67,10 @@ def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: M
         columns = rows * inner
         return min(columns / (-(-columns // unit) * unit), ENOUGH)
 
-    parts = [rows for rows in range(1, long + 1) if long % rows == 0]
-    near = [rows for rows in parts if rows * inner * column_bytes <= machine.l2_bytes * 3 // 4] or [1]
-    return min(near, key=lambda rows: (-filled(rows), abs(rows * inner - NEAR_COLUMNS)))
+    uneven = max(1, min(long, NEAR_COLUMNS // inner))
+    most = machine.l2_bytes * 3 // 4 // (inner * column_bytes)
+    near = [rows for rows in range(1, min(long, most) + 1) if long % rows == 0 or rows == uneven] or [1]
+    return min(near, key=lambda rows: (-filled(rows), long % rows > 0, abs(rows * inner - NEAR_COLUMNS)))
 
 
 def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:

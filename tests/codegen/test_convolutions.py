@@ -139,6 +139,26 @@ def test_what_follows_a_product_is_computed_on_its_tiles(
     agree(text, *arrays, np.empty((2, m, n), "f4"), ulps=200)
 
 
+def test_a_convolution_whose_length_has_no_parts() -> None:
+    text = """
+T.prim_func main(X: T.Buffer((20, 4009), "float32"), W: T.Buffer((9, 20, 7), "float32"), Y: T.Buffer((9, 4003), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for f, x, c, i in T.grid(9, 4003, 20, 7):
+        with T.block("conv1d"):
+            vf, vx, vc, vi = T.axis.remap("SSRR", [f, x, c, i])
+            with T.init():
+                Y[vf, vx] = T.float32(0)
+            Y[vf, vx] = Y[vf, vx] + X[vc, vx + vi] * W[vf, vc, vi]
+"""
+    executable = tvms.compile(tvms.parse(text))
+    assert [decision.rule for decision in executable.decisions["main"]] == ["convolution"]
+    random = np.random.default_rng(0)
+    x, w = random.standard_normal((20, 4009)).astype("f4"), random.standard_normal((9, 20, 7)).astype("f4")
+    result = np.full((9, 4003), np.nan, "f4")
+    executable["main"](x, w, result)
+    np.testing.assert_allclose(result, expected(x[None, :, None], w[:, :, None], 1, 0, 1, 1)[0, :, 0], atol=1e-4)
+
+
 def test_a_convolution_says_why_it_declines() -> None:
     text = NHWC.format(w=(37, 3, 3, 10), index="vf, vi, vj, vc").replace("X[vn, vy + vi,", "X[vn, (vy + vi) // 2,")
     (decision, *_) = tvms.compile(tvms.parse(text)).decisions["main"]
