@@ -18,7 +18,6 @@ from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
 from ...base import Node, Trivia
 from ...int_set import Interval, cover, eval_set, from_range
-from ...simplify import simplify
 from ...visit import substitute
 from ..conditions import STAGE_PIPELINE, Condition, name_of
 from ..program import Program, child_blocks
@@ -28,7 +27,7 @@ from .bindings import domains_of
 from .blocks import COMM_REDUCE, check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
 from .loops import is_one
-from .needed import SOLVABLE, IteratorDomain, needed_iterations
+from .needed import SOLVABLE, Facts, IteratorDomain, needed_iterations
 from .order import check_independent, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
 from .removal import remove_leaf
@@ -68,11 +67,11 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     before = _instances(program, block)
     was_affine = is_affine(program.realize_of(block), program.loops_of(block))
     place = _insertion_point(block, loop, scope, is_compute_at, index)
-    known = _known(program, loop)
+    facts = _facts(program, loop)
     provided, required = _regions(program, block, loop, scope, is_compute_at)
-    domains = needed_iterations(block, provided, required, known)
+    domains = needed_iterations(block, provided, required, facts)
     removed = remove_leaf(program, block)
-    nest = _nest(removed, block, domains, known, unit_loops)
+    nest = _nest(removed, block, domains, facts, unit_loops)
     _insert(program, program.current(loop), nest, place, removed)
     _check_after(program, program.current(block), before, was_affine, needs_all=not is_compute_at)
 
@@ -114,13 +113,13 @@ def _parts(loop: tir.For) -> tuple[tir.Stmt, ...]:
     return loop.body.seq if isinstance(loop.body, tir.SeqStmt) else (loop.body,)
 
 
-def _known(program: Program, loop: tir.For) -> dict[tir.Var, Domain]:
+def _facts(program: Program, loop: tir.For) -> Facts:
     """Return what is known of variables right under `loop`; sizes of parameters are not negative."""
     sizes = [size for buffer in program.prim_func_of(loop).buffer_map.values() for size in buffer.shape]
     known: dict[tir.Var, Domain] = {
         each: Interval(make.const(0, each.dtype), None) for each in sizes if isinstance(each, tir.Var)
     }
-    return {**known, **fixed_domains(program, loop), **domains_of((loop,))}
+    return Facts({**known, **fixed_domains(program, loop), **domains_of((loop,))})
 
 
 def _regions(
@@ -157,23 +156,23 @@ def _nest(
     removed: tir.Stmt,
     block: tir.Block,
     domains: Sequence[IteratorDomain],
-    known: dict[tir.Var, Domain],
+    facts: Facts,
     unit_loops: bool,
 ) -> tir.Stmt:
     """Return a block in loops of its own, in which its iterators run over `domains`; comments of the loops in which it
     stood go above (TVM: `ScopeReconstructor.MakeNewLoop`)."""
     loops: list[tuple[tir.Var, tir.PrimExpr]] = []
     values: list[tir.PrimExpr] = []
-    known, conditions = dict(known), list[tir.PrimExpr]()
+    conditions = list[tir.PrimExpr]()
     for axis, each in zip(block.iter_vars, domains, strict=True):
         assert axis.dom is not None
         assert each.domain is not None
         span = axis.dom if each.domain.min is None or each.domain.max is None else cover(each.domain, axis.dom.extent)
-        extent, value = simplify(span.extent, known), span.min
+        extent, value = facts.simplify(span.extent), span.min
         if unit_loops or not is_one(extent):
             variable = tir.Var(_wider(span.min.dtype, extent.dtype), f"ax{len(loops)}")
             loops.append((variable, make.cast(extent, variable.dtype)))
-            known[variable] = tir.Range(make.const(0, variable.dtype), extent)
+            facts.learn(variable, tir.Range(make.const(0, variable.dtype), extent))
             value = make.add(span.min, variable)
         values.append(value)
         if each.bound is not None:
@@ -181,8 +180,8 @@ def _nest(
                 conditions.append(make.greater_equal(value, each.bound.min))
             if each.bound.max is not None:
                 conditions.append(make.less(value, make.add(each.bound.max, 1)))
-    open_ones = [each for each in conditions if not prove(each, known).is_proven]
-    predicate = simplify(reduce(make.logical_and, open_ones, make.const(True, "bool")), known)
+    open_ones = [each for each in conditions if not facts.prove(each)]
+    predicate = facts.simplify(reduce(make.logical_and, open_ones, make.const(True, "bool")))
     trivia, inside = list[Trivia | None](), removed
     while isinstance(inside, tir.For):
         trivia.append(inside.trivia)

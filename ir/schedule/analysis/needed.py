@@ -17,7 +17,7 @@ from ...analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
 from ...analysis.proof import prove
 from ...int_set import Interval, from_range, intersect, point, union
-from ...simplify import simplify
+from ...simplify import Simplifier
 from ..conditions import Condition, name_of
 
 SOLVABLE = Condition(
@@ -27,7 +27,28 @@ SOLVABLE = Condition(
 )
 Box: TypeAlias = Sequence[Interval]
 Regions: TypeAlias = Mapping[tir.Buffer, Sequence[Box]]
-Known: TypeAlias = Mapping[tir.Var, Domain]
+
+
+class Facts:
+    """What is known of variables at a place of a program, and what follows from it."""
+
+    def __init__(self, domains: Mapping[tir.Var, Domain]) -> None:
+        self.domains = dict(domains)
+        self._simplifier = Simplifier(domains)
+
+    def learn(self, variable: tir.Var, domain: Domain) -> None:
+        """Take in what a new variable ranges over."""
+        self.domains[variable] = domain
+        self._simplifier.bind(variable, domain)
+
+    def simplify(self, expr: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `expr` in normal form."""
+        return self._simplifier.run(expr)
+
+    def prove(self, condition: tir.PrimExpr) -> bool:
+        """Whether `condition` is proven to hold."""
+        short = self.simplify(condition)
+        return bool(short.value) if isinstance(short, tir.IntImm) else prove(condition, self.domains).is_proven
 
 
 class IteratorDomain(Struct, frozen=True):
@@ -40,24 +61,24 @@ class IteratorDomain(Struct, frozen=True):
         """Return a domain around both, and a bound around both."""
         return IteratorDomain(_either(self.domain, other.domain), _either(self.bound, other.bound))
 
-    def within(self, axis: tir.Range, known: Known) -> IteratorDomain:
+    def within(self, axis: tir.Range, facts: Facts) -> IteratorDomain:
         """Return this domain for an iterator over `axis`, without the bound where it says nothing."""
         whole = from_range(axis.min, axis.extent)
-        bound = _simplified(whole if self.bound is None else intersect(self.bound, whole), known)
+        bound = _simplified(whole if self.bound is None else intersect(self.bound, whole), facts)
         if self.domain is None:
             return IteratorDomain(bound)
-        domain = _simplified(self.domain, known)
-        both = _simplified(intersect(domain, bound), known)
-        if _same(domain, both, known):
+        domain = _simplified(self.domain, facts)
+        both = _simplified(intersect(domain, bound), facts)
+        if _same(domain, both, facts):
             return IteratorDomain(domain)
-        if _same(bound, both, known):
+        if _same(bound, both, facts):
             return IteratorDomain(bound)
         if isinstance(both.min, tir.IntImm) and isinstance(both.max, tir.IntImm):
             return IteratorDomain(both)
         return IteratorDomain(domain, bound)
 
 
-def needed_iterations(block: tir.Block, provided: Regions, required: Regions, known: Known) -> list[IteratorDomain]:
+def needed_iterations(block: tir.Block, provided: Regions, required: Regions, facts: Facts) -> list[IteratorDomain]:
     """Return what the iterators of `block` must run over, in order, so that the regions `provided` by one iteration
     make up all that is `required`; refused where that is not told (E0577)."""
     found = {axis.var: IteratorDomain() for axis in block.iter_vars}
@@ -65,12 +86,12 @@ def needed_iterations(block: tir.Block, provided: Regions, required: Regions, kn
         if not required.get(buffer):
             continue
         one, all_of_it = _hull(boxes), _hull(required[buffer])
-        solved = _solved_together(block, buffer, one, all_of_it, known)
+        solved = _solved_together(block, buffer, one, all_of_it, facts)
         if solved is None:
-            solved = _solved_apart(block, buffer, one, all_of_it, known)
+            solved = _solved_apart(block, buffer, one, all_of_it, facts)
         for variable, domain in solved:
             found[variable] = found[variable].joined(domain)
-    return [found[axis.var].within(_domain_of(axis), known) for axis in block.iter_vars]
+    return [found[axis.var].within(_domain_of(axis), facts) for axis in block.iter_vars]
 
 
 def _domain_of(axis: tir.IterVar) -> tir.Range:
@@ -86,18 +107,18 @@ def _hull(boxes: Sequence[Box]) -> Box:
     return [reduce(union, axes) for axes in zip(*boxes, strict=True)]
 
 
-def _simplified(interval: Interval, known: Known) -> Interval:
+def _simplified(interval: Interval, facts: Facts) -> Interval:
     if interval.min is not None and interval.is_point:
-        return point(simplify(interval.min, known))
-    return Interval(*[None if end is None else simplify(end, known) for end in (interval.min, interval.max)])
+        return point(facts.simplify(interval.min))
+    return Interval(*[None if end is None else facts.simplify(end) for end in (interval.min, interval.max)])
 
 
-def _same(a: Interval, b: Interval, known: Known) -> bool:
-    return all(_equal(x, y, known) for x, y in ((a.min, b.min), (a.max, b.max)))
+def _same(a: Interval, b: Interval, facts: Facts) -> bool:
+    return all(_equal(x, y, facts) for x, y in ((a.min, b.min), (a.max, b.max)))
 
 
-def _equal(a: tir.PrimExpr | None, b: tir.PrimExpr | None, known: Known) -> bool:
-    return a is b or (a is not None and b is not None and prove(make.equal(a, b), known).is_proven)
+def _equal(a: tir.PrimExpr | None, b: tir.PrimExpr | None, facts: Facts) -> bool:
+    return a is b or (a is not None and b is not None and facts.prove(make.equal(a, b)))
 
 
 def _span(buffer: tir.Buffer, axis: int) -> Interval:
@@ -107,7 +128,7 @@ def _span(buffer: tir.Buffer, axis: int) -> Interval:
 
 
 def _solved_together(
-    block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, known: Known
+    block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, facts: Facts
 ) -> list[tuple[tir.Var, IteratorDomain]] | None:
     """Return domains where all indices together tell the iterators, one to one; None where they do not
     (TVM: `UpdateBlockVarDomainAffine`)."""
@@ -119,83 +140,80 @@ def _solved_together(
     if not result.is_detected:
         return None
     spans = [_span(buffer, axis) for axis in range(len(one))]
-    found, bounds = _inverse(result.indices, required, known), _inverse(result.indices, spans, known)
+    found, bounds = _inverse(result.indices, required, facts), _inverse(result.indices, spans, facts)
     for index, wanted, span in zip(indices, required, spans, strict=True):
         if isinstance(index, tir.Var) and index in domains and index not in found:
             found[index], bounds[index] = wanted, span  # iterators of one iteration are no part of an iter map
     return [(variable, IteratorDomain(domain, bounds[variable])) for variable, domain in found.items()]
 
 
-def _inverse(indices: Sequence[IterSumExpr], box: Box, known: Known) -> dict[tir.Var, Interval]:
+def _inverse(indices: Sequence[IterSumExpr], box: Box, facts: Facts) -> dict[tir.Var, Interval]:
     least = inverse_affine_iter_map(indices, [axis.min for axis in box if axis.min is not None])
     most = inverse_affine_iter_map(indices, [axis.max for axis in box if axis.max is not None])
     return {
-        variable: _simplified(Interval(make.minimum(value, most[variable]), make.maximum(value, most[variable])), known)
+        variable: _simplified(Interval(make.minimum(value, most[variable]), make.maximum(value, most[variable])), facts)
         for variable, value in least.items()
     }
 
 
 def _solved_apart(
-    block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, known: Known
+    block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, facts: Facts
 ) -> list[tuple[tir.Var, IteratorDomain]]:
     """Return domains axis by axis (TVM: `UpdateBlockVarDomainDimwise`)."""
     own = {axis.var for axis in block.iter_vars}
     found: list[tuple[tir.Var, IteratorDomain]] = []
     for axis, (provided, wanted) in enumerate(zip(one, required, strict=True)):
         if not (provided.is_point and isinstance(provided.min, tir.IntImm)):
-            solved = _solved(provided, wanted, _span(buffer, axis), known)
+            solved = _solved(provided, wanted, _span(buffer, axis), facts)
             if solved is not None and solved[0] in own:
                 found.append(solved)
                 continue
-        if not _same(provided, wanted, known):
+        if not _same(provided, wanted, facts):
             reason = f"index {axis} of '{buffer.name}' does not tell the iterations of {name_of(block)}"
             raise SOLVABLE.refuse(reason, block)
     return found
 
 
 def _solved(
-    provided: Interval, required: Interval, span: Interval, known: Known
+    provided: Interval, required: Interval, span: Interval, facts: Facts
 ) -> tuple[tir.Var, IteratorDomain] | None:
     """Return the iterator in an index, and what it runs over where the index takes all values of `required`
     (TVM: `SolveBlockVarDomain`)."""
     assert provided.min is not None
     assert provided.max is not None
-    index = simplify(provided.min, known)
+    index = facts.simplify(provided.min)
     match index:
         case tir.Mul(a=tir.Var() as variable, b=factor) | tir.Mul(a=factor, b=tir.Var() as variable):
-            return variable, IteratorDomain(_divided(required, factor, known), _divided(span, factor, known))
-        case _ if not _equal(provided.min, provided.max, known):
+            return variable, IteratorDomain(_divided(required, factor, facts), _divided(span, factor, facts))
+        case _ if not _equal(provided.min, provided.max, facts):
             return None
         case tir.Var():
             return index, IteratorDomain(required, span)
-        case tir.FloorDiv(a=inner, b=factor) if prove(make.greater_equal(factor, 1), known).is_proven:
-            wanted = _multiplied(required, factor, known)
+        case tir.FloorDiv(a=inner, b=factor) if facts.prove(make.greater_equal(factor, 1)):
+            wanted = _multiplied(required, factor, facts)
             if isinstance(inner, tir.Var):
-                return inner, IteratorDomain(wanted, _multiplied(span, factor, known))
-            return _solved(point(inner), wanted, span, known)
+                return inner, IteratorDomain(wanted, _multiplied(span, factor, facts))
+            return _solved(point(inner), wanted, span, facts)
         case tir.FloorMod(a=tir.Var() as variable):
             return variable, IteratorDomain()
         case tir.FloorMod(a=inner, b=factor):
             least = required.min
-            if (
-                least is None
-                or not prove(
-                    make.logical_and(make.greater_equal(factor, 1), make.greater_equal(least, 0)), known
-                ).is_proven
+            if least is None or not facts.prove(
+                make.logical_and(make.greater_equal(factor, 1), make.greater_equal(least, 0))
             ):
                 return None
-            return _solved(point(inner), Interval(least, None), span, known)
+            return _solved(point(inner), Interval(least, None), span, facts)
         case _:
             return None
 
 
-def _divided(interval: Interval, factor: tir.PrimExpr, known: Known) -> Interval:
+def _divided(interval: Interval, factor: tir.PrimExpr, facts: Facts) -> Interval:
     ends = [None if end is None else make.floordiv(end, factor) for end in (interval.min, interval.max)]
-    return _simplified(Interval(*ends), known)
+    return _simplified(Interval(*ends), facts)
 
 
-def _multiplied(interval: Interval, factor: tir.PrimExpr, known: Known) -> Interval:
+def _multiplied(interval: Interval, factor: tir.PrimExpr, facts: Facts) -> Interval:
     """Return the values that divided by `factor`, rounded down, lie in `interval`."""
     least = None if interval.min is None else make.mul(interval.min, factor)
     most = None if interval.max is None else make.sub(make.add(make.mul(interval.max, factor), factor), 1)
-    return _simplified(Interval(least, most), known)
+    return _simplified(Interval(least, most), facts)
