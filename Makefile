@@ -5,6 +5,8 @@
 # make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many; then check all laws
 #              of `tvms fuzz`, each on FUZZ_EXAMPLES programs
 # make bench   measure
+# make gpu-test  on a machine with a GPU: build pycuda, where WHEELS names a folder with it from there, run the tests of
+#              kernels on the GPU as well, and measure
 # make clean   remove everything that was made
 #
 # Needs Python ≥ 3.11, make and a C compiler. Installs into .venv, and only when pyproject.toml has changed.
@@ -22,7 +24,7 @@ endif
 FUZZ_EXAMPLES ?= 20000
 FUZZ_JOBS ?= $(shell nproc)
 
-.PHONY: run test check generate fuzz bench clean
+.PHONY: run test check generate fuzz bench gpu-test clean
 
 run: .venv/installed
 	$(BIN)/tvms run samples/04_perceptron.tvms --verify
@@ -48,6 +50,12 @@ fuzz: .venv/installed-test
 
 bench: .venv/installed
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+gpu-test: .venv/installed-test
+	$(BIN)/tvms doctor --gpu
+	PYCUDA_DISABLE_CURAND=1 $(BIN)/python -m pip install $(PIP_FLAGS) $(if $(WHEELS),--no-index --find-links $(WHEELS)) pycuda
+	TVMS_GPU=1 $(BIN)/python -m pytest tests/gpu
+	$(BIN)/python bench/gpu.py
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
