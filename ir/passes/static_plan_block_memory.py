@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -16,24 +17,30 @@ from .transform import declare_pass, map_functions
 
 _RANGE = 16
 """A storage is taken for a tensor that is at most this many times smaller or larger."""
+_ALIGNMENT = 64
+"""Tensors that share a storage start at multiples of this many bytes."""
 
 
 @declare_pass("StaticPlanBlockMemory")
 @deep
-def static_plan_block_memory(mod: IRModule) -> IRModule:
+def static_plan_block_memory(mod: IRModule, pack: bool = False) -> IRModule:
     """Replace `R.builtin.alloc_tensor` by tensors inside storages, which are used again when nothing needs them any more.
 
     Planned is what only loop-level and packed functions of the same block get to see; results of the function are not.
     Symbolic sizes share with equal ones, or have the upper bounds that the attribute `tir_var_upper_bound` gives.
-    Run it after CallTIRRewrite.
+    Run it after CallTIRRewrite. With `pack`, tensors of known sizes in one block of the function's body lie in one storage,
+    at offsets: it is hardly larger than what is alive at once.
     """
-    return map_functions(mod, relax.Function, lambda function: _plan(function, mod))
+    return map_functions(mod, relax.Function, lambda function: _plan(function, mod, pack))
 
 
-def _plan(function: relax.Function, mod: IRModule) -> relax.Function:
-    planner = _Planner(find_tensors(function, mod))
+def _plan(function: relax.Function, mod: IRModule, pack: bool) -> relax.Function:
+    tensors = {call: tensor for call, tensor in find_tensors(function, mod).items() if not tensor.escapes}
+    places = _packed(function.body, tensors) if pack else {}
+    planner = _Planner({call: tensor for call, tensor in tensors.items() if call not in places})
     planner.sequence(function.body)
-    return _Rewriter(function, planner.storages).function(function) if planner.storages else function
+    places |= {call: (storage, 0) for call, storage in planner.storages.items()}
+    return _Rewriter(function, places).function(function) if places else function
 
 
 class _Storage(Struct, eq=False):
@@ -45,12 +52,16 @@ class _Storage(Struct, eq=False):
     var: relax.Var | None = None
 
 
+Place: TypeAlias = tuple[_Storage, int]
+"""A storage, and where in it a tensor starts, in bytes."""
+
+
 class _Planner:
     """Gives tensors storages in order of execution (TVM: `StorageAllocator`)."""
 
     def __init__(self, tensors: Mapping[relax.Call, Tensor]) -> None:
         self.storages: dict[relax.Call, _Storage] = {}
-        self._tensors = {call: tensor for call, tensor in tensors.items() if not tensor.escapes}
+        self._tensors = tensors
         self._free: list[_Storage] = []
 
     def sequence(self, body: relax.SeqExpr) -> None:
@@ -110,20 +121,63 @@ def _first(pair: tuple[int, _Storage] | None) -> _Storage | None:
     return None if pair is None else pair[1]
 
 
+def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[relax.Call, Place]:
+    """Return a place for each tensor of known size in a block of `body`: large ones first, each as low as it fits among
+    those that are alive at the same time."""
+    places: dict[relax.Call, Place] = {}
+    for block in body.blocks:
+        position = {binding: number for number, binding in enumerate(block.bindings)}
+        lives: dict[str, list[_Life]] = {}
+        for binding, start in position.items():
+            tensor = tensors.get(binding.value) if isinstance(binding.value, relax.Call) else None
+            size = None if tensor is None else d.value_of(tensor.size)
+            if isinstance(binding.value, relax.Call) and tensor is not None and size is not None:
+                end = start if tensor.last_use is None else position[tensor.last_use]
+                lives.setdefault(tensor.scope, []).append(_Life(binding.value, size, start, end))
+        for scope, alive in lives.items():
+            storage = _Storage(d.dim(0), "uint8", scope)
+            for life in sorted(alive, key=lambda each: (-each.size, each.start)):
+                life.offset = _lowest(life, [each for each in alive if each.offset is not None])
+                places[life.call] = storage, life.offset
+            storage.size = d.dim(max(each.size + (each.offset or 0) for each in alive))
+    return places
+
+
+class _Life(Struct, eq=False):
+    """A tensor of `size` bytes that is in use from binding `start` to binding `end`."""
+
+    call: relax.Call
+    size: int
+    start: int
+    end: int
+    offset: int | None = None
+
+
+def _lowest(life: _Life, placed: Sequence[_Life]) -> int:
+    """Return the lowest offset at which a tensor meets none that is alive at the same time."""
+    meeting = [each for each in placed if each.start <= life.end and life.start <= each.end]
+    offset = 0
+    for low, size in sorted((each.offset or 0, each.size) for each in meeting):
+        if offset + life.size <= low:
+            break
+        offset = max(offset, -(-(low + size) // _ALIGNMENT) * _ALIGNMENT)
+    return offset
+
+
 class _Rewriter(ValueRewriter):
-    def __init__(self, function: relax.Function, storages: Mapping[relax.Call, _Storage]) -> None:
+    def __init__(self, function: relax.Function, places: Mapping[relax.Call, Place]) -> None:
         super().__init__(function)
-        self._storages = storages
+        self._places = places
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         call = binding.value
-        if not (isinstance(call, relax.Call) and call in self._storages):
+        if not (isinstance(call, relax.Call) and call in self._places):
             return call
         shape, dtype, device, scope = call.args
-        storage = self._storages[call]
+        storage, offset = self._places[call]
         if storage.var is None:
             size = relax.ShapeExpr((storage.size,))
             memory = (size, device, scope, relax.DataTypeImm(storage.dtype))
             storage.var = self.emit(relax.Call(Op("relax.memory.alloc_storage"), memory), "storage")
-        args = (storage.var, relax.PrimValue(d.dim(0)), shape, dtype)
+        args = (storage.var, relax.PrimValue(d.dim(offset)), shape, dtype)
         return relax.Call(Op("relax.memory.alloc_tensor"), args, span=call.span)

@@ -59,6 +59,8 @@ def test_a_pipeline_changes_no_result(name: str, function: Any) -> None:
 SEQUENCES = (
     'ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})',
     "LegalizeOps, RewriteDataflowReshape, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, KillAfterLastUse",
+    "LambdaLift, LegalizeOps, CallTIRRewrite, StaticPlanBlockMemory(pack=True), KillAfterLastUse",
+    "LambdaLift, InlinePrivateFunctions",
 )
 """Passes that have something to do only after others."""
 
