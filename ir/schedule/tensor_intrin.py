@@ -1,4 +1,4 @@
-"""Intrinsics of machines: what they compute, and how they are called. `tensorize` puts the one in the place of the other."""
+"""Intrinsics of machines: what they compute, and how they are called; `tensorize` puts the one for the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nests that become blocks: each iterator is divided into what the loops outside and inside of the new block tell of it.
+"""Nests that become blocks: each iterator is divided into what the loops outside of the block and inside tell of it.
 
 TVM: `BlockizeImpl`, `BlockizeBlocks` (`src/tir/schedule/primitive/blockize_tensorize.cc`).
 """
@@ -31,8 +31,8 @@ from .scope import scope_root
 _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 DIVISIBLE = Condition(
     "E0580",
-    "what becomes a block is a nest of loops around one block, or several such nests side by side, and each iterator is "
-    "made of a part that the loops outside tell and one that the loops inside tell",
+    "what becomes a block is a nest of loops around one block, or several such nests side by side, and each iterator "
+    "is made of a part that the loops outside tell and one that the loops inside tell",
     "split the loops where the part ends, and reorder them so that the inner part is innermost",
 )
 

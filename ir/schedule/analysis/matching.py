@@ -21,7 +21,7 @@ MATCHES = Condition(
     "E0581",
     "the block computes what the description of the intrinsic says, loop by loop, on parts of buffers that lie as the "
     "intrinsic wants them",
-    "compare it with tvms.tir.TensorIntrin.get(name).desc; split and reorder the loops, cache and blockize to make them alike",
+    "compare it with tvms.tir.TensorIntrin.get(name).desc; split, reorder, cache and blockize to make them alike",
 )
 
 

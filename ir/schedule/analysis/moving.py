@@ -41,7 +41,7 @@ BESIDE = Condition(
 )
 TOGETHER = Condition(
     "E0575",
-    "all blocks that read what is moved (compute_at), or that write what it reads (reverse_compute_at), are under the loop",
+    "all blocks that read what is moved (compute_at), or write what it reads (reverse_compute_at), are under the loop",
     "take a loop further out, or move the other blocks first",
 )
 POSITION = Condition(

@@ -20,8 +20,8 @@ from .loops import is_one
 
 KNOWN_REDUCER = Condition(
     "E0579",
-    "each element is combined with a new value by a reducer that is known, and starts from its identity: +, *, min, max, "
-    "pairs of sums, argmin and argmax",
+    "each element is combined with a new value by a reducer that is known, and starts from its identity: +, *, min, "
+    "max, pairs of sums, argmin and argmax",
     "write T.init and the update in one of these forms",
 )
 STARTS_ALIKE = Condition(

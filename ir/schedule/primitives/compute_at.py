@@ -36,8 +36,9 @@ def compute_at(
     program: Program, block: Block, loop: Location, preserve_unit_loops: Flag = False, index: Integer = -1
 ) -> None:
     """Move a block under a loop of the blocks that read what it writes: each iteration of the loop computes what is
-    read there, in new loops. Where sample_compute_location chose no loop, the block is inlined, or stays. `index` says before which statement of the loop it stands: -1, as late as may be; -2, as
-    early as may be. Elements that several iterations of the loop read are computed in each of them.
+    read there, in new loops. Where sample_compute_location chose no loop, the block is inlined, or stays. `index` says
+    before which statement of the loop it stands: -1, as late as may be; -2, as early as may be. Elements that several
+    iterations of the loop read are computed in each of them.
 
     Preserves: what every other block computes. Comments of the block and of the loops it leaves go with it.
     """

@@ -32,8 +32,8 @@ from .decompose_reduction import AROUND
 
 PADS = Condition(
     "E0583",
-    "the block stores T.if_then_else(condition, value, constant) in elements of its own, the condition may fail, and no "
-    "block before reads what was there",
+    "the block stores T.if_then_else(condition, value, constant) in elements of its own, the condition may fail, and "
+    "no block before reads what was there",
     "write the block as one such store, and take a loop that is bound to no thread",
 )
 
