@@ -65,7 +65,7 @@ class Layout(Struct, frozen=True):
         indices: list[tir.PrimExpr] = []
         separators: list[int] = []
         for each in result if isinstance(result, list | tuple) else (result,):  # type: ignore[reportUnknownVariableType]
-            if each is AXIS_SEPARATOR:
+            if isinstance(each, str) and each == AXIS_SEPARATOR:
                 separators.append(len(indices))
             else:
                 indices.append(_index(each, argument))

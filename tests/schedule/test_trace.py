@@ -162,3 +162,18 @@ def test_refuses_to_write_down_variables_of_the_program() -> None:
     assert str(caught.value).split("\n")[0] == (
         "error[E0569]: this is no trace: 'n' is a variable of the program, which a trace cannot name"
     )
+
+
+def test_functions_of_indices_may_separate_axes_and_take_any_number() -> None:
+    schedule = Schedule(tvms.parse(PROGRAM))
+    schedule.transform_layout("B", "B", lambda *i, j: ["axis_separator", *i, "axis_separator", j // 8, j % 8])
+    (line,) = [each for each in schedule.script().split("\n") if "transform_layout" in each]
+    assert line.strip() == (
+        'S.transform_layout("B", buffer="B", index_map=lambda i_0, j: (i_0, j // 8, j % 8), axis_separators=[0, 1])'
+    )
+    again = Schedule(tvms.parse(PROGRAM))
+    (text,) = tvms.parse(PROGRAM + schedule.script()).schedules.values()
+    again.replay(text)
+    assert_same(schedule, again)
+    block = schedule.get(schedule.get_block("B"))
+    assert block.writes[0].buffer.axis_separators == (0, 1)

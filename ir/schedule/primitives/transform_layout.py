@@ -41,8 +41,8 @@ def transform_layout(
     Where the new layout has places for no element, they hold `pad_value`: the nest that writes all elements writes
     them too, or a block after the last write does, or, where the function only reads the buffer, it says so by
     T.assume. With `assume_injective_transform`, that no two elements share a place is believed, and no padding is
-    looked for. A function may return IndexMap.AXIS_SEPARATOR between indices; written down, that is
-    `axis_separators`.
+    looked for. A function may return "axis_separator" between indices, as TVM's does; written down,
+    that is `axis_separators`.
 
     Preserves: what every block computes, in the new layout; a parameter has it too. Comments stay with their loops
     and blocks.
