@@ -1,7 +1,7 @@
 """The frame of passes: a pass maps a module to a module, in a context, and passes compose (TVM: `tvm.transform`).
 
 A pass of this folder is declared once, by `declare_pass` on a function from a module (and options) to a module; from that
-come its constructor `relax.transform.<Name>(options)`, its name for `tvms opt`, and its row in docs/passes.md.
+come its constructor `relax.transform.<Name>(options)`, its name for `tvms opt`, and what `tvms opt --list` says of it.
 """
 
 from __future__ import annotations
