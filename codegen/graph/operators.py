@@ -102,6 +102,19 @@ def _invoke(compiler: GraphCompiler, call: relax.Call) -> Value:
     return lambda frame: function(frame)(*[value(frame) for value in inputs])
 
 
+def _call_dynamic(compiler: GraphCompiler, call: relax.Call) -> Value:
+    """A function that gets the sizes of a shape among its arguments one by one."""
+    function, inputs = compiler.value(call.args[0]), _inputs(compiler, call)
+
+    def run(frame: Frame) -> Any:
+        values = [value(frame) for value in inputs]
+        return function(frame)(
+            *[each for value in values for each in (value if isinstance(value, Shape) else (value,))]
+        )
+
+    return run
+
+
 def _make_closure(compiler: GraphCompiler, call: relax.Call) -> Value:
     """The function, with its last arguments given."""
     function, captured = compiler.value(call.args[0]), _inputs(compiler, call)
@@ -203,7 +216,8 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("relax.call_tir", "relax.call_tir_with_grad", "relax.call_dps_packed"), _call_tir),
     "relax.call_tir_inplace": _call_tir_inplace,
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_inplace_packed"), _call_packed),
-    **dict.fromkeys(("relax.invoke_closure", "relax.invoke_pure_closure", "relax.vm.call_tir_dyn"), _invoke),
+    **dict.fromkeys(("relax.invoke_closure", "relax.invoke_pure_closure"), _invoke),
+    "relax.vm.call_tir_dyn": _call_dynamic,
     "relax.make_closure": _make_closure,
     "relax.shape_of": _of_values(_shape_of),
     "relax.tensor_to_shape": _of_values(_to_shape),
