@@ -20,6 +20,11 @@ def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0)
 
 
+def softmax(a: np.ndarray) -> np.ndarray:
+    power = np.exp(a - a.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
+
+
 def perceptron(x: np.ndarray, w1: np.ndarray, b1: np.ndarray, w2: np.ndarray) -> np.ndarray:
     return relu(x @ w1.T + b1) @ w2.T
 
@@ -39,6 +44,9 @@ REFERENCES: list[tuple[str, str, list[tuple[int, ...]], Callable[..., np.ndarray
     ("06_gpu_default_schedule", "matmul", [(1, 256), (256, 10)], np.matmul),
     ("06_gpu_default_schedule", "transpose", [(10, 256)], np.transpose),
     ("07_schedule", "matmul", [(64, 64), (64, 64)], np.matmul),
+    ("08_gpu_matmul", "matmul", [(64, 64), (64, 64)], np.matmul),
+    ("09_gpu_transpose", "transpose", [(64, 48)], np.transpose),
+    ("10_gpu_softmax", "softmax", [(8, 128)], softmax),
 ]
 
 
