@@ -166,7 +166,8 @@ class Simplifier(Knowledge):
                 flat.add(self.sum(term), factor)
             value = flat
         most = int_range(dtype)[1]
-        if is_index(dtype) or (max(map(abs, value.terms.values()), default=0) <= most and self.fits(value, dtype)):
+        numbers = map(abs, (value.constant, *value.terms.values()))
+        if is_index(dtype) or (max(numbers) <= most and self.fits(value, dtype)):
             return value
         return value.wrapped(dtype)
 
