@@ -239,7 +239,7 @@ def compare(name: str, arguments: argparse.Namespace) -> None:
     if arguments.peer:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "module.py")
-            path.write_text(module.script("tvm-0.27").replace('"void"', "None"))
+            path.write_text(module.script("tvm-0.27"))
             peers["tvm"] = Peer(arguments.peer, TVM, str(path), arrays, wanted)
     rounds = [(seconds(call), *(peer.seconds() for peer in peers.values())) for _ in range(ROUNDS + 1)][1:]
     for peer in peers.values():

@@ -25,6 +25,8 @@ class Dialect(Struct, frozen=True):
     let: str = "{}"
     """The annotation of a variable that is bound once, given its type."""
     object: str = "Object"
+    no_dtype: str = '"void"'
+    """What an operator's dtype is that its operands decide."""
     out_sinfo: str = "out_sinfo"
     sinfo_args: str = "sinfo_args"
     allocated_buffer: str = "decl_buffer"
@@ -56,6 +58,7 @@ _TVM_027 = Dialect(
     prim_func={"s_tir": "True"},
     let="T.let[{}]",
     object="Any",
+    no_dtype="None",
     out_sinfo="out_ty",
     sinfo_args="ty_args",
     allocated_buffer="alloc_buffer",

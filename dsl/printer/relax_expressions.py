@@ -189,7 +189,11 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
     if printer.dialect.native:
         defaults = {param.name: param.kept_default for param in operator.attributes}
         attrs = {key: value for key, value in attrs.items() if not _same_value(value, defaults.get(key, REQUIRED))}
-    return [f"{key}={printer.attr_value(value)}" for key, value in attrs.items()]
+    dtypes = {param.name for param in operator.attributes if param.kind == "dtype"}
+    return [
+        f"{key}={printer.dialect.no_dtype if key in dtypes and value == 'void' else printer.attr_value(value)}"
+        for key, value in attrs.items()
+    ]
 
 
 def _same_value(a: Any, b: Any) -> bool:
