@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeGuard
 
 from tvms.dsl import syntax
 from tvms.dsl.load import parse
@@ -41,12 +42,18 @@ def nodes(tree: object) -> Iterator[syntax.Syntax]:
             )
 
 
+def is_chain(node: syntax.Syntax) -> TypeGuard[syntax.Binary]:
+    """Whether `node` is `a < b < c`, which stands for `a < b and b < c`: neither part may be in parentheses."""
+    return isinstance(node, syntax.Binary) and node.op == "and" and node.right.start < node.left.end
+
+
 def enriched(random: random.Random, text: str) -> str:
     """Return `text` with parentheses around some expressions, and a comma after some last elements."""
     file, _ = parse_syntax(Source("text", text))
     inserts: list[tuple[int, int, str]] = []
+    parts = {id(part) for node in nodes(file.body) if is_chain(node) for part in (node.left, node.right)}
     for order, node in enumerate(nodes(file.body)):
-        if isinstance(node, WRAPPED) and random.random() < 0.1:
+        if isinstance(node, WRAPPED) and id(node) not in parts and random.random() < 0.1:
             inserts += [(node.start, order, "("), (node.end, -order, ")")]
         is_list = isinstance(node, syntax.List) and node.elements
         is_call = isinstance(node, syntax.Call) and (node.args or node.keywords)

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from tvms.ir.deep import deep
+from tvms.ir.diagnostics import TvmsError
 
 
 @deep
@@ -35,10 +36,10 @@ def test_an_error_at_depth_reaches_the_caller() -> None:
         fail_at_the_bottom(30_000)
 
 
-def test_recursion_without_end_stays_a_recursion_error() -> None:
+def test_recursion_without_end_says_that_it_is_too_deep() -> None:
     @deep
     def forever() -> None:
         forever()
 
-    with pytest.raises(RecursionError):
+    with pytest.raises(TvmsError, match="E0010"):
         forever()
