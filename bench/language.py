@@ -65,7 +65,7 @@ def program(count: int) -> str:
 
 def measure(text: str) -> dict[str, float]:
     """Return seconds of each step over `text`."""
-    module = tvms.parse(text)
+    module, neat, untidy = tvms.parse(text), format_text(text), text.replace(", ", ",")
     return {
         "ast.parse (CPython)": median_seconds(lambda: ast.parse(text)),
         "text to syntax tree": median_seconds(lambda: parse_syntax(Source("bench", text))),
@@ -73,7 +73,8 @@ def measure(text: str) -> dict[str, float]:
         "text to verified IR": median_seconds(lambda: tvms.verify(tvms.parse(text))),
         "print (tvms)": median_seconds(module.script),
         "print (tvm-0.27)": median_seconds(lambda: module.script("tvm-0.27")),
-        "format": median_seconds(lambda: format_text(text)),
+        "format, nothing to do": median_seconds(lambda: format_text(neat)),
+        "format, every line": median_seconds(lambda: format_text(untidy)),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.dlpack import Array
-from ..runtime.prim_entry import PrimEntry, bind_names
+from ..runtime.prim_entry import PLAIN_CALLS, PrimEntry, bind_names
 from ..runtime.quick_call import REFUSED, make_quick_call
 from ..runtime.specs import as_array
 from .native import NativeFunction, Returned
@@ -27,6 +27,7 @@ class NativeEntry:
         self._made = [(tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
         self._workspaces: list[Array] = []
         self._quick: Callable[..., int] | None = None
+        self._calls = 0
         self._address = address
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -43,7 +44,9 @@ class NativeEntry:
         status = REFUSED if self._quick is None else self._quick(*args, *own)
         if status == REFUSED:
             kernel(*args, *native.constants, *own)
-            self._quick = self._quick or self._make_quick()
+            self._calls += 1
+            if self._calls == PLAIN_CALLS:
+                self._quick = self._make_quick()
         else:
             kernel.check_status(status)
         if workspace is not None:

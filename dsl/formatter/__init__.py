@@ -26,6 +26,8 @@ def format_text(text: str, name: str = "<string>", line_length: int | None = Non
     source = Source(name, text)
     before = _parsed(source)
     formatted = layout(text, line_length)
+    if formatted == text:
+        return text
     if not _same(before, _parsed(Source(name, formatted))) or layout(formatted, line_length) != formatted:
         help = "please report this text; it is left as it is"
         raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
