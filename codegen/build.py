@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..ir import tir
 from ..ir.base import BaseFunc, GlobalVar, IRModule
@@ -80,6 +81,7 @@ def build(module: IRModule, target: Target, settings: Settings) -> Built:
     stats["emit"] = time.perf_counter() - start
     sources = _loop_level(module) | drivers
     signatures = {name: signature_of(sources[name], kernel) for name, kernel in kernels.items()}
+    signatures |= {name: replace(signatures[name], written=native.written) for name, native in natives.items()}
     return Built(module, signatures, natives, emitted, decisions, safety, stats)
 
 

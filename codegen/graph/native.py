@@ -45,6 +45,11 @@ class NativeFunction(Struct, frozen=True, eq=False):
     results: tuple[Tensor, ...]
     returned: Returned
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of the arguments that the driver writes: not those that it only hands on to be read."""
+        return tuple(range(self.inputs + len(self.constants), len(self.driver.params)))
+
 
 def native_functions(module: IRModule) -> dict[str, NativeFunction]:
     """Return those graph-level functions of a prepared module that can be one function of machine code."""

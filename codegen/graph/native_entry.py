@@ -67,7 +67,7 @@ class NativeEntry:
         """Return what checks arguments and calls the driver in machine code, in which the constants are bound."""
         native = self._native
         bound = {native.inputs + position: data.ctypes.data for position, data in enumerate(native.constants)}
-        outputs = {native.driver.buffer_map[param].data for param in native.driver.params[native.inputs + len(bound) :]}
+        outputs = {native.driver.buffer_map[native.driver.params[i]].data for i in native.written}
         return make_quick_call(native.driver, self._address, outputs, False, bound)
 
     def _pick(self, place: Returned, args: tuple[Any, ...], results: list[Array]) -> Any:

@@ -238,3 +238,19 @@ R.function main(q: R.Tensor((1, 17, 2, 16), "float32"), k: R.Tensor((1, 19, 2, 1
     }
     args = random_inputs(mod["main"], np.random.default_rng(0))
     np.testing.assert_allclose(exe["main"](*args), tvms.interpret(mod, "main", args), rtol=1e-4, atol=1e-5)
+
+
+def test_arguments_that_are_only_read_may_overlap_and_be_read_only() -> None:
+    text = """
+R.function main(x: R.Tensor((), "float32"), y: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+    with R.dataflow():
+        a = R.add(x, R.const(1.0, "float32"))
+        b = R.multiply(y, R.const(2.0, "float32"))
+        gv = R.add(a, b)
+        R.output(gv)
+    return gv
+"""
+    x = np.asarray(3, "float32")
+    x.flags.writeable = False
+    main = tvms.compile(tvms.parse(text))["main"]
+    assert [float(main(x, x)) for _ in range(3)] == [10.0] * 3
