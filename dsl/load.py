@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +28,24 @@ def parse(text: str, name: str = "<string>", constants: Mapping[str, NDArray[Any
     return with_constants(module, constants) if constants else module
 
 
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """Let no garbage collection look at a tree while it grows: there is nothing to collect, and a third of the time to
+    gain."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def parse_source(source: Source) -> IRModule:
     """Return the module that a text holds; errors as in `parse`."""
-    file, mistakes = parse_syntax(source)
-    module, more = build_module(file)
+    with _collector_paused():
+        file, mistakes = parse_syntax(source)
+        module, more = build_module(file)
     if module is None or any(each.severity == "error" for each in mistakes):
         raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
     if not module.functions and not module.name:

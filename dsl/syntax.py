@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..ir.base import Source, Trivia
 
 
-class Syntax(Struct, frozen=True, eq=False, kw_only=True, gc=False):
+class Syntax(Struct, frozen=True, eq=False, kw_only=True):
     start: int = 0
     end: int = 0
 

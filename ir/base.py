@@ -46,12 +46,8 @@ class Trivia(Struct, frozen=True, gc=False):
     `C = T.alloc_buffer(…)` under "C"."""
 
 
-class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
-    """The base of everything in a program.
-
-    Nodes are built from the leaves up and never change, so they form no cycles: the garbage collector leaves them to
-    reference counts, which makes building a program a third faster.
-    """
+class Node(Struct, frozen=True, eq=False, kw_only=True):
+    """The base of everything in a program."""
 
     span: Span | None = None
 
