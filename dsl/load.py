@@ -55,11 +55,12 @@ def parse_source(source: Source) -> IRModule:
     return module
 
 
-def load_module(path: str) -> IRModule:
+def load_module(path: str | Path) -> IRModule:
     """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`.
 
     The tensors that it names are read from the sidecar file, if there is one: E0018, or E0326 where they do not fit.
     """
+    path = str(path)
     module = parse_source(read_source(path))
     if not names_tensors(module) or path == "-" or not sidecar_of(Path(path)).exists():
         return module

@@ -12,6 +12,7 @@ from ...ir.base import IRModule
 from ...ir.deep import deep
 from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions
+from ...ir.visit import walk
 from . import BLOCK_STEPS, LOOP_STEPS
 from .bounds import Bounds, guard_indices
 
@@ -19,6 +20,16 @@ from .bounds import Bounds, guard_indices
 def _on_modules(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[IRModule], IRModule]:
     def run(mod: IRModule) -> IRModule:
         return map_functions(mod, tir.PrimFunc, deep(step))
+
+    run.__doc__ = step.__doc__
+    return run
+
+
+def _on_loops(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[tir.PrimFunc], tir.PrimFunc]:
+    """Return `step` for functions that hold no blocks any more; those that do stay as they are."""
+
+    def run(func: tir.PrimFunc) -> tir.PrimFunc:
+        return func if any(isinstance(node, tir.Block) for node in walk(func.body)) else step(func)
 
     run.__doc__ = step.__doc__
     return run
@@ -35,7 +46,7 @@ def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
 
 
 for _name, _step in LOOP_STEPS.items():
-    declare_pass(_name)(_on_modules(_step))
+    declare_pass(_name)(_on_modules(_on_loops(_step)))
 
 
 @declare_pass("ApplyDefaultSchedule")

@@ -64,3 +64,11 @@ def test_syntax_and_meaning_are_reported_together_in_order() -> None:
     with pytest.raises(TvmsError) as caught:
         parse(text)
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E0101", "E0009", "E0101"]
+
+
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.tvms"
+    file.write_text("T.prim_func f():\n    T.evaluate(n)\n")
+    with pytest.raises(TvmsError) as raised:
+        load_module(file)
+    assert f"--> {file}:2:16" in str(raised.value)

@@ -4,6 +4,7 @@ import sys
 import threading
 
 import pytest
+from tvms.ir import tir
 from tvms.ir.deep import deep
 from tvms.ir.diagnostics import TvmsError
 
@@ -43,3 +44,10 @@ def test_recursion_without_end_says_that_it_is_too_deep() -> None:
 
     with pytest.raises(TvmsError, match="E0010"):
         forever()
+
+
+def test_what_nests_deep_is_freed_without_a_deep_stack() -> None:
+    node: tir.PrimExpr = tir.IntImm("bool", 1)
+    for _ in range(300_000):
+        node = tir.Not("bool", node)
+    del node
