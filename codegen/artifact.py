@@ -23,7 +23,7 @@ from .runtime.signature import Signature
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 2
+FORMAT = 3
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 
@@ -58,8 +58,9 @@ class Manifest(Struct, frozen=True):
     faults: tuple[SavedFault, ...]
     sources: tuple[tuple[str, str], ...]
     text: tuple[int, str]
+    tensors: tuple[int, str]
     image: tuple[int, str]
-    """Of the program's text and of the object file: how many bytes, and their SHA-256."""
+    """Of the program's text, of the tensors that it names and of the object file: how many bytes, and their SHA-256."""
 
 
 def version() -> str:
@@ -76,18 +77,18 @@ def machine_of(target: Target) -> Machine:
     return Machine(triple, cpu, features)
 
 
-def pack(built: Built, image: bytes, target: Target, settings: Settings) -> bytes:
-    """Return the file of a compiled module."""
+def pack(built: Built, image: bytes, target: Target, settings: Settings, tensors: bytes = b"") -> bytes:
+    """Return the file of a compiled module, with the `tensors` that its text names."""
     sources: dict[Source, int] = {}
     faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
     text = built.module.script().encode()
     manifest = Manifest(
         version(), target.text, machine_of(target), settings, built.signatures, built.decisions, built.safety, faults,
-        tuple((source.name, source.text) for source in sources), _mark(text), _mark(image),
+        tuple((source.name, source.text) for source in sources), _mark(text), _mark(tensors), _mark(image),
     )  # fmt: skip
     head = msgspec.json.encode(manifest)
     size = len(head).to_bytes(_LENGTH_BYTES, "little")
-    return b"".join([MAGIC, b"%d\n" % FORMAT, hashlib.sha256(head).digest(), size, head, text, image])
+    return b"".join([MAGIC, b"%d\n" % FORMAT, hashlib.sha256(head).digest(), size, head, text, tensors, image])
 
 
 def _mark(data: bytes) -> tuple[int, str]:
@@ -102,8 +103,8 @@ def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
     return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, place)
 
 
-def unpack(data: bytes, name: str) -> tuple[Manifest, str, bytes]:
-    """Return the manifest, the program's text and the object file that `data` holds; E0609 where it is damaged."""
+def unpack(data: bytes, name: str) -> tuple[Manifest, str, bytes, bytes]:
+    """Return the manifest, the program's text, its tensors and the object file in `data`; E0609 where it is damaged."""
     line, _, rest = data.partition(b"\n")
     if not line.startswith(MAGIC):
         raise refused(name, "it is no compiled module")
@@ -119,14 +120,16 @@ def unpack(data: bytes, name: str) -> tuple[Manifest, str, bytes]:
     except msgspec.MsgspecError as problem:
         raise refused(name, f"its manifest cannot be read: {problem}") from None
     parts: list[bytes] = []
-    for part, (length, expected) in (("text", manifest.text), ("machine code", manifest.image)):
+    for part, (length, expected) in (
+        ("text", manifest.text), ("tensors", manifest.tensors), ("machine code", manifest.image)
+    ):  # fmt: skip
         parts.append(rest[:length])
         rest = rest[length:]
         if hashlib.sha256(parts[-1]).hexdigest() != expected:
             raise refused(name, f"its {part} is damaged")
     if rest:
         raise refused(name, "there is something behind its end")
-    return manifest, parts[0].decode(), parts[1]
+    return manifest, parts[0].decode(), parts[1], parts[2]
 
 
 def faults_of(manifest: Manifest) -> tuple[Fault, ...]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 import msgspec
 
 from ..ir.base import IRModule, Source
 from ..ir.diagnostics import TvmsError
+from ..ir.files import write_whole
 from ..ir.visit import walk
 from .artifact import FORMAT, Manifest, machine_of, unpack, version
 from .build import Settings
@@ -51,7 +51,7 @@ class Cache:
     def find(self, key: str) -> tuple[Manifest, bytes] | None:
         """Return the entry of that name, None where there is none that is whole."""
         try:
-            manifest, _, image = unpack(self._path(key).read_bytes(), key)
+            manifest, _, _, image = unpack(self._path(key).read_bytes(), key)
         except (OSError, TvmsError):
             return None
         return manifest, image
@@ -59,15 +59,9 @@ class Cache:
     def keep(self, key: str, data: bytes) -> None:
         """Keep an entry, if it can be written; another process that writes it too writes the same."""
         path = self._path(key)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, TvmsError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                os.replace(temporary, path)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
+            write_whole(data, str(path))
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key[2:]}.tvmsc"

@@ -214,4 +214,4 @@ def build(
     if relax_pipeline not in (None, "default"):
         chosen = get_pipeline(relax_pipeline) if isinstance(relax_pipeline, str) else relax_pipeline
         module = chosen(module)
-    return compile(module, target or "llvm")
+    return compile(module, target)

@@ -31,11 +31,16 @@ def _underline(node: Any, places: Any) -> str:
     return printer.underline(node, places)
 
 
-def _parse(text: str, name: str) -> Any:
-    from ..ir.base import Source
-    from .load import parse_source
+def _parse(text: str, name: str, tensors: bytes) -> Any:
+    from . import load, sidecar
 
-    return parse_source(Source(name, text))
+    return load.parse(text, name, sidecar.tensors_in(tensors, name) if tensors else None)
 
 
-_script.register(script=_print, show=_show, render=_render, underline=_underline, parse=_parse)
+def _dump(node: Any) -> tuple[str, bytes]:
+    from . import sidecar
+
+    return sidecar.dump(node)
+
+
+_script.register(script=_print, show=_show, render=_render, underline=_underline, parse=_parse, dump=_dump)

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from ..ir import relax
 from ..ir.base import BaseFunc, IRModule, Metadata
-from ..ir.diagnostics import error
+from ..ir.diagnostics import TvmsError, error
+from ..ir.files import write_whole
 from ..ir.infer import infer_struct_info
 from ..ir.visit import rewrite, walk
-from .files import write_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,12 +41,18 @@ def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms") -> 
 
     E0802 where a file cannot be written.
     """
+    text, tensors = dump(node, dialect)
+    if tensors:
+        write_whole(tensors, str(sidecar_of(Path(path))))
+    write_whole(text + "\n", path)
+
+
+def dump(node: IRModule | BaseFunc, dialect: str = "tvms") -> tuple[str, bytes]:
+    """Return the text of `node`, and the tensors that it only names as the contents of a sidecar file, or b""."""
     from .printer import script_with_constants
 
     text, constants = script_with_constants(node, dialect)
-    if constants:
-        write_whole(_serialized(constants), str(sidecar_of(Path(path))))
-    write_whole(text + "\n", path)
+    return text, _serialized(constants) if constants else b""
 
 
 def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
@@ -59,6 +65,15 @@ def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
 
 def read_constants(path: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a sidecar file by name; E0018 where it holds no tensors."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise _unreadable(str(path), problem) from None
+    return tensors_in(data, str(path))
+
+
+def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
+    """Return the tensors that `data`, the contents of the file at `path`, holds by name; E0018 where it holds none."""
     import numpy as np
     import safetensors
 
@@ -66,12 +81,16 @@ def read_constants(path: Path) -> dict[str, NDArray[Any]]:
 
     library: Any = safetensors
     try:
-        entries = library.deserialize(path.read_bytes())
+        entries = library.deserialize(data)
         dtypes = [numpy_dtype(_DTYPES[entry["dtype"]]) for _, entry in entries]
-    except (OSError, KeyError, library.SafetensorError) as problem:
-        raise error("E0018", f"'{path}' cannot be read: {problem}", help="is it a safetensors file?") from None
+    except (KeyError, library.SafetensorError) as problem:
+        raise _unreadable(path, problem) from None
     parts = zip(entries, dtypes, strict=True)
     return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
+
+
+def _unreadable(path: str, problem: Exception) -> TvmsError:
+    return error("E0018", f"'{path}' cannot be read: {problem}", help="is it a safetensors file?")
 
 
 def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRModule:

@@ -14,10 +14,11 @@ def register(
     render: Callable[..., str],
     underline: Callable[..., str],
     parse: Callable[..., Any],
+    dump: Callable[..., tuple[str, bytes]],
 ) -> None:
     """Set how nodes are printed (`script`), also with carets under some (`underline`), shown to a person (`show`),
-    diagnostics turned to text (`render`), and texts to modules (`parse`)."""
-    _doors.update(script=script, show=show, render=render, underline=underline, parse=parse)
+    diagnostics turned to text (`render`), texts to modules (`parse`), and modules to texts with tensors (`dump`)."""
+    _doors.update(script=script, show=show, render=render, underline=underline, parse=parse, dump=dump)
 
 
 def _door(name: str) -> Callable[..., Any]:
@@ -46,6 +47,12 @@ def underline(node: object, places: object) -> str:
     return _door("underline")(node, places)
 
 
-def parse(text: str, name: str) -> Any:
-    """Return the module that a text holds, which messages call `name`."""
-    return _door("parse")(text, name)
+def parse(text: str, name: str, tensors: bytes = b"") -> Any:
+    """Return the module that a text holds, which messages call `name`, with the `tensors` that `dump` gave beside it."""
+    return _door("parse")(text, name, tensors)
+
+
+def dump(node: object) -> tuple[str, bytes]:
+    """Return `node` as text, and the tensors that the text only names, as safetensors has them; b"" where there are
+    none."""
+    return _door("dump")(node)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache as once
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from ...ir import relax, tir
+from ...ir import relax, script, tir
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ..artifact import check_machine, faults_of, machine_of, pack, refused, unpack, version
+from ...ir.files import write_whole
+from ..artifact import Manifest, check_machine, faults_of, machine_of, pack, refused, unpack, version
 from ..build import Built, Settings, build, prepare
 from ..cache import Cache, find_cache
-from ..graph.native import NativeFunction, native_functions
+from ..current_target import default_target
+from ..device import Device, check_device
+from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
-from ..llvm.module import EmittedModule, Fault
+from ..llvm.module import EmittedModule
 from ..lower import Bounds
 from ..target import Target, TargetLike, get_target
 from .jit import link
 from .prim_entry import PrimEntry
-from .signature import Signature
+from .timing import Evaluator
 
 Entry = Callable[..., Any]
 
@@ -57,9 +61,25 @@ class Executable:
             raise error("E0102", f"the module has no function '{name}'", None, help)
         return self._entries[name]
 
+    def __call__(self, *args: Any) -> Any:
+        """Call `main`, or the only function where it has another name (TVM: a `runtime.Module` is called so)."""
+        (name,) = self._entries if len(self._entries) == 1 else ("main",)
+        return self[name](*args)
+
+    def time_evaluator(self, func_name: str, dev: Device, number: int = 10, **options: Any) -> Evaluator:
+        """Return what times calls of a function, as `timing.Evaluator` says (TVM: `runtime.Module.time_evaluator`)."""
+        check_device(dev, "time_evaluator", "dev")
+        return Evaluator(self[func_name], number, **options)
+
+    def export_library(self, file_name: str | PathLike[str]) -> None:
+        """Write the compiled module to a file, whole or not at all, for `tvms.runtime.load_module`; E0802 where it cannot
+        be written. A library for programs in C is made by `tvms compile --emit so`."""
+        write_whole(self.to_bytes(), str(file_name))
+
     def to_bytes(self) -> bytes:
         """Return the compiled module as the contents of a file (`codegen.artifact`)."""
-        return pack(self._built, self._image, self._target, self._settings)
+        _, tensors = script.dump(self.module)
+        return pack(self._built, self._image, self._target, self._settings, tensors)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -71,7 +91,7 @@ class Executable:
 @deep
 def compile(
     program: IRModule | BaseFunc,
-    target: TargetLike = "llvm",
+    target: TargetLike | None = None,
     *,
     schedule: bool = True,
     bounds: Bounds = "prove",
@@ -80,24 +100,24 @@ def compile(
     native: bool = True,
     cache: str | PathLike[str] | None = None,
 ) -> Executable:
-    """Compile a module, or a single function, for `target`; what the settings mean says `codegen.build.Settings`.
+    """Compile a module, or a single function, for `target`: the current one (`tvms.target.Target`) or the processor where
+    none is given. What the settings mean says `codegen.build.Settings`.
 
     With `cache`, a folder (or that of TVMS_CACHE_DIR), what was compiled before is not compiled again. Schedules that are
     written in the module for this target (`S.schedule`) are applied first.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
-    chosen, start = get_target(target), time.perf_counter()
+    chosen, start = get_target(default_target(target)), time.perf_counter()
     settings = Settings(schedule, bounds, threads, level, native)
     if chosen.is_device:
         from ..gpu.executable import compile_for_gpu
 
         return compile_for_gpu(prepare(program, chosen), chosen, settings)
     built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
-    entries = load_image(built.module, built.natives, built.signatures, image, built.emitted.faults, chosen, settings)
-    stats = built.stats
-    stats["total"] = time.perf_counter() - start
-    return Executable(built, entries, image, chosen, settings)
+    executable = _linked(built, image, chosen, settings)
+    executable.stats["total"] = time.perf_counter() - start
+    return executable
 
 
 def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | None) -> tuple[Built, bytes]:
@@ -106,9 +126,7 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     found = None if cache is None else cache.find(key)
     if found is not None:
         manifest, image = found
-        emitted = EmittedModule("", faults_of(manifest))
-        natives = native_functions(module) if settings.native else {}
-        return Built(module, manifest.signatures, natives, emitted, manifest.decisions, manifest.safety, {}), image
+        return _restored(module, manifest), image
     built, start = build(module, target, settings), time.perf_counter()
     image = to_object(optimise(built.emitted.text, target, settings.level), target)
     built.stats["llvm"] = time.perf_counter() - start
@@ -117,45 +135,53 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     return built, image
 
 
-def load_image(
-    module: IRModule,
-    natives: Mapping[str, NativeFunction],
-    signatures: Mapping[str, Signature],
-    image: bytes,
-    faults: Sequence[Fault],
-    target: Target,
-    settings: Settings,
-) -> dict[str, Entry]:
-    """Return the functions of a module whose kernels, and drivers of `natives`, are in the object file `image`."""
-    library = link(image, signatures, target)
+def _restored(module: IRModule, manifest: Manifest) -> Built:
+    """Return what was built of a module before."""
+    natives = native_functions(module) if manifest.settings.native else {}
+    emitted = EmittedModule("", faults_of(manifest))
+    return Built(module, manifest.signatures, natives, emitted, manifest.decisions, manifest.safety, {})
+
+
+def _linked(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
+    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file `image`."""
+    module, natives, library = built.module, built.natives, link(image, built.signatures, target)
     entries: dict[str, Entry] = {}
-    for name, signature in signatures.items():
+    for name, signature in built.signatures.items():
         source = natives[name].driver if name in natives else module.functions[name]
         assert isinstance(source, tir.PrimFunc)
         relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
         again = _unscheduled(name, module, target, settings) if relies_on_rules else None
-        entry = PrimEntry(name, source, signature, library, faults, again)
+        entry = PrimEntry(name, source, signature, library, built.emitted.faults, again)
         entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
     compile_graphs(module, entries)
-    return {name: entries[name] for name in module.functions if name in entries}
+    ordered = {name: entries[name] for name in module.functions if name in entries}
+    return Executable(built, ordered, image, target, settings)
 
 
-def load_compiled(data: bytes, name: str, parse: Callable[[str, str], IRModule]) -> dict[str, Entry]:
-    """Return the functions of the compiled module that a file holds (`Executable.to_bytes`); `parse` reads its text.
+def load_compiled(data: bytes, name: str) -> Executable:
+    """Return the compiled module that `data` holds (`Executable.to_bytes`), called `name` in messages.
 
-    Raises TvmsError E0609 where the file is damaged, was made by another version, or for another machine.
+    Raises TvmsError E0609 where it is damaged, was made by another version, or for another machine.
     """
-    manifest, text, image = unpack(data, name)
+    manifest, text, tensors, image = unpack(data, name)
     if manifest.version != version():
         raise refused(name, f"it was made by tvms {manifest.version}", f"compile it again with tvms {version()}")
-    target = get_target(manifest.target)
+    target, settings = get_target(manifest.target), manifest.settings
     check_machine(manifest.machine, machine_of(target), name)
-    module = parse(text, name)
+    module = script.parse(text, name, tensors)
     if target.is_device:
-        executable = compile(module, target, schedule=manifest.settings.schedule, bounds=manifest.settings.bounds)
-        return {each: executable[each] for each in executable}
-    natives = native_functions(module) if manifest.settings.native else {}
-    return load_image(module, natives, manifest.signatures, image, faults_of(manifest), target, manifest.settings)
+        return compile(module, target, schedule=settings.schedule, bounds=settings.bounds)
+    return _linked(_restored(module, manifest), image, target, settings)
+
+
+def load_module(path: str | PathLike[str]) -> Executable:
+    """Return the compiled module in a file (`Executable.export_library`); raises as `load_compiled`."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise refused(str(path), f"it cannot be read: {reason}", "check the path") from None
+    return load_compiled(data, str(path))
 
 
 def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:

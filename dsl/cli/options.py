@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...ir.diagnostics import Diagnostic, error
-from ..files import write_whole
+from ...ir.files import write_whole
 
 if TYPE_CHECKING:
     from ...ir.base import IRModule

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..ir.diagnostics import error
+from .diagnostics import error
 
 
 def write_whole(data: str | bytes, path: str) -> None:
@@ -16,13 +16,14 @@ def write_whole(data: str | bytes, path: str) -> None:
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
             temporary = Path(file.name)
-            file.write(payload)
-        try:
-            temporary.chmod(_mode(target))
-            temporary.replace(target)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+            try:
+                file.write(payload)
+                file.flush()
+                temporary.chmod(_mode(target))
+                temporary.replace(target)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
     except OSError as problem:
         raise error(
             "E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to"

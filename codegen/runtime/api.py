@@ -1,0 +1,13 @@
+"""What runs programs, under TVM's names (TVM: `tvm.runtime`)."""
+
+from __future__ import annotations
+
+from ..device import Device, device
+from .executable import Executable as Module
+from .executable import load_module
+from .ndarray import NDArray
+
+ShapeTuple = tuple
+"""Shapes are plain tuples of integers."""
+
+__all__ = ["Device", "Module", "NDArray", "ShapeTuple", "device", "load_module"]
