@@ -41,11 +41,11 @@ def _collector_paused() -> Generator[None]:
             gc.enable()
 
 
-def parse_source(source: Source) -> IRModule:
-    """Return the module that a text holds; errors as in `parse`."""
+def parse_source(source: Source, names: Mapping[str, Any] | None = None) -> IRModule:
+    """Return the module that a text holds, in which `names` stand for their values; errors as in `parse`."""
     with _collector_paused():
         file, mistakes = parse_syntax(source)
-        module, more = build_module(file)
+        module, more = build_module(file, names or {})
     if module is None or any(each.severity == "error" for each in mistakes):
         raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
     if not module.functions and not module.name:

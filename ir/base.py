@@ -182,3 +182,16 @@ class IRModule(Node, frozen=True, eq=False):
         if name not in self.functions:
             raise KeyError(name)
         return GlobalVar(name)
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """Return the references to all functions."""
+        return [GlobalVar(name) for name in self.functions]
+
+    def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
+        """Return all functions, each with the reference to it."""
+        return [(GlobalVar(name), function) for name, function in self.functions.items()]
+
+    @staticmethod
+    def from_expr(expr: BaseFunc) -> IRModule:
+        """Return the module that holds one function, by its global symbol, or as `main`."""
+        return IRModule({expr.attrs.get("global_symbol", "main"): expr})

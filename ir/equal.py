@@ -188,13 +188,20 @@ def _atom(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
 
     With `map_free_vars`, variables that neither brings into being are matched in order, too; without, they must be
     the same objects.
     """
-    return _Comparison(map_free_vars).run(a, b) is None
+    return _Comparison(map_free_vars).run(lhs, rhs) is None
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise ValueError, which says where two nodes differ first, unless they are the same program."""
+    difference = first_difference(lhs, rhs, map_free_vars)
+    if difference is not None:
+        raise ValueError(f"the programs differ: {difference}")
 
 
 def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -85,12 +86,16 @@ def dummy_global_info(site: Site) -> GlobalInfo:
 
 
 @deep
-def build_module(file: syntax.File) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
+def build_module(
+    file: syntax.File, names: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
     """Return the module that a text holds, and everything that is wrong with it; None where there are errors.
+
+    `names` are known beside those of the language.
 
     After 1,000 mistakes the rest is not built.
     """
-    context = Context(file.source, Scope(base_names()))
+    context = Context(file.source, Scope({**base_names(), **names}))
     module: IRModule | None = None
     with suppress(TooManyErrors):
         module = _Builder(context, file).build()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import te, tir
+from ..schedule import Schedule, ScheduleError
 from ..schedule.tensor_intrin import TensorIntrin
 from ..te import (
     abs,
@@ -94,8 +97,17 @@ def ceildiv(a: te.Expr | int, b: te.Expr | int) -> te.Expr:
 
 
 __all__ = [
-    "Buffer", "Cast", "FloatImm", "IntImm", "PrimExpr", "PrimFunc", "Select", "SizeVar", "TensorIntrin", "Var", "abs", "acos", "acosh",
+    "Buffer", "Cast", "FloatImm", "IntImm", "PrimExpr", "PrimFunc", "Schedule", "ScheduleError", "Select", "SizeVar", "TensorIntrin", "Var", "abs", "acos", "acosh",
     "all", "any", "asin", "asinh", "atan", "atanh", "ceil", "ceildiv", "const", "cos", "cosh", "erf", "exp", "floor",
     "floordiv", "floormod", "if_then_else", "isfinite", "isinf", "isnan", "log", "max", "max_value", "min",
     "min_value", "power", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import what makes machine code when it is first asked for: `tir.build` is `tvms.compile`."""
+    if name != "build":
+        raise AttributeError(f"module 'tvms.tir' has no attribute '{name}'")
+    from importlib import import_module
+
+    return import_module("tvms").compile

@@ -8,7 +8,9 @@ from typing import Any, cast
 from ... import relax
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
+from ...building.place import with_place
 from ...building.values import call_function, dimension, graph_value, inferred, plain_nodes
+from ...diagnostics import error
 from ..constructor import constructor
 from .struct_info import TensorStructInfo
 
@@ -16,13 +18,21 @@ from .struct_info import TensorStructInfo
 @constructor(relax.Var)
 def Var(name_hint: str, struct_info: StructInfo | None = None) -> relax.Var:
     """A variable of the graph level."""
-    return relax.Var(name_hint, struct_info=struct_info)
+    return relax.Var(name_hint, struct_info=_known(struct_info))
 
 
 @constructor(relax.DataflowVar)
 def DataflowVar(name_hint: str, struct_info: StructInfo | None = None) -> relax.DataflowVar:
     """A variable that is visible only inside its dataflow block."""
-    return relax.DataflowVar(name_hint, struct_info=struct_info)
+    return relax.DataflowVar(name_hint, struct_info=_known(struct_info))
+
+
+def _known(info: object) -> StructInfo | None:
+    """Return what is known of a variable; TvmsError E0315 where it is something else."""
+    if info is None or isinstance(info, StructInfo):
+        return info
+    help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
+    raise with_place(error("E0315", f"{info!r} is no struct info", None, help))
 
 
 @constructor(relax.Tuple)

@@ -1,0 +1,194 @@
+"""TVMScript inside a Python program: `tvms.script`, for what is written for `tvm.script`.
+
+    from tvms.script import ir as I, tir as T
+
+    @T.prim_func
+    def double(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+        for i in range(128):
+            with T.block("B"):
+                vi = T.axis.spatial(128, i)
+                B[vi] = A[vi] * T.float32(2)
+
+`double` is a `tvms.PrimFunc`. What is decorated is never run: its source is read as a text is, in which the plain values
+around it (numbers, strings, lists of them, variables of `tvms.tir`) are known by their names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any, cast
+
+from ..ir.base import BaseFunc, IRModule, Node, Source
+from ..ir.diagnostics import TvmsError, error
+from ..ir.dtype import is_dtype
+from .compatibility import as_tvm_takes_them
+from .load import parse_source
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Dialect:
+    """`I`, `T` or `R` in a Python program, or something of it.
+
+    Types are values, `R.Tensor((n, 784), "float32")`, `T.int64()`; else, whatever an annotation or the body of a class
+    makes of it, it stays what it is: the text says what is meant.
+    """
+
+    def __init__(self, letter: str, path: str = "") -> None:
+        self.letter = letter
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = f"{self._path}.{name}"
+        return _opener if path in _OPENERS else Dialect(self.letter, path)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with suppress(TvmsError, TypeError):
+            return _make(self._path, args, kwargs)
+        return self
+
+    def __getitem__(self, key: Any) -> Dialect:
+        return self
+
+    def __repr__(self) -> str:
+        return self._path
+
+
+def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the struct info, variable or constant that a call of `path` makes; TypeError where it makes none."""
+    from ..ir.api.relax import struct_info
+
+    dialect, _, name = path.partition(".")
+    if path == "R.Tuple":
+        is_listed = len(args) == 1 and isinstance(args[0], list | tuple)
+        return struct_info.TupleStructInfo(args[0] if is_listed else args)
+    if dialect == "R":
+        return getattr(struct_info, _STRUCT_INFOS.get(name, ""), _nothing)(*args, **kwargs)
+    if dialect == "T" and is_dtype(name):
+        from ..ir import te
+
+        return te.const(args[0], name) if args else te.var("v", name)
+    raise TypeError(path)
+
+
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError
+
+
+class _Definition:
+    """A decorated function in the body of a class: the class may be a module, or the function is asked for on its own."""
+
+    def __init__(self, definition: Any, names: Mapping[str, Any]) -> None:
+        self._definition = definition
+        self._names = names
+
+    def __get__(self, instance: object, owner: type | None = None) -> Node:
+        return from_source(self._definition, self._names)
+
+
+def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True) -> Any:
+    """Return what a text, a class or a function says: an IRModule, or the function where it stands alone.
+
+    `extra_vars` are values that the text may mention: plain ones, and variables of `tvms.tir`.
+
+    Raises TvmsError with every mistake; E0019 where the source of a class or function is not to be had.
+    Source: tvm.script.from_source.
+    """
+    source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
+    module = parse_source(source, _values(source.text, extra_vars or {}))
+    if check_well_formed:
+        from ..ir.verify import verify
+
+        found = [each for each in as_tvm_takes_them(verify(module)) if each.severity == "error"]
+        if found:
+            raise TvmsError(found)
+    return module if module.name else _only(module)
+
+
+def _only(module: IRModule) -> IRModule | BaseFunc:
+    functions = list(module.functions.values())
+    return functions[0] if len(functions) == 1 and not module.schedules else module
+
+
+def _source_of(definition: Any) -> Source:
+    """Return the source of a class or function, its lines where they are in its file."""
+    try:
+        lines, first = inspect.getsourcelines(definition)
+        name = inspect.getsourcefile(definition) or "<string>"
+    except (OSError, TypeError):
+        name = getattr(definition, "__name__", repr(definition))
+        help = "write it to a file, or give its text to tvms.parse"
+        raise error("E0019", f"the source of '{name}' is not to be had", help=help) from None
+    return Source(name, "\n" * (first - 1) + textwrap.dedent("".join(lines)))
+
+
+def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of `names` that the text mentions and that it can hold, as a text would give them."""
+    found: dict[str, Any] = {}
+    for name in set(_NAME.findall(text)) & names.keys():
+        value = _value(names[name])
+        if value is not NotImplemented:
+            found[name] = value
+    return found
+
+
+def _value(value: Any) -> Any:
+    """Return a value of Python as the builders know it; NotImplemented where a text has nothing like it."""
+    from .builder.forms import NAMESPACES
+
+    if isinstance(value, Dialect):
+        return NAMESPACES[value.letter]
+    if value is None or isinstance(value, bool | int | float | str | Node):
+        return value
+    if isinstance(value, list | tuple):
+        elements = tuple(_value(each) for each in cast("Sequence[Any]", value))
+        return NotImplemented if NotImplemented in elements else elements
+    if isinstance(value, dict):
+        items = {key: _value(each) for key, each in cast("dict[Any, Any]", value).items()}
+        return NotImplemented if NotImplemented in items.values() else items
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    return NotImplemented
+
+
+def _names_around(frame: FrameType | None) -> dict[str, Any]:
+    """Return what is defined where a decorator stands: in its scope, in that around its class, and in its file."""
+    names: dict[str, Any] = {}
+    while frame is not None:
+        names = {**frame.f_globals, **frame.f_locals, **names}
+        frame = frame.f_back if _is_class_body(frame) else None
+    return names
+
+
+def _is_class_body(frame: FrameType) -> bool:
+    return "__qualname__" in frame.f_locals and "__module__" in frame.f_locals
+
+
+def _opener(definition: Any = None, *, check_well_formed: bool = True, **options: Any) -> Any:
+    """Open a definition, as a decorator with or without arguments: `@T.prim_func`, `@T.prim_func(private=True)`."""
+    frame: FrameType = sys._getframe(1)  # type: ignore[reportPrivateUsage]
+
+    def open_definition(definition: Any) -> Any:
+        names = _names_around(frame)
+        if _is_class_body(frame):
+            return _Definition(definition, names)
+        return from_source(definition, names, check_well_formed)
+
+    return open_definition if definition is None else open_definition(definition)
+
+
+_OPENERS = ("I.ir_module", "T.prim_func", "R.function")
+_STRUCT_INFOS = {
+    "Tensor": "TensorStructInfo", "Shape": "ShapeStructInfo", "Prim": "PrimStructInfo", "Object": "ObjectStructInfo",
+    "Callable": "FuncStructInfo",
+}  # fmt: skip
+ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
+ir_module = _opener

@@ -1,0 +1,136 @@
+"""TVMScript inside Python programs (`tvms.script`)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import tvms
+from tvms import relax
+from tvms.script import from_source
+from tvms.script import ir as I
+from tvms.script import relax as R
+from tvms.script import tir as T
+
+n, dtype = 8, "float32"
+
+
+@I.ir_module
+class Doubled:
+    @T.prim_func
+    def double(A: T.Buffer((n,), dtype), B: T.Buffer((n,), dtype)) -> None:
+        # by two
+        for i in range(n):
+            with T.block("B"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[vi] * T.cast(2, dtype)
+
+    @R.function
+    def main(x: R.Tensor((n,), dtype)) -> R.Tensor((n,), dtype):
+        cls = Doubled
+        return R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((n,), dtype))
+
+
+TEXT = """\
+I.ir_module Doubled:
+    T.prim_func double(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        # by two
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.cast(2, "float32")
+    R.function main(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):
+        cls = Doubled
+        return R.call_tir(cls.double, (x,), out_sinfo=R.Tensor((8,), "float32"))
+"""
+
+
+def test_a_class_is_the_module_that_its_text_says() -> None:
+    assert isinstance(Doubled, tvms.IRModule)
+    tvms.ir.assert_structural_equal(Doubled, tvms.parse(TEXT))
+    assert "# by two" in Doubled.script()
+
+
+def test_a_function_is_one_and_takes_values_from_around_it() -> None:
+    extent, other = 4, I
+
+    @T.prim_func(private=True)
+    def fill(A: T.Buffer((extent, n), "int32")) -> None:
+        for i, j in T.grid(extent, n):
+            A[i, j] = i
+
+    @R.function(pure=False)
+    def main(x: R.Tensor(("m", extent), dtype)) -> R.Tensor(("m", extent), dtype):
+        return x
+
+    assert isinstance(fill, tvms.PrimFunc)
+    assert [int(size.value) for size in fill.buffer_map[fill.params[0]].shape] == [4, 8]
+    assert isinstance(main, tvms.Function)
+    assert not main.is_pure
+    assert other is I
+
+
+class Pair:
+    """What is defined in a class that is no module."""
+
+    @T.prim_func
+    def before(A: T.Buffer((n,), dtype)) -> None:
+        A[0] = T.float32(1)
+
+
+def test_a_function_of_another_class_stands_alone() -> None:
+    assert isinstance(Pair.before, tvms.PrimFunc)
+    assert isinstance(Pair().before, tvms.PrimFunc)
+
+
+def test_types_are_values() -> None:
+    m = T.int64()
+    x = relax.Var("x", R.Tensor((m, 4), "float32"))
+    assert str(relax.op.nn.relu(x).struct_info) == 'R.Tensor((v, 4), "float32")'
+    assert isinstance(R.Tuple(R.Object(), R.Shape([m, 2])), relax.TupleStructInfo)
+    assert isinstance(R.Callable((R.Object(),), R.Prim("int64")), relax.FuncStructInfo)
+
+
+def test_a_text_takes_extra_vars() -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer(shape, 'int8')):\n    A[0] = zero"
+    func = from_source(text, {"shape": [4], "zero": tvms.tir.IntImm("int8", 0).node, "unused": SimpleNamespace()})
+    tvms.ir.assert_structural_equal(func, from_source(text, {"shape": (4,), "zero": 0}))
+
+
+def test_mistakes_are_told_where_they_stand() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+
+        @T.prim_func
+        def wrong(A: T.Buffer((4,), "float32")) -> None:
+            A[0] = missing  # noqa: F821  # type: ignore[reportUndefinedVariable]
+
+    line = test_mistakes_are_told_where_they_stand.__code__.co_firstlineno + 5
+    assert f"test_script.py:{line}:12" in str(caught.value)
+    assert "name 'missing' is not defined" in str(caught.value)
+
+
+def test_the_law_holds_unless_it_is_not_asked_for() -> None:
+    text = "T.prim_func f(A: T.Buffer((4,), 'int8')):\n    A[4] = T.int8(0)"
+    with pytest.raises(tvms.TvmsError, match="E0414"):
+        from_source(text)
+    assert isinstance(from_source(text, check_well_formed=False), tvms.PrimFunc)
+
+
+def test_a_source_that_is_not_there_is_an_error() -> None:
+    names: dict[str, object] = {}
+    exec("def f(A): pass", names)
+    with pytest.raises(tvms.TvmsError) as caught:
+        from_source(names["f"])
+    assert str(caught.value) == (
+        "error[E0019]: the source of 'f' is not to be had\n  = help: write it to a file, or give its text to tvms.parse"
+    )
+
+
+def test_what_is_no_struct_info_is_refused() -> None:
+    with pytest.raises(tvms.TvmsError, match=r"E0315.*is no struct info"):
+        relax.Var("x", R.Tensor(("m", 4), "float32"))
+
+
+def test_programs_that_differ_are_told_apart() -> None:
+    with pytest.raises(ValueError, match=r"the programs differ: at .*: "):
+        tvms.ir.assert_structural_equal(Doubled, tvms.parse(TEXT.replace("* T.cast(2", "* T.cast(3")))
