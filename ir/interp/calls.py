@@ -22,7 +22,7 @@ _rules: dict[str, Callable[[tir.Call], Expression]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Expression])
 
 
-def _intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
+def intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
     """Let the decorated function compile calls of the intrinsics `tir.<name>`."""
 
     def register(rule: _Rule) -> _Rule:
@@ -98,20 +98,20 @@ def _lane_function(name: str, call: tir.Call) -> Function | None:
 # --- Choice, bits, vectors ------------------------------------------------------------------------------------
 
 
-@_intrinsic("if_then_else")
+@intrinsic("if_then_else")
 def _if_then_else(call: tir.Call) -> Expression:
     """Evaluates one side only."""
     condition, yes, no = (compile_expr(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
     return lambda frame: yes(frame) if condition(frame) else no(frame)
 
 
-@_intrinsic("likely", "ignore_loop_partition", "assume", "checked_index")
+@intrinsic("likely", "ignore_loop_partition", "assume", "checked_index")
 def _same(call: tir.Call) -> Expression:
     operands = _operands(call)
     return lambda frame: operands(frame)[0]
 
 
-@_intrinsic("ret")
+@intrinsic("ret")
 def _return(call: tir.Call) -> Expression:
     operands = _operands(call)
 
@@ -121,7 +121,7 @@ def _return(call: tir.Call) -> Expression:
     return leave
 
 
-@_intrinsic("break_loop", "continue_loop", "thread_return")
+@intrinsic("break_loop", "continue_loop", "thread_return")
 def _jump(call: tir.Call) -> Expression:
     assert isinstance(call.op, Op)
     kind = {"tir.break_loop": Break, "tir.continue_loop": Continue}.get(call.op.name, Leave)
@@ -132,14 +132,14 @@ def _jump(call: tir.Call) -> Expression:
     return jump
 
 
-@_intrinsic("reinterpret")
+@intrinsic("reinterpret")
 def _reinterpret(call: tir.Call) -> Expression:
     (operand,) = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
     value, convert = compile_expr(operand), scalars.reinterpret(operand.dtype, call.dtype)
     return lambda frame: convert(value(frame))
 
 
-@_intrinsic("large_uint_imm")
+@intrinsic("large_uint_imm")
 def _large_uint(call: tir.Call) -> Expression:
     operands = _operands(call)
 
@@ -150,7 +150,7 @@ def _large_uint(call: tir.Call) -> Expression:
     return join
 
 
-@_intrinsic("vectorlow", "vectorhigh")
+@intrinsic("vectorlow", "vectorhigh")
 def _half(call: tir.Call) -> Expression:
     operands, is_low = _operands(call), isinstance(call.op, Op) and call.op.name == "tir.vectorlow"
 
@@ -162,18 +162,18 @@ def _half(call: tir.Call) -> Expression:
     return half
 
 
-@_intrinsic("vectorcombine")
+@intrinsic("vectorcombine")
 def _combine(call: tir.Call) -> Expression:
     operands = _operands(call)
     return lambda frame: sum(operands(frame), ())
 
 
-@_intrinsic("vscale")
+@intrinsic("vscale")
 def _vscale(call: tir.Call) -> Expression:
     return lambda frame: VSCALE
 
 
-@_intrinsic("get_active_lane_mask")
+@intrinsic("get_active_lane_mask")
 def _lane_mask(call: tir.Call) -> Expression:
     operands, lanes = _operands(call), lanes_of(call.dtype)
 
@@ -184,7 +184,7 @@ def _lane_mask(call: tir.Call) -> Expression:
     return mask
 
 
-@_intrinsic("dp4a")
+@intrinsic("dp4a")
 def _dot4(call: tir.Call) -> Expression:
     operands = _operands(call)
 
@@ -196,14 +196,14 @@ def _dot4(call: tir.Call) -> Expression:
     return dot
 
 
-@_intrinsic("undef")
+@intrinsic("undef")
 def _undefined(call: tir.Call) -> Expression:
     lane = scalars.constant(float("nan") if is_float(call.dtype) else 0, call.dtype)
     value = (lane,) * lanes_of(call.dtype) if is_vector(call.dtype) else lane
     return lambda frame: value
 
 
-@_intrinsic("prefetch", "start_profile_intrinsic", "end_profile_intrinsic", "tvm_global_barrier_kinit")
+@intrinsic("prefetch", "start_profile_intrinsic", "end_profile_intrinsic", "tvm_global_barrier_kinit")
 def _nothing(call: tir.Call) -> Expression:
     return lambda frame: 0
 
@@ -211,7 +211,7 @@ def _nothing(call: tir.Call) -> Expression:
 # --- Addresses ------------------------------------------------------------------------------------------------
 
 
-@_intrinsic("address_of")
+@intrinsic("address_of")
 def _address_of(call: tir.Call) -> Expression:
     load = call.args[0]
     if not isinstance(load, tir.BufferLoad):
@@ -225,12 +225,12 @@ def _address_of(call: tir.Call) -> Expression:
     return address
 
 
-@_intrinsic("type_annotation")
+@intrinsic("type_annotation")
 def _type_annotation(call: tir.Call) -> Expression:
     return lambda frame: call.dtype
 
 
-@_intrinsic("tvm_access_ptr")
+@intrinsic("tvm_access_ptr")
 def _access_ptr(call: tir.Call) -> Expression:
     """`(type annotation, data, offset, extent, rw_mask)`, the offset in elements."""
     operands = _operands(call)
@@ -243,7 +243,7 @@ def _access_ptr(call: tir.Call) -> Expression:
     return address
 
 
-@_intrinsic("handle_add_byte_offset")
+@intrinsic("handle_add_byte_offset")
 def _byte_offset(call: tir.Call) -> Expression:
     operands = _operands(call)
 
@@ -254,7 +254,7 @@ def _byte_offset(call: tir.Call) -> Expression:
     return address
 
 
-@_intrinsic("atomic_add")
+@intrinsic("atomic_add")
 def _atomic_add(call: tir.Call) -> Expression:
     """Adds to what the address points at, and gives what was there."""
     operands, add = _operands(call), scalars.operation(tir.Add, call.dtype)
@@ -287,7 +287,7 @@ def _call_function(call: tir.Call, name: str) -> Expression:
     return run
 
 
-@_intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
+@intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
 def _call_external(call: tir.Call) -> Expression:
     """`(name, *arguments)`: gets scalars as Python and NumPy numbers, arrays as NumPy arrays, data as `Pointer`s."""
     operands = _operands(call)
@@ -300,12 +300,12 @@ def _call_external(call: tir.Call) -> Expression:
     return run
 
 
-@_intrinsic("tvm_stack_make_shape", "tvm_tuple")
+@intrinsic("tvm_stack_make_shape", "tvm_tuple")
 def _make_shape(call: tir.Call) -> Expression:
     return _operands(call)
 
 
-@_intrinsic("tvm_stack_make_array")
+@intrinsic("tvm_stack_make_array")
 def _make_array(call: tir.Call) -> Expression:
     """`(data, shape, strides, ndim, element, offset)`: the array that external functions get."""
     operands = _operands(call)

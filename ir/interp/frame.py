@@ -12,6 +12,7 @@ from .. import relax, tir
 from ..base import IRModule, Node
 from ..diagnostics import Note, TvmsError, error
 from ..functions import find_function
+from ..matrix_units import is_fragment_scope
 from .memory import Memory, Pointer, View, allocate
 from .observer import Access, Observer
 
@@ -91,17 +92,20 @@ class Frame(dict[Any, Any]):
         return child
 
     def make_locals_private(self) -> None:
-        """Give this thread its own copy of all memory in scope "local"."""
+        """Give this thread its own copy of all memory in scope "local", and of fragments."""
         copies: dict[Memory, Memory] = {}
+
+        def is_private(memory: Memory) -> bool:
+            return memory.scope == "local" or is_fragment_scope(memory.scope)
 
         def own(pointer: Pointer) -> Pointer:
             memory = pointer.memory
             return Pointer(copies.setdefault(memory, memory.copy()), pointer.offset)
 
         for name, value in self.items():
-            if isinstance(value, Pointer) and value.memory.scope == "local":
+            if isinstance(value, Pointer) and is_private(value.memory):
                 self[name] = own(value)
-            elif isinstance(value, View) and value.pointer.memory.scope == "local":
+            elif isinstance(value, View) and is_private(value.pointer.memory):
                 self[name] = value.moved(own(value.pointer))
 
 

@@ -10,22 +10,29 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..dtype import is_bool, is_float, parse_dtype
+from ..matrix_units import Fragment
 from ..numpy_dtype import numpy_dtype
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class Memory:
-    """Some bytes, in a storage scope. `written` says which of them hold a value; None where nobody keeps count."""
+    """Some bytes, in a storage scope. `written` says which of them hold a value; None where nobody keeps count.
+
+    `fragment` is what the memory of matrix units was last filled with.
+    """
 
     def __init__(self, data: Array, scope: str = "global", written: Array | None = None) -> None:
         self.data = data
         self.scope = scope
         self.written = written
+        self.fragment: Fragment | None = None
 
     def copy(self) -> Memory:
         """Return other memory with the same contents."""
-        return Memory(self.data.copy(), self.scope, None if self.written is None else self.written.copy())
+        other = Memory(self.data.copy(), self.scope, None if self.written is None else self.written.copy())
+        other.fragment = self.fragment
+        return other
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
 from .memory import Memory, Pointer
 from .observer import is_observed
-from .threads import compile_fork, compile_with_exchanges, has_barrier
+from .threads import compile_fork, compile_with_exchanges, has_barrier, has_own_memory, runs_together
 
 Statement: TypeAlias = Callable[[Frame], Iterable[Node]]
 
@@ -83,8 +83,9 @@ def _for(stmt: tir.For) -> Statement:
         compile_stmt(stmt.body),
         stmt.loop_var,
     )
-    if stmt.thread_binding is not None and has_barrier(stmt.body):
-        return compile_fork(variable, stmt.thread_binding.thread_tag, start, extent, body)
+    if stmt.thread_binding is not None and runs_together(stmt):
+        tag = stmt.thread_binding.thread_tag
+        return compile_fork(variable, tag, start, extent, body, has_own_memory(stmt.body))
 
     is_free = stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
     skips = (Continue, Leave) if stmt.kind is tir.ForKind.THREAD_BINDING else Continue

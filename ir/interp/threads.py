@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from .. import tir
 from ..base import Node, Op
+from ..matrix_units import whole_warp_calls
 from ..visit import post_order
 from .buffers import compile_buffer, compile_position, put
 from .expressions import Expression, compile_all, compile_expr
@@ -25,8 +26,23 @@ from .scalars import Value
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
-_WARP = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
+_SHUFFLES = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
+_MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix")
+_WARP = _SHUFFLES + _MATRIX
 _BLOCK = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
+
+_rules: dict[str, Callable[[tir.Call], Exchange]] = {}
+_Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Exchange])
+
+
+def exchange(*names: str) -> Callable[[_Rule], _Rule]:
+    """Let the decorated function compile calls of the intrinsics `tir.<name>`, at which threads wait for each other."""
+
+    def register(rule: _Rule) -> _Rule:
+        _rules.update({f"tir.{name}": rule for name in names})
+        return rule
+
+    return register
 
 
 def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
@@ -51,10 +67,27 @@ def has_barrier(node: Node) -> bool:
 # --- Forking and joining --------------------------------------------------------------------------------------
 
 
-def compile_fork(variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body) -> Body:
+def runs_together(loop: tir.For) -> bool:
+    """Whether the iterations of a loop bound to threads run side by side: they wait for each other, or hold a fragment
+    together."""
+    if loop.thread_binding is None:
+        return False
+    is_lane = loop.thread_binding.thread_tag == "threadIdx.x"
+    return has_barrier(loop.body) or (is_lane and next(whole_warp_calls(loop.body), None) is not None)
+
+
+def has_own_memory(body: Node) -> bool:
+    """Whether memory in scope "local" that lies around threads which run `body` means memory of each of them. Where they
+    do no more together than products of matrices, their loops mean what they do one after the other."""
+    return any(not _is_call(call, _MATRIX) for call in exchanges_in(body)) or not has_barrier(body)
+
+
+def compile_fork(
+    variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body, own_memory: bool = True
+) -> Body:
     """Return the function that runs `body` in a thread for each value of `variable`, all of them together.
 
-    Each thread has its own copy of the memory in scope "local", wherever it was allocated.
+    With `own_memory` each thread has its own copy of the memory in scope "local", wherever it was allocated.
     """
 
     def run(frame: Frame) -> Iterator[Node]:
@@ -62,7 +95,8 @@ def compile_fork(variable: tir.Var, tag: str, start: Expression, extent: Express
         threads: list[Iterator[Node]] = []
         for index in frame.world.order(size):
             thread = frame.fork()
-            thread.make_locals_private()
+            if own_memory:
+                thread.make_locals_private()
             thread[variable] = first + index
             thread.thread[tag] = (variable, index, size)
             threads.append(iter(_start(body, thread)))
@@ -112,11 +146,10 @@ def compile_with_exchanges(expr: tir.PrimExpr, run: Body) -> Body:
 
 def _compile_exchange(call: tir.Call) -> Exchange:
     assert isinstance(call.op, Op)
-    if call.op.name == "tir.tvm_thread_allreduce":
-        return _compile_allreduce(call)
-    return _compile_shuffle(call) if call.op.name in _WARP else _compile_barrier(call)
+    return _rules[call.op.name](call)
 
 
+@exchange("tvm_storage_sync")
 def _compile_barrier(call: tir.Call) -> Exchange:
     def wait(frame: Frame) -> Generator[Node, None, Value]:
         yield call
@@ -125,7 +158,7 @@ def _compile_barrier(call: tir.Call) -> Exchange:
     return wait
 
 
-def _thread_number(frame: Frame) -> int:
+def thread_number(frame: Frame) -> int:
     """Return the number of this thread in its block: x runs fastest."""
     number = 0
     for tag in ("threadIdx.z", "threadIdx.y", "threadIdx.x"):
@@ -134,16 +167,17 @@ def _thread_number(frame: Frame) -> int:
     return number
 
 
-def _tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, dict[int, Value]]:
+def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, dict[int, Value]]:
     """Tell all others `value`, wait, and return what each thread said."""
     said: dict[int, Value] = frame.shared.setdefault(call, {})
-    said[_thread_number(frame)] = value
+    said[thread_number(frame)] = value
     yield call
     heard = dict(said)
     yield call
     return heard
 
 
+@exchange(*(name.removeprefix("tir.") for name in _SHUFFLES))
 def _compile_shuffle(call: tir.Call) -> Exchange:
     """`(mask, value, lane or offset, width, warp_size)`: a thread that asks outside its group of `width` has its own."""
     assert isinstance(call.op, Op)
@@ -151,8 +185,8 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
 
     def shuffle(frame: Frame) -> Generator[Node, None, Value]:
         value, operand, width, _ = operands(frame)
-        values = yield from _tell(frame, call, value)
-        own = _thread_number(frame)
+        values = yield from tell(frame, call, value)
+        own = thread_number(frame)
         first, lane = own - own % width, own % width
         wanted = {
             "tir.tvm_warp_shuffle": operand % width,
@@ -165,6 +199,7 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
     return shuffle
 
 
+@exchange("tvm_thread_allreduce")
 def _compile_allreduce(call: tir.Call) -> Exchange:
     """`(size, *sources, condition, *targets, *thread variables)`: every thread of a group gets the reduced values.
 
@@ -181,7 +216,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
         combine, identity = _compile_reducer(reducer, frame), compile_all(reducer.identity_element)
         group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]
         own = sources(frame) if condition(frame) else identity(frame)
-        heard = yield from _tell(frame, call, (group, own))
+        heard = yield from tell(frame, call, (group, own))
         values = reduce(combine, [value for other, value in heard.values() if other == group])
         for target, value in zip(targets, values, strict=True):
             view, place = target(frame)

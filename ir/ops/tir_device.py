@@ -76,8 +76,8 @@ ROWS = (
     ),
     # Asynchronous copies
     Intrinsic(
-        "ptx_cp_async", "shared_ptr shared_offset global_ptr global_offset bytes", "first", "opaque",
-        "PTX's `cp.async`: begin to copy to shared memory.",
+        "ptx_cp_async", "shared_ptr shared_offset global_ptr global_offset bytes predicate=None", "first", "opaque",
+        "PTX's `cp.async`: begin to copy to shared memory; zeros where predicate is false.",
     ),
     Intrinsic(
         "ptx_cp_async_bulk", "shared_ptr shared_offset global_ptr global_offset bytes barrier_id", "first", "opaque",

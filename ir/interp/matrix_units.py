@@ -1,0 +1,318 @@
+"""The meaning of matrix units, as `ir.matrix_units` says where elements are; and of copies that go on by themselves.
+
+Products of floats are added up in float32, in the order of `k`, and rounded once to the dtype of the result; tf32 leaves
+out the last 13 bits of its factors; sums of integers wrap around, or stop at the ends of int32 where that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .. import matrix_units, tir
+from ..base import Node
+from ..matrix_units import WARP, Fragment, fragment_of, load_of, name_of, number, product_of
+from ..numpy_dtype import numpy_dtype
+from .calls import intrinsic
+from .expressions import Expression, compile_all
+from .frame import Frame, fault
+from .memory import Array, Pointer, View
+from .scalars import Value
+from .threads import Exchange, exchange, tell, thread_number
+
+Cell: TypeAlias = tuple[int, int]
+
+
+# --- Memory that is reached by pointers ------------------------------------------------------------------------
+
+
+def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> View:
+    """Return `count` elements from `offset` on; E0707 where memory ends before."""
+    size = numpy_dtype(dtype).itemsize
+    view = View(Pointer(place.memory, place.offset + offset * size), dtype, (count,))
+    if place.offset + offset * size < 0 or view.size < count:
+        raise fault(
+            "E0707", f"T.{name_of(call)} reaches outside of its memory: {count} elements from {offset} on", call
+        )
+    return view
+
+
+def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
+    view = _part(call, place, dtype, offset, count)
+    if view.written is not None and not view.written[:count].all():
+        raise fault("E0710", f"T.{name_of(call)} reads what was never written", call)
+    return view.flat[:count].copy()
+
+
+def _write(call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
+    view = _part(call, place, dtype, offset, len(values))
+    view.flat[: len(values)] = values
+    if view.written is not None:
+        view.written[: len(values)] = True
+
+
+def _operands(call: tir.Call) -> Expression:
+    return compile_all(tuple([arg for arg in call.args if isinstance(arg, tir.PrimExpr)]))
+
+
+# --- Products -------------------------------------------------------------------------------------------------
+
+
+def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool = False) -> Array:
+    """Return `a @ b + c` as an array like `c`."""
+    if c.dtype == np.int32:
+        total = c.astype(np.int64) + a.astype(np.int64) @ b.astype(np.int64)
+        return (np.clip(total, -(2**31), 2**31 - 1) if is_saturating else total).astype(np.int32)
+    factors = [each.astype(np.float32) for each in (a, b)]
+    if ptx_type == "tf32":
+        factors = [(each.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32) for each in factors]
+    total = c.astype(np.float32)
+    for k in range(a.shape[1]):
+        total = total + factors[0][:, k, None] * factors[1][None, k, :]
+    return total.astype(c.dtype)
+
+
+@exchange("ptx_mma")
+def _mma(call: tir.Call) -> Exchange:
+    """Each thread tells what its registers hold, and computes its own elements."""
+    product, operands = product_of(call), _operands(call)
+    a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[each] for each in (product.a, product.b, product.c))
+    is_saturating = len(call.args) > 12 and bool(number(call, 12))
+
+    def multiply(frame: Frame) -> Generator[Node, None, Value]:
+        a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
+        own = (_read(call, a, a_dtype, a_at, product.a_count), _read(call, b, b_dtype, b_at, product.b_count))
+        lanes, lane = yield from _warp(frame, call, own)
+        left, right = np.zeros((product.m, product.k), own[0].dtype), np.zeros((product.k, product.n), own[1].dtype)
+        for other, (its_a, its_b) in enumerate(lanes):
+            g, start = other // 4, other % 4 * product.packed
+            for value, (row, column) in zip(its_a, product.a_places(), strict=True):
+                left[g + row, start + column] = value
+            for value, row in zip(its_b, product.b_places(), strict=True):
+                right[start + row, g] = value
+        mine = _read(call, c, c_dtype, c_at, product.c_count)
+        cells = [(lane // 4 + row, lane % 4 * 2 + column) for row, column in product.c_places()]
+        total = np.zeros((product.m, product.n), mine.dtype)
+        for cell, value in zip(cells, mine, strict=True):
+            total[cell] = value
+        total = _multiplied(left, right, total, product.a, is_saturating)
+        _write(call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
+        return 0
+
+    return multiply
+
+
+@exchange("ptx_ldmatrix")
+def _ldmatrix(call: tir.Call) -> Exchange:
+    """Each thread tells where a row begins."""
+    load, operands = load_of(call), _operands(call)
+    row_length, size = 8 * load.packed, numpy_dtype(call.dtype).itemsize
+
+    def run(frame: Frame) -> Generator[Node, None, Value]:
+        local, local_at, shared, shared_at = operands(frame)[3:7]
+        told = Pointer(shared.memory, shared.offset + shared_at * size)
+        lanes, lane = yield from _warp(frame, call, told)
+        for which in range(load.count):
+            rows = [_read(call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
+            matrix = np.stack(rows)
+            row = matrix[:, lane // 4] if load.is_transposed else matrix[lane // 4]
+            first = lane % 4 * 2 * load.packed
+            values = row[first : first + 2 * load.packed]
+            _write(call, local, call.dtype, local_at + which * 2 * load.packed, values)
+        return 0
+
+    return run
+
+
+def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:
+    """Tell the warp `value`; return what its threads told, and which of them this one is. E0714 where some are missing."""
+    heard = yield from tell(frame, call, value)
+    own = thread_number(frame)
+    first = own - own % WARP
+    told = [heard[each] for each in range(first, first + WARP) if each in heard]
+    if len(told) < WARP:
+        help = 'bind a loop of 32 iterations to "threadIdx.x", and let all of them run it'
+        raise fault("E0714", f"T.{name_of(call)} that {len(told)} of the {WARP} threads of a warp reach", call, help)
+    return told, own % WARP
+
+
+@intrinsic("mma_fill")
+def _mma_fill(call: tir.Call) -> Expression:
+    """`(count, pointer, offset)`: zeros in the registers of a thread."""
+    operands = _operands(call)
+
+    def fill(frame: Frame) -> Value:
+        count, local, offset = operands(frame)
+        _write(call, local, call.dtype, offset, np.zeros(count, numpy_dtype(call.dtype)))
+        return 0
+
+    return fill
+
+
+@intrinsic("mma_store")
+def _mma_store(call: tir.Call) -> Expression:
+    """`(m, n, target, source, offset, stride)`: what a thread holds of a tile of 16 × 16, two products side by side."""
+    operands = _operands(call)
+
+    def store(frame: Frame) -> Value:
+        _, _, target, source, offset, stride = operands(frame)
+        lane = thread_number(frame) % WARP
+        for local, value in enumerate(_read(call, source, call.dtype, offset, 8)):
+            row, column = lane // 4 + local % 4 // 2 * 8, lane % 4 * 2 + local // 4 * 8 + local % 2
+            _write(call, target, call.dtype, row * stride + column, np.array([value]))
+        return 0
+
+    return store
+
+
+# --- Fragments ------------------------------------------------------------------------------------------------
+
+
+def _tile(frame: Frame, call: tir.Call, position: int, fragment: Fragment) -> Array:
+    """Return the fragment whose variable and number are the arguments `position` and the next of `call`, as a view.
+
+    Fragments of a buffer are its tiles of that size, numbered row by row.
+    """
+    variable = call.args[position]
+    pointer, (rows, columns) = frame[variable], fragment.shape
+    views = [frame[key] for key in frame if isinstance(key, tir.Buffer) and key.data is variable]
+    pitch = views[0].strides[-2] if views and len(views[0].strides) > 1 else columns
+    number = _operands(call)(frame)[position + 1 if name_of(call) == "tvm_mma_sync" else 4]
+    first = number // (pitch // columns) * rows * pitch + number % (pitch // columns) * columns
+    view = _part(call, pointer, fragment.dtype, first, (rows - 1) * pitch + columns)
+    if view.written is not None:
+        for row in range(rows):
+            view.written[row * pitch : row * pitch + columns] = True
+    size = view.flat.itemsize
+    return np.lib.stride_tricks.as_strided(view.flat, (rows, columns), (pitch * size, size))
+
+
+def _oriented(tile: Array, fragment: Fragment) -> Array:
+    return tile.T if fragment.is_column else tile
+
+
+@intrinsic("tvm_fill_fragment")
+def _fill_fragment(call: tir.Call) -> Expression:
+    fragment, operands = fragment_of(call), _operands(call)
+
+    def fill(frame: Frame) -> Value:
+        frame[call.args[0]].memory.fragment = fragment
+        _tile(frame, call, 0, fragment)[...] = operands(frame)[5]
+        return 0
+
+    return fill
+
+
+@intrinsic("tvm_load_matrix_sync", "tvm_store_matrix_sync")
+def _move_fragment(call: tir.Call) -> Expression:
+    """`(fragment, m, n, k, index, pointer, stride, layout)`."""
+    fragment, operands = fragment_of(call), _operands(call)
+    is_load = name_of(call) == "tvm_load_matrix_sync"
+    is_turned = not is_load and matrix_units.texts(call)[-1] == "col_major"
+
+    def move(frame: Frame) -> Value:
+        pointer, stride = operands(frame)[5:7]
+        tile = _tile(frame, call, 0, fragment)
+        lines = tile.T if is_turned else tile
+        if is_load:
+            frame[call.args[0]].memory.fragment = fragment
+        for row, line in enumerate(lines):
+            if is_load:
+                line[...] = _read(call, pointer, fragment.dtype, row * stride, len(line))
+            else:
+                _write(call, pointer, fragment.dtype, row * stride, line)
+        return 0
+
+    return move
+
+
+@intrinsic("tvm_mma_sync")
+def _mma_sync(call: tir.Call) -> Expression:
+    """`(d, number, a, number, b, number, c, number)`."""
+
+    def multiply(frame: Frame) -> Value:
+        a, b = (frame[call.args[position]].memory.fragment for position in (2, 4))
+        if a is None or b is None:
+            raise matrix_units.never_loaded(call, call.args[2 if a is None else 4])
+        c_dtype = _accumulator_dtype(call.args[6])
+        sums = Fragment(a.m, a.n, a.k, "accumulator", c_dtype)
+        left, right = _oriented(_tile(frame, call, 2, a), a), _oriented(_tile(frame, call, 4, b), b)
+        kind = matrix_units.WMMA_TYPES[a.dtype][2]
+        _tile(frame, call, 0, sums)[...] = _multiplied(left, right, _tile(frame, call, 6, sums).copy(), kind)
+        return 0
+
+    return multiply
+
+
+def _accumulator_dtype(variable: object) -> str:
+    kind = variable.type_annotation if isinstance(variable, tir.Var) else None
+    element = kind.element_type if isinstance(kind, tir.PointerType) else None
+    return element.dtype if isinstance(element, tir.PrimType) else "float32"
+
+
+# --- Copies that go on by themselves ----------------------------------------------------------------------------
+
+_Copy: TypeAlias = Callable[[], None]
+
+
+class _Copies:
+    """The copies that the thread of `frame` has asked for: what was not waited for is not there."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.open: list[_Copy] = []
+        self.groups: deque[list[_Copy]] = deque()
+
+
+def _copies_of(frame: Frame) -> _Copies:
+    found = frame.get(_Copies)
+    if found is None or found.frame is not frame:
+        found = frame[_Copies] = _Copies(frame)
+    return found
+
+
+@intrinsic("ptx_cp_async")
+def _copy(call: tir.Call) -> Expression:
+    """`(target, offset, source, offset, bytes)` and, where it is given, whether to copy or to write zeros."""
+    operands, size = _operands(call), numpy_dtype(call.dtype).itemsize
+
+    def copy(frame: Frame) -> Value:
+        target, target_at, source, source_at, length, *rest = operands(frame)
+        count = length // size
+        values = np.zeros(count, numpy_dtype(call.dtype))
+        if not rest or rest[0]:
+            values = _read(call, source, call.dtype, source_at, count)
+        _copies_of(frame).open.append(lambda: _write(call, target, call.dtype, target_at, values))
+        return 0
+
+    return copy
+
+
+@intrinsic("ptx_commit_group")
+def _commit(call: tir.Call) -> Expression:
+    def commit(frame: Frame) -> Value:
+        copies = _copies_of(frame)
+        copies.groups.append(copies.open)
+        copies.open = []
+        return 0
+
+    return commit
+
+
+@intrinsic("ptx_wait_group")
+def _wait(call: tir.Call) -> Expression:
+    """Wait until no more than that many groups are under way."""
+    operands = _operands(call)
+
+    def wait(frame: Frame) -> Value:
+        (left,) = operands(frame)
+        groups = _copies_of(frame).groups
+        while len(groups) > left:
+            for arrive in groups.popleft():
+                arrive()
+        return 0
+
+    return wait
