@@ -72,6 +72,19 @@ class Scope:
         """Return what `name` stands for."""
         return self._values.get(name, default)
 
+    @property
+    def depth(self) -> int:
+        """How many frames are open."""
+        return len(self._undo)
+
+    def outer(self, depth: int) -> Scope:
+        """Return a scope of the names as they are in the outermost `depth` frames, without those defined further in."""
+        result = Scope(self._values)
+        result._named = self._named
+        for changes in reversed(self._undo[depth:]):
+            _undo(result._values, changes)
+        return result
+
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
@@ -90,12 +103,15 @@ class Scope:
         try:
             yield
         finally:
-            values = self._values
-            for name, value in reversed(self._undo.pop()):
-                if value is _ABSENT:
-                    del values[name]
-                else:
-                    values[name] = value
+            _undo(self._values, self._undo.pop())
+
+
+def _undo(values: dict[str, Any], changes: Sequence[tuple[str, Any]]) -> None:
+    for name, value in reversed(changes):
+        if value is _ABSENT:
+            del values[name]
+        else:
+            values[name] = value
 
 
 class Context:
@@ -114,6 +130,12 @@ class Context:
         """The names that `n = TypeVar("n")` declares: each stands for a dimension of the functions that mention it."""
         self.tir: Any = None
         """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
+        self.uses: list[Note] = []
+        """The uses of macros in which the statement that is being built stands, outermost first."""
+        self.expanded = 0
+        """How many characters the uses of macros stand for so far."""
+        self.unused_comments: dict[int, tuple[str, ...]] = {}
+        """The comments inside each macro that was not used yet, by its place."""
 
     def span(self, node: syntax.Syntax) -> Span:
         """Return where `node` stands in the text."""
@@ -122,7 +144,7 @@ class Context:
     def error(self, code: str, message: str, node: syntax.Syntax, help: str | None = None, *notes: Note) -> Failed:
         """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
         help = help or REMEDIES.get(code)
-        self.diagnostics.append(Diagnostic(code, message, self.span(node), help, notes))
+        self.diagnostics.append(Diagnostic(code, message, self.span(node), help, (*notes, *self.uses[:1])))
         if len(self.diagnostics) >= MAX_ERRORS:
             raise TooManyErrors
         return Failed()
@@ -132,7 +154,8 @@ class Context:
         span = node.span if isinstance(node, Node) else self.span(node)
         for diagnostic in error.diagnostics:
             help = diagnostic.help or REMEDIES.get(diagnostic.code)
-            self.diagnostics.append(replace(diagnostic, span=diagnostic.span or span, help=help))
+            notes = (*diagnostic.notes, *self.uses[:1])
+            self.diagnostics.append(replace(diagnostic, span=diagnostic.span or span, help=help, notes=notes))
         return Failed()
 
     def lookup(self, node: syntax.Name) -> Any:
@@ -152,6 +175,17 @@ class Context:
             help = did_you_mean(name, self.globals)
             raise self.error("E0102", f"the module has no function '{name}'", node, help)
         return self.globals[name]
+
+    @contextmanager
+    def expanding(self, use: syntax.Syntax, names: Scope) -> Generator[None]:
+        """Build, inside, what `use` stands for, where `names` have a meaning; mistakes are said to be in this use."""
+        outer, self.scope = self.scope, names
+        self.uses.append(Note("in what this use of a macro stands for", self.span(use)))
+        try:
+            yield
+        finally:
+            self.scope = outer
+            self.uses.pop()
 
     @contextmanager
     def recover(self, names: Iterable[str] = ()) -> Generator[None]:

@@ -93,6 +93,11 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
     raise context.error("E0207", f"{describe(func)} cannot be called", node.func)
 
 
+def opener(context: Context, head: syntax.Expr) -> Any:
+    """Return what opens a definition with `head`, as `T.prim_func(private=True)`: a form, where it is right."""
+    return evaluate(context, head.func if isinstance(head, syntax.Call) else head)
+
+
 def apply(
     site: Site,
     form: Form,

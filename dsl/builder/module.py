@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...ir import relax
+from ...ir import relax, tir
 from ...ir.base import Attrs, BaseFunc, GlobalInfo, GlobalVar, IRModule, Node, Trivia, VDevice
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
@@ -18,12 +18,14 @@ from ...ir.tir import PrimFunc
 from .. import syntax
 from ..comments import comments_of, with_comments
 from . import relax_function, tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes
-from .context import POISON, Context, Failed, Scope, TooManyErrors
+from .context import POISON, Context, Failed, Scope, TooManyErrors, target_names
 from .convert import Attributes, Integer, Text, describe, is_tuple
-from .expressions import evaluate
-from .forms import Form, ModuleReference, Site, form
+from .expressions import evaluate, opener
+from .forms import Closure, Form, ModuleReference, Site, form
 from .imports import base_names, define_imports
+from .macros import MACROS, define_macro
 from .signatures import type_variable
+from .tir_assignments import define
 from .tir_function import build_prim_func, declare_prim_func
 
 _MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.function", "S.schedule"
@@ -117,6 +119,8 @@ class _Builder:
         self.places: dict[str, syntax.Name] = {}
         """Where each function's name stands first."""
         self.schedules: dict[str, Node] = {}
+        self.constants: dict[str, syntax.Expr] = {}
+        """Where each constant is given its value."""
         self.kinds: dict[int, str] = {}
         """What each definition is, by its identity."""
 
@@ -129,10 +133,13 @@ class _Builder:
             if (name := type_variable(statement)) is not None:
                 context.type_variables.append(name)
                 self.comments += comments_of(statement.trivia)
-            elif isinstance(statement, syntax.Import) or _is_text(statement):
-                self.statement(statement)
+            elif isinstance(statement, syntax.Import | syntax.Assign) or _is_text(statement):
+                with context.recover():
+                    self.statement(statement)
             elif isinstance(statement, syntax.Definition) and self.kind(statement) == _MODULE:
                 modules.append(statement)
+            elif isinstance(statement, syntax.Definition) and self.kind(statement) in MACROS:
+                self.define_macro(statement)
             else:
                 others.append(statement)
         span, trivia = None, None
@@ -166,7 +173,9 @@ class _Builder:
         definitions: list[syntax.Definition] = []
         for statement in statements:
             with self.context.recover():
-                if isinstance(statement, syntax.Definition):
+                if isinstance(statement, syntax.Definition) and self.kind(statement) in MACROS:
+                    self.define_macro(statement)
+                elif isinstance(statement, syntax.Definition):
                     if self.kind(statement) is not None:
                         definitions.append(statement)
                 else:
@@ -230,17 +239,38 @@ class _Builder:
         ):
             self.functions[node.target.id] = replace(value, trivia=node.trivia)
             return self.declare(node.target.id, GlobalVar(node.target.id, struct_info=value.struct_info))
+        if isinstance(node, syntax.Assign) and _is_plain(value):
+            self.comments += comments_of(node.trivia)
+            return self.define_constant(node, value)
         form_name = _form_name(node)
         if form_name == "I.module_attrs":
             self.attrs = {**self.attrs, **value}
         elif form_name == "I.module_global_infos":
             context.global_infos = {**context.global_infos, **value}
         else:
-            help = "a module holds functions, I.module_attrs and I.module_global_infos"
+            help = "a module holds functions, macros, plain constants, I.module_attrs and I.module_global_infos"
             raise context.error("E0106", "this has no meaning in a module", node, help)
         if node.trivia is not None:
             self.parts.append((form_name.removeprefix("I."), node.trivia))
         return None
+
+    def define_constant(self, node: syntax.Assign, value: Any) -> None:
+        """Let a plain value have a name in all functions; E0209 where it has two values."""
+        context = self.context
+        for name in target_names(node.target):
+            first = self.constants.setdefault(name, node.target)
+            if first is not node.target:
+                note = Note("its first value is here", context.span(first))
+                context.error(
+                    "E0209", f"constant '{name}' is given two values", node.target, "rename one of them", note
+                )
+        define(context, node.target, value)
+
+    def define_macro(self, definition: syntax.Definition) -> None:
+        """Let a macro have its name in all functions."""
+        self.comments += comments_of(definition.trivia)
+        with self.context.recover((definition.name,)):
+            define_macro(self.context, definition)
 
     def kind(self, definition: syntax.Definition) -> str | None:
         """Return what a definition's head opens; reported, and None, where it opens nothing."""
@@ -253,10 +283,10 @@ class _Builder:
                 what = "@I.ir_module" if definition.params is None else "@T.prim_func or @R.function"
                 message = f"'{definition.name}' does not say what it is"
                 raise context.error("E0107", message, _name(definition), f"write {what} above it")
-            value = evaluate(context, head.func if isinstance(head, syntax.Call) else head)
+            value = opener(context, head)
             known = value.name if isinstance(value, Form) else None
-            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE):
-                help = "T.prim_func, R.function, S.schedule and I.ir_module do"
+            if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE, *MACROS):
+                help = "T.prim_func, R.function, T.macro, S.schedule and I.ir_module do"
                 raise context.error("E0107", f"{describe(value)} opens no definition", head, help)
         except Failed:
             context.scope.define(definition.name, POISON)
@@ -267,11 +297,19 @@ class _Builder:
     def trivia(self, trivia: Trivia | None) -> Trivia | None:
         """Return the comments of the module, with those above and below everything."""
         header = tuple(line for line in self.file.header if not _VERSION.match(line))
-        return with_comments(trivia, (*header, *self.comments), self.file.footer, self.parts)
+        unused = (comment for comments in self.context.unused_comments.values() for comment in comments)
+        return with_comments(trivia, (*header, *self.comments, *unused), self.file.footer, self.parts)
 
 
 def _name(definition: syntax.Definition) -> syntax.Name:
     return syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is known when the text is read, and may have a name in a file: a number, a dtype, a lambda."""
+    if is_tuple(value):
+        return all(_is_plain(each) for each in value)
+    return value is None or isinstance(value, bool | int | float | str | tir.IntImm | tir.FloatImm | Closure | Form)
 
 
 def _is_text(node: syntax.Stmt) -> bool:

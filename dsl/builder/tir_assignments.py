@@ -17,7 +17,7 @@ from .convert import describe, is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
 from .forms import Form, Meta, Site
 from .tir_access import check_rank, element_indices, store
-from .tir_frames import Body, Frame, let_frame
+from .tir_frames import Body, Expansion, Frame, let_frame
 
 _Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
 
@@ -99,6 +99,8 @@ def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -
 def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, source: syntax.Expr) -> None:
     """Let `target` stand for `value`, written as `source`: an expression is bound by a LetStmt, the rest only named."""
     body: Body = context.tir.body
+    if isinstance(value, Expansion):
+        raise context.error("E0207", f"macro {describe(value)} has no value", source, "use it as a statement")
     if isinstance(value, Meta):
         body.keep(node.trivia)
         return define(context, target, value.value)

@@ -34,6 +34,13 @@ def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
     return Frame(var, lambda body, span, trivia: tir.LetStmt(var, value, body, span=span, trivia=trivia))
 
 
+class Expansion(Struct, frozen=True, eq=False):
+    """A use of the macro `name`: `build` adds its statements to the innermost body."""
+
+    name: str
+    build: Callable[[], None]
+
+
 class InitFrame(Struct, frozen=True, eq=False):
     """`with T.init():`"""
 

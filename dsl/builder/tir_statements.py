@@ -15,11 +15,11 @@ from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
 from .convert import Mismatch, condition, describe, is_tuple
-from .expressions import build_expr, evaluate, to_expr
+from .expressions import build_expr, evaluate, opener, to_expr
 from .imports import define_imports
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
-from .tir_frames import BlockFrame, Body, Frame, InitFrame, LoopFrame
+from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame
 
 
 def build_body(
@@ -69,6 +69,9 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
     value = evaluate(context, node.value)
     if isinstance(value, Frame):
         body.open(value, context.span(node), node.trivia)
+    elif isinstance(value, Expansion):
+        body.keep(node.trivia)
+        value.build()
     elif isinstance(value, tir.PrimExpr | bool | int):
         value = to_expr(context, value, node.value)
         body.add(tir.Evaluate(value, span=context.span(node), trivia=node.trivia))
@@ -205,6 +208,11 @@ def _import(context: Context, node: syntax.Import) -> None:
 
 
 def _definition(context: Context, node: syntax.Definition) -> None:
+    from .macros import define_macro, is_macro
+
+    if node.head is not None and is_macro(opener(context, node.head)):
+        context.tir.body.keep(node.trivia)
+        return define_macro(context, node)
     raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, "define it beside it")
 
 

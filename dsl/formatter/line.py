@@ -89,6 +89,7 @@ class LogicalLine:
     def _space(self) -> None:
         """Decide on all spaces, and which commas separate."""
         lambdas: list[int] = []  # the owners of those whose colon is still to come
+        annotated = -1  # the owner of a parameter whose type was read: its value stands apart
         before, after_operand, after_sign, after_lambda = "", False, False, False
         for index, kind in enumerate(self.kinds):
             owner = self.owner[index]
@@ -98,7 +99,7 @@ class LogicalLine:
             if kind in ("(", "["):
                 tight = tight or after_operand
             if "=" in (kind, before):
-                tight = tight or owner >= 0
+                tight = tight or owner not in (-1, annotated)
             if before == ":" and not after_lambda:
                 tight = tight or (owner >= 0 and self.texts[owner] == "[" and not self.is_bare(owner))
             self.spaced.append(not tight)
@@ -109,5 +110,8 @@ class LogicalLine:
                 lambdas.pop()
             elif kind == "," and not in_lambda:
                 self.separators.setdefault(owner, []).append(index)
+                annotated = -1 if annotated == owner else annotated
+            elif kind == ":" and not after_lambda and owner >= 0 and self.texts[owner] == "(":
+                annotated = owner
             after_sign = kind in SIGNS and not after_operand
             before, after_operand = kind, kind in OPERANDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .lexer import Problem, Token
-from .place import HEAD, Place
+from .place import Place
 
 STATEMENTS = {
     "async": "use `def`",
@@ -90,8 +90,6 @@ def _in_brackets(place: Place) -> Problem | None:
         return _refuse("`**` before an argument", token, "name each argument: `name=value`")
     if kind in (",", "}") and opening.text == "{" and ":" in place.expected:
         return _refuse("a set", opening, "write a list, or `key: value` pairs")
-    if kind == "=" and "," in place.expected and HEAD.match(place.text, place.tokens[0][1].start):
-        return _refuse("a default value of a parameter", token, "pass the value in every call")
     return None
 
 

@@ -83,6 +83,11 @@ class Tree(ExpressionTree):
     def default_parameter(self, name: Token, equals: Token, default: Expr) -> syntax.Param:
         return syntax.Param(start=name.start, end=default.end, name=name.text, annotation=None, default=default)
 
+    def annotated_default_parameter(
+        self, name: Token, colon: Token, annotation: Expr, equals: Token, default: Expr
+    ) -> syntax.Param:
+        return syntax.Param(start=name.start, end=default.end, name=name.text, annotation=annotation, default=default)
+
     # --- Compound statements ----------------------------------------------------------------------------------
 
     def line(self, statement: Stmt, newline: Token) -> Stmt:

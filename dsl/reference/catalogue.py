@@ -38,12 +38,12 @@ SECTIONS = {
 }
 """The parts of the language, in the order of the reference: the module that declares the forms, and its heading."""
 
-_DECLARED_WITH = {"tir_function": "module"}
+_DECLARED_WITH = {"tir_function": "module", "macros": "module"}
 """Modules whose forms stand in the section of another."""
 
 Role = Literal["definition", "type", "form"]
 _TYPES = ("tir_literals", "relax_annotations")
-_DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule")
+_DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule", "T.macro", "T.inline")
 
 
 class Entry(Struct, frozen=True):

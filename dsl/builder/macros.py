@@ -1,0 +1,84 @@
+"""Macros: `T.macro f(…):` holds statements that stand, with values for its parameters, wherever `f(…)` is a statement.
+
+A macro is no part of a program: what is printed has its statements in the place of each use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import syntax
+from ..comments import comments_in
+from .context import Context, TooManyErrors
+from .convert import CONVERTERS, Flag
+from .expressions import evaluate
+from .forms import Form, Parameter, Signature, Site, form
+from .tir_frames import Expansion
+from .tir_statements import build_statements
+
+MAX_EXPANDED = 2**22
+"""How many characters all uses together may stand for: what is read in about ten seconds."""
+MAX_NESTED = 200
+
+
+@form("T.macro", "T.inline")
+def macro(site: Site, func: Any = None, *, hygienic: Flag = True) -> bool:
+    """`T.macro f(A, i):` opens a macro: statements that stand wherever `f(…)` is a statement.
+
+    Names in it mean what they mean where it stands or, with `hygienic=False`, where it is used. Its value: which of both.
+    """
+    return hygienic
+
+
+MACROS = ("T.macro", "T.inline")
+
+
+def is_macro(opener: Any) -> bool:
+    """Whether what opens a definition opens a macro."""
+    return isinstance(opener, Form) and opener.name in MACROS
+
+
+def define_macro(context: Context, definition: syntax.Definition) -> None:
+    """Let the name of `definition`, whose head is `T.macro`, stand for its statements."""
+    params = definition.params or ()
+    defaults = {each.name: evaluate(context, each.default) for each in params if each.default is not None}
+    parameters = tuple(Parameter(each.name, CONVERTERS["Any"], each.name not in defaults, False) for each in params)
+    hygienic, scope, depth = _is_hygienic(context, definition), context.scope, context.scope.depth
+    unused = context.unused_comments
+    unused[definition.start] = comments_in(definition.body)
+
+    def use(site: Site, *values: Any, **named: Any) -> Expansion:
+        arguments = defaults | dict(zip((each.name for each in params), values, strict=False)) | named
+
+        def build() -> None:
+            _check_limits(context, site, definition)
+            unused.pop(definition.start, None)
+            names = scope.outer(depth) if hygienic else context.scope
+            with context.expanding(site.node, names), names.frame():
+                for name, value in arguments.items():
+                    names.define(name, value)
+                build_statements(context, definition.body)
+
+        return Expansion(definition.name, build)
+
+    signature = Signature(parameters, None, {each.name: each for each in parameters})
+    scope.define(definition.name, Form(definition.name, use, signature))
+
+
+def _is_hygienic(context: Context, definition: syntax.Definition) -> bool:
+    head: Any = definition.head
+    call = head if isinstance(head, syntax.Call) else syntax.Call(head, (), (), start=head.start, end=head.end)
+    return evaluate(context, call)
+
+
+def _check_limits(context: Context, site: Site, definition: syntax.Definition) -> None:
+    context.expanded += definition.end - definition.start
+    if len(context.uses) >= MAX_NESTED:
+        message, help = f"more than {MAX_NESTED} macros are used inside each other", "let one of them end the circle"
+    elif context.expanded > MAX_EXPANDED:
+        message = f"the uses of macros stand for more than {MAX_EXPANDED // 2**20} MiB of text"
+        help = "use a loop where they repeat"
+    else:
+        return
+    site.error("E0010", message, help)
+    raise TooManyErrors
