@@ -162,6 +162,15 @@ class Schedule:
             self._state = self._history[-steps]
             del self._history[-steps:]
 
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """Whether decompose_padding takes a block and a loop."""
+        try:
+            self.apply("decompose_padding", block, loop)
+        except ScheduleError:
+            return False
+        self.undo()
+        return True
+
     def remove_rv(self, rv: Handle) -> None:
         """Forget a handle."""
         state = self._state

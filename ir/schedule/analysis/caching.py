@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -94,15 +96,22 @@ def region_in(
     intervals = {variable: from_range(each.min, each.extent) for variable, each in domains_of(inner).items()}
     bound = bound_region(region, bindings_of(program.realize_of(block)))
     spans = [eval_set(from_range(each.min, each.extent), intervals) for each in bound]
-    outer = fixed_domains(program, block, inner)
-    box: list[tir.Range] = []
-    for span, extent in zip(spans, region.buffer.shape, strict=True):
-        axis = _simplified(cover(span, extent))
+    box = [cover(span, extent) for span, extent in zip(spans, region.buffer.shape, strict=True)]
+    return clipped(box, region.buffer.shape, fixed_domains(program, block, inner))
+
+
+def clipped(
+    box: Sequence[tir.Range], shape: Sequence[tir.PrimExpr], domains: dict[tir.Var, tir.Range]
+) -> tuple[tir.Range, ...]:
+    """Return the part of a box that lies in a buffer of `shape`."""
+    found: list[tir.Range] = []
+    for axis, extent in zip(map(_simplified, box), shape, strict=True):
         whole = tir.Range(make.const(0, extent.dtype), extent)
-        if not lies_in((axis,), (whole,), outer).is_proven:
-            axis = _simplified(cover(intersect(span, from_range(whole.min, whole.extent)), extent))
-        box.append(axis)
-    return tuple(box)
+        if not lies_in((axis,), (whole,), domains).is_proven:
+            inside = intersect(from_range(axis.min, axis.extent), from_range(whole.min, whole.extent))
+            axis = _simplified(cover(inside, extent))
+        found.append(axis)
+    return tuple(found)
 
 
 def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:

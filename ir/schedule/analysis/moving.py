@@ -92,7 +92,7 @@ def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.B
 def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool, index: int) -> int:
     """Return before which statement of the loop the block is to stand (TVM: `FindInsertionPoint`)."""
     producers, consumers = scope.producers(block), scope.consumers(block)
-    under = [child_blocks(each) if not isinstance(each, tir.BlockRealize) else (each.block,) for each in _parts(loop)]
+    under = blocks_under(loop)
     inside = {each for part in under for each in part}
     for needed, verb in ((consumers, "reads"), (producers, "writes")):
         missing = next((each for each in needed if each not in inside), None)
@@ -109,8 +109,14 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
     return {-1: last, -2: first}.get(index, index)
 
 
-def _parts(loop: tir.For) -> tuple[tir.Stmt, ...]:
+def parts_of(loop: tir.For) -> tuple[tir.Stmt, ...]:
+    """Return the statements right under a loop."""
     return loop.body.seq if isinstance(loop.body, tir.SeqStmt) else (loop.body,)
+
+
+def blocks_under(loop: tir.For) -> list[tuple[tir.Block, ...]]:
+    """Return the outermost blocks in each statement right under a loop."""
+    return [(each.block,) if isinstance(each, tir.BlockRealize) else child_blocks(each) for each in parts_of(loop)]
 
 
 def _facts(program: Program, loop: tir.For) -> Facts:
@@ -135,21 +141,22 @@ def _regions(
         values = bindings_of(program.realize_of(other))
         for region in other.reads if is_compute_at else other.writes:
             if region.buffer in provided:
-                domains = _relaxed(program, other, loop, region.buffer.scope if is_compute_at else "global")
+                relaxed = relaxed_loops(program, other, loop, region.buffer.scope if is_compute_at else "global")
+                domains = {each.loop_var: from_range(each.min, each.extent) for each in relaxed}
                 box = [eval_set(from_range(each.min, each.extent), domains) for each in bound_region(region, values)]
                 required.setdefault(region.buffer, []).append(box)
     return provided, required
 
 
-def _relaxed(program: Program, block: tir.Block, loop: tir.For, storage_scope: str) -> dict[tir.Var, Interval]:
-    """Return what the loops around a block under `loop` run over, and the threads around it that share a scope."""
+def relaxed_loops(program: Program, block: tir.Block, loop: tir.For, storage_scope: str) -> tuple[tir.For, ...]:
+    """Return the loops around a block under `loop`, and those over threads that share a scope around it."""
     loops = program.loops_of(block)
     inner = list(loops[loops.index(loop) + 1 :])
     tags = _RELAXED.get(storage_scope.split(".")[0], ())
     for each in program.around(inner[0] if inner else program.realize_of(block)):
         if isinstance(each, tir.For) and each.thread_binding and each.thread_binding.thread_tag.startswith(tags):
             inner.append(each)
-    return {each.loop_var: from_range(each.min, each.extent) for each in inner}
+    return tuple(inner)
 
 
 def _nest(
@@ -197,7 +204,7 @@ def _wider(a: str, b: str) -> str:
 
 
 def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed: tir.Stmt) -> None:
-    parts = _parts(loop)
+    parts = parts_of(loop)
     body = sequence(*parts[:place], nest, *parts[place:])
     gone: dict[tir.Stmt, tir.Stmt | None] = {}
     while isinstance(removed, tir.For):

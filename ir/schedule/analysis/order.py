@@ -17,7 +17,7 @@ from ..conditions import IN_ORDER, name_of
 from ..program import Program
 from ..tree import statements_in
 from .bindings import Domains, domains_of
-from .blocks import why_not_complete
+from .blocks import COMM_REDUCE, why_not_complete
 from .pipeline import bindings_of, bound_region, is_region_covered
 from .scope import Scope
 
@@ -164,8 +164,8 @@ def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduc
 
 
 def tells_iterators(block: tir.Block) -> bool:
-    """Whether an element that a block writes tells its spatial iterators: then one that is written twice is written by
-    the same iteration twice."""
+    """Whether an element that a block writes tells its iterators, but for reductions: then one that is written twice is
+    written by the same iteration twice."""
     fresh = {axis.var: tir.Var(axis.var.dtype, f"{axis.var.name}_") for axis in block.iter_vars}
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}
@@ -174,11 +174,7 @@ def tells_iterators(block: tir.Block) -> bool:
         for axis in block.iter_vars:
             is_index = any(each.min is axis.var for each in write.region)
             differs = make.not_equal(axis.var, fresh[axis.var])
-            if (
-                axis.iter_type is tir.IterVarType.DATA_PAR
-                and not is_index
-                and not prove(apart, both, (differs,)).is_proven
-            ):
+            if axis.iter_type is not COMM_REDUCE and not is_index and not prove(apart, both, (differs,)).is_proven:
                 return False
     return True
 

@@ -1,0 +1,173 @@
+"""`read_at` and `write_at`: what the blocks under a loop use of a buffer is copied there, by one block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.regions import Place, hull, is_covered, relaxed
+from ...visit import substitute, walk
+from ..analysis.bindings import domains_of
+from ..analysis.blocks import DATA_PAR
+from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
+from ..analysis.moving import blocks_under, parts_of, relaxed_loops
+from ..analysis.order import check_independent, is_shared
+from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
+from ..analysis.reindexing import ALL_WRITTEN
+from ..analysis.removal import OPAQUE, check_not_opaque
+from ..analysis.scope import Scope, scope_root
+from ..arguments import Block, Loop
+from ..buffer_arguments import BufferIndex, StorageScope
+from ..conditions import IN_ORDER, STAGE_PIPELINE, Condition, name_of
+from ..declaration import primitive
+from ..program import Program
+from ..tree import sequence, walk_statements
+from .cache_read import WRITTEN_BEFORE, check_written_before
+from .decompose_reduction import AROUND
+
+ONE_WAY = Condition(
+    "E0587",
+    "under the loop, the buffer is written no more once it is read (read_at), or read no more once it is written (write_at)",
+    "take a loop under which the blocks that write it stand before those that read it, or apart from them",
+)
+_SHARED = (AROUND, ACCESSED, STAGE_PIPELINE, OPAQUE, ONE_WAY, WRITTEN_BEFORE, IN_ORDER)
+
+
+@primitive(requires=_SHARED, results=("block that copies",))
+def read_at(
+    program: Program, loop: Loop, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
+) -> tir.Block:
+    """Copy what the blocks under a loop read of a buffer, right before the first of them, and let them read the copy.
+    The block that copies is annotated "auto_copy".
+
+    Preserves: what every block computes. Comments stay where they are.
+    """
+    site = _Site(program, loop, block, read_buffer_index, storage_scope, writes=False)
+    at = site.reading[0]
+    if any(each >= at for each in site.writing):
+        raise ONE_WAY.refuse(f"'{site.buffer.name}' is written after it is read", loop, block)
+    return site.copy(range(at, len(site.under)), at)
+
+
+@primitive(requires=(*_SHARED, ALL_WRITTEN), results=("block that copies",))
+def write_at(
+    program: Program, loop: Loop, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope
+) -> tir.Block:
+    """Let the blocks under a loop that write a buffer write a new one, which is copied right after the last of them.
+    The block that copies is annotated "auto_copy".
+
+    Preserves: what every other block computes, and all that is written. Comments stay where they are.
+    """
+    site = _Site(program, loop, block, write_buffer_index, storage_scope, writes=True)
+    at = site.writing[-1]
+    if any(each > at for each in site.reading):
+        raise ONE_WAY.refuse(f"'{site.buffer.name}' is read after it is written", loop, block)
+    site.check_all_written()
+    return site.copy(range(at + 1), at + 1)
+
+
+class _Site:
+    """A loop, and what the blocks under it use of a buffer."""
+
+    def __init__(
+        self, program: Program, loop: tir.For, block: tir.Block, index: BufferIndex, storage_scope: str, writes: bool
+    ) -> None:
+        self.program, self.loop, self.writes, self.storage_scope = program, loop, writes, storage_scope
+        if loop not in program.loops_of(block):
+            raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+        self.buffer = accessed_buffer(block, index, writes)
+        self.root = scope_root(program, loop)
+        check_stage_pipeline(program, self.root)
+        check_not_opaque(self.root, self.buffer)
+        self._check_threads()
+        self.under = blocks_under(loop)
+        self.reading, self.writing = self._positions(False), self._positions(True)
+        self.domains = {**domains_of((loop,)), **fixed_domains(program, loop)}
+        spans = [
+            relaxed(region, self.buffer.shape, domains_of(relaxed_loops(program, each, loop, storage_scope)))
+            for each, region in self._uses()
+        ]
+        self.box = clipped(hull(spans, self.buffer.shape), self.buffer.shape, self.domains)
+
+    def _check_threads(self) -> None:
+        for each in walk_statements(self.loop):
+            thread = each.thread_binding if isinstance(each, tir.For) else None
+            if thread is not None and not is_shared(self.storage_scope, thread.thread_tag):
+                reason = f"each thread of {name_of(each)} would have a copy of its own"
+                raise STAGE_PIPELINE.refuse(reason, self.loop, each)
+
+    def _positions(self, writes: bool) -> list[int]:
+        """Return which statements under the loop write the buffer, or read it."""
+        return [
+            at
+            for at, blocks in enumerate(self.under)
+            for block in blocks
+            if any(region.buffer is self.buffer for region in (block.writes if writes else block.reads))
+        ]
+
+    def _uses(self) -> Iterator[tuple[tir.Block, tuple[tir.Range, ...]]]:
+        for block in (each for blocks in self.under for each in blocks):
+            values = bindings_of(self.program.realize_of(block))
+            for region in block.writes if self.writes else block.reads:
+                if region.buffer is self.buffer:
+                    yield block, bound_region(region, values)
+
+    def check_all_written(self) -> None:
+        """Refuse a copy of elements that the blocks under the loop may leave unwritten (E0552)."""
+        places: list[Place] = []
+        for block, region in self._uses():
+            loops = self.program.loops_of(block)
+            inner = domains_of(loops[loops.index(self.loop) + 1 :])
+            places.append(Place(region, inner, (self.program.realize_of(block).predicate,)))
+        if not is_covered(Place(self.box), places, self.domains).is_proven:
+            reason = f"what is under {name_of(self.loop)} may leave elements of '{self.buffer.name}' unwritten"
+            raise ALL_WRITTEN.refuse(reason, self.loop)
+
+    def copy(self, changed: range, at: int) -> tir.Block:
+        """Let the statements `changed` use a new buffer, and put the copy before statement `at`; return its block."""
+        program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
+        old = parts_of(self.loop)
+        new = [program.rewrite(part, cache.instead) if at in changed else part for at, part in enumerate(old)]
+        realize = self._copying(cache)
+        program.replace(self.loop, replace(self.loop, body=sequence(*new[:at], realize, *new[at:])))
+        allocate(program, program.current(self.root), cache.buffer)
+        self._check_after(realize.block, cache.buffer)
+        return realize.block
+
+    def _copying(self, cache: Cache) -> tir.BlockRealize:
+        """Return the block that copies the box, in loops of its own (TVM: `ReadWriteAtImpl::MakeBlock`)."""
+        source, target = (cache.buffer, self.buffer) if self.writes else (self.buffer, cache.buffer)
+        around = {loop.loop_var: loop for loop in (*self.program.loops_of(self.loop), self.loop)}
+        named = [each for axis in self.box for each in walk(axis) if isinstance(each, tir.Var)]
+        used = dict.fromkeys(around[each] for each in named if each in around)
+        axes = [
+            tir.IterVar(tir.Range(loop.min, loop.extent), tir.Var(loop.loop_var.dtype, f"v{at}"), DATA_PAR)
+            for at, loop in enumerate(used)
+        ]
+        own = {loop.loop_var: axis.var for loop, axis in zip(used, axes, strict=True)}
+        box = tuple([substitute(axis, own) for axis in self.box])
+        loops = [tir.Var(axis.extent.dtype, f"ax{at}") for at, axis in enumerate(box)]
+        places = tuple([make.add(axis.min, each) for axis, each in zip(box, loops, strict=True)])
+        body: tir.Stmt = tir.BufferStore(target, make.buffer_load(source, places), places)
+        for variable, axis in reversed(list(zip(loops, box, strict=True))):
+            body = tir.For(variable, make.const(0, variable.dtype), axis.extent, tir.ForKind.SERIAL, body)
+        reads, writes = (tir.BufferRegion(source, box),), (tir.BufferRegion(target, box),)
+        block = tir.Block(tuple(axes), reads, writes, cache.block_name, body, annotations={"auto_copy": True})
+        return tir.BlockRealize(tuple([loop.loop_var for loop in used]), make.const(True, "bool"), block)
+
+    def _check_after(self, copying: tir.Block, new: tir.Buffer) -> None:
+        """Refuse to copy, or to read of the copy, what may not be written by then (E0550), and iterations that run at
+        once and touch one element (E0534)."""
+        program, scope = self.program, Scope(self.program.current(self.root))
+        of = new if self.writes else self.buffer
+        readers = [copying]
+        if self.writes:
+            adds_up = [each for each in scope.writers[new] if each.init is not None]
+            readers = [each for each in scope.readers[new] if each is not copying and each not in adds_up]
+        for each in readers:
+            check_written_before(program, scope, next(iter(scope.writers.get(of, ())), None), each, of)
+        for loop in program.loops_of(copying):
+            if loop.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
+                check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)

@@ -1,0 +1,244 @@
+"""`rolling_buffer`: a buffer keeps what the next iteration of a loop needs, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.regions import Place, is_covered, relaxed
+from ...base import Node
+from ...simplify import simplify
+from ...visit import substitute, walk
+from ..analysis.bindings import domains_of
+from ..analysis.blocks import COMM_REDUCE, DATA_PAR, check_not_output
+from ..analysis.caching import ACCESSED, accessed_buffer, fixed_domains
+from ..analysis.loops import check_starts_at_zero
+from ..analysis.order import check_independent, tells_iterators
+from ..analysis.pipeline import bindings_of, bound_region, is_region_covered
+from ..analysis.removal import OPAQUE, check_not_opaque
+from ..analysis.scope import DepKind, Scope, scope_root
+from ..arguments import Block, Integer
+from ..conditions import (
+    COMPLETE_OR_REDUCTION,
+    IN_ORDER,
+    NOT_OUTPUT,
+    NOT_ROOT,
+    STAGE_PIPELINE,
+    STARTS_AT_ZERO,
+    Condition,
+    name_of,
+)
+from ..declaration import primitive
+from ..program import Program
+
+UNDER_ONE_LOOP = Condition(
+    "E0585",
+    "one loop stands around all blocks that use the buffer",
+    "compute_at the block under a loop of its consumers",
+)
+ROLLS = Condition(
+    "E0586",
+    "along some axis, each iteration of a serial loop writes a window that overlaps the one before",
+    "tile the consumer along an axis on which its windows overlap, and compute_at the block there",
+)
+_Item = TypeVar("_Item")
+_SERIAL = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
+
+
+class Window(Struct, frozen=True):
+    """What one iteration of `loop` writes along an axis of the buffer: `extent` elements, of which the first `overlap`
+    were written by the iteration before; `place` is where an iteration of the block writes among them."""
+
+    axis: int
+    loop: tir.For
+    extent: int
+    overlap: int
+    place: tir.PrimExpr
+
+    @property
+    def is_new(self) -> tir.PrimExpr:
+        """Whether an element was not written by the iteration before."""
+        variable = self.loop.loop_var
+        return make.logical_or(make.less(variable, 1), make.less_equal(self.overlap, self.place))
+
+
+@primitive(
+    requires=(
+        NOT_ROOT, ACCESSED, OPAQUE, NOT_OUTPUT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, UNDER_ONE_LOOP, ROLLS,
+        STARTS_AT_ZERO, IN_ORDER,
+    )
+)  # fmt: skip
+def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) -> None:
+    """Compute each element of a buffer once, and keep it as long as it is needed, where a block is computed under a
+    loop of its consumers and computes elements anew that the iteration before has computed. The buffer gets as small
+    as one iteration needs along the axis of the outermost such loop, and is written round and round.
+
+    Preserves: what every other block computes. From then on the iterations stay in order. Comments stay.
+    """
+    root = scope_root(program, block)
+    buffer = accessed_buffer(block, write_buffer_index, writes=True)
+    scope = Scope(root)
+    check_not_output(block, root)
+    check_not_opaque(root, buffer)
+    _check_only_read(scope, block, buffer)
+    consumers = scope.consumers(block)
+    lowest = _common_loop(program, block, consumers)
+    for each in consumers:
+        if not is_region_covered(program, scope, each):
+            raise STAGE_PIPELINE.refuse(f"{name_of(each)} might read what is not written in the same iteration", each)
+    windows = _windows(program, block, buffer, lowest)
+    _check_written_before(program, block, buffer, lowest, windows)
+    _roll(program, root, (block, *consumers), buffer, windows)
+    for loop in program.loops_of(program.current(block)):
+        if loop.kind not in _SERIAL:
+            check_independent(program, loop, loop.thread_binding.thread_tag if loop.thread_binding else None)
+
+
+def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:
+    """Refuse a block whose order among others matters for more than that it writes what they read (E0517), and one
+    that would not write the same if it ran again (E0520, E0586)."""
+    if block.init is None and any(each.buffer is buffer for each in block.reads):
+        raise COMPLETE_OR_REDUCTION.refuse(f"{name_of(block)} reads '{buffer.name}', which it writes", block)
+    if not tells_iterators(block):
+        raise ROLLS.refuse(f"different iterations of {name_of(block)} may write the same element", block)
+    for each in (*scope.before(block), *scope.after(block)):
+        if each.kind is not DepKind.RAW:
+            other = each.src if each.dst is block else each.dst
+            raise STAGE_PIPELINE.refuse(f"{name_of(block)} and {name_of(other)} write the same buffer", block, other)
+
+
+def _common_loop(program: Program, block: tir.Block, consumers: Sequence[tir.Block]) -> tir.For:
+    """Return the innermost loop around a block and all its consumers; refused where there is none (E0585)."""
+    around = [set(program.loops_of(each)) for each in consumers]
+    for loop in reversed(program.loops_of(block)):
+        if consumers and all(loop in each for each in around):
+            return loop
+    missing = f"no loop stands around {name_of(block)} and all that read what it writes"
+    raise UNDER_ONE_LOOP.refuse(missing, block, *consumers)
+
+
+def _windows(program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir.For) -> list[Window]:
+    """Return the windows that overlap, that of the outermost loop first (TVM: `MatchRollingBuffer`)."""
+    loops = program.loops_of(block)
+    inner = domains_of(loops[loops.index(lowest) + 1 :])
+    write = next(each for each in block.writes if each.buffer is buffer)
+    bound = bound_region(write, bindings_of(program.realize_of(block)))
+    found: list[Window] = []
+    for at, (axis, span) in enumerate(zip(bound, relaxed(bound, buffer.shape, inner), strict=True)):
+        variable, stride = _stride(span.min)
+        loop = next((each for each in loops if each.loop_var is variable), None)
+        if loop is None or not isinstance(span.extent, tir.IntImm) or not 0 < stride < span.extent.value:
+            continue
+        place = simplify(substitute(axis.min, {loop.loop_var: make.const(0, loop.loop_var.dtype)}))
+        found.append(Window(at, loop, span.extent.value, span.extent.value - stride, place))
+    if not found:
+        raise ROLLS.refuse(f"no two iterations of {name_of(lowest)} write the same part of '{buffer.name}'", block)
+    for each in found:
+        check_starts_at_zero(each.loop)
+        if each.loop.kind not in _SERIAL:
+            raise ROLLS.refuse(f"iterations of {name_of(each.loop)} run in no order", block, each.loop)
+    return sorted(found, key=lambda each: loops.index(each.loop))
+
+
+def _stride(start: tir.PrimExpr) -> tuple[tir.PrimExpr, int]:
+    """Return the variable of `variable * stride`, or of that divided, and the greatest step it makes."""
+    match start:
+        case tir.FloorDiv(a=tir.Mul(a=tir.Var() as variable, b=tir.IntImm() as factor), b=tir.IntImm() as divisor):
+            return variable, -(-factor.value // divisor.value)
+        case tir.FloorDiv(a=tir.Var() as variable, b=tir.IntImm()):
+            return variable, 1
+        case tir.Mul(a=tir.Var() as variable, b=tir.IntImm() as factor):
+            return variable, factor.value
+        case _:
+            return start, 1
+
+
+def _check_written_before(
+    program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir.For, windows: Sequence[Window]
+) -> None:
+    """Refuse windows of which the part that overlaps might not be what the iteration before wrote (E0586), or not
+    whole by then."""
+    realize, loops = program.realize_of(block), program.loops_of(block)
+    inner = loops[loops.index(lowest) + 1 :]
+    variables = {loop.loop_var for loop in inner}
+    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        outer = any(isinstance(each, tir.Var) and each not in variables for each in walk(value))
+        if axis.iter_type is COMM_REDUCE and outer:
+            raise ROLLS.refuse(f"one iteration of {name_of(lowest)} does not finish '{buffer.name}'", block)
+    write = next(each for each in block.writes if each.buffer is buffer)
+    region, domains = bound_region(write, bindings_of(realize)), domains_of(inner)
+    for each in windows:
+        before = {each.loop.loop_var: make.sub(each.loop.loop_var, 1)}
+        earlier = tuple([tir.Range(substitute(axis.min, before), axis.extent) for axis in region])
+        again = Place(region, domains, (realize.predicate, make.logical_not(each.is_new)))
+        by = Place(earlier, domains, (substitute(realize.predicate, before),))
+        if not is_covered(again, [by], fixed_domains(program, block, inner)).is_proven:
+            reason = f"what {name_of(each.loop)} has not written before might be left out of '{buffer.name}'"
+            raise ROLLS.refuse(reason, block, each.loop)
+
+
+def _roll(
+    program: Program, root: tir.Block, blocks: Sequence[tir.Block], buffer: tir.Buffer, windows: Sequence[Window]
+) -> None:
+    """Make the buffer as small as the first window, let `blocks` use it, and let the first of them, which writes it,
+    leave out what is there."""
+    rolled, writer = windows[0], blocks[0]
+    size = make.const(rolled.extent, buffer.shape[rolled.axis].dtype)
+    small = replace(buffer, shape=_with(buffer.shape, rolled.axis, size))
+
+    def instead(node: Node) -> Node | None:
+        match node:
+            case tir.BufferLoad() | tir.BufferStore() if node.buffer is buffer:
+                index = make.floormod(node.indices[rolled.axis], size)
+                return replace(node, buffer=small, indices=_with(node.indices, rolled.axis, index))
+            case tir.BufferRegion() if node.buffer is buffer:
+                return tir.BufferRegion(
+                    small, _with(node.region, rolled.axis, _wrapped(node.region[rolled.axis], size))
+                )
+            case _:
+                return None
+
+    for each in blocks:
+        ordered = _in_order(each, buffer, rolled.axis)
+        program.replace(each, ordered)
+        program.replace(ordered, program.rewrite(ordered, instead))
+    realize = program.realize_of(program.current(writer))
+    conditions = [each.is_new for each in sorted(windows, key=lambda each: each.axis)]
+    predicate = realize.predicate
+    for each in conditions:
+        predicate = make.logical_and(predicate, each)
+    program.replace(realize, replace(realize, predicate=predicate))
+    now = program.current(root)
+    program.replace(
+        now, replace(now, alloc_buffers=tuple([small if each is buffer else each for each in now.alloc_buffers]))
+    )
+
+
+def _in_order(block: tir.Block, buffer: tir.Buffer, axis: int) -> tir.Block:
+    """Return a block whose spatial iterators that pick the place on the axis stay in order."""
+    used = {
+        each
+        for region in (*block.writes, *block.reads)
+        if region.buffer is buffer
+        for each in walk(region.region[axis].min)
+    }
+    axes = [
+        replace(each, iter_type=tir.IterVarType.OPAQUE) if each.var in used and each.iter_type is DATA_PAR else each
+        for each in block.iter_vars
+    ]
+    return replace(block, iter_vars=tuple(axes))
+
+
+def _wrapped(axis: tir.Range, size: tir.PrimExpr) -> tir.Range:
+    """Return where a part of the axis is once it is written round and round."""
+    if isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1:
+        return tir.Range(make.floormod(axis.min, size), axis.extent)
+    return tir.Range(make.const(0, size.dtype), size)
+
+
+def _with(items: tuple[_Item, ...], at: int, item: _Item) -> tuple[_Item, ...]:
+    return (*items[:at], item, *items[at + 1 :])
