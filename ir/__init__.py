@@ -10,27 +10,19 @@ if TYPE_CHECKING:
     from .passes import transform
     from .tir import Range
 
-_PLACES = {
-    "GlobalVar": "base",
-    "IRModule": "base",
-    "Op": "base",
-    "Range": "tir",
-    "VDevice": "base",
-    "assert_structural_equal": "equal",
-    "structural_equal": "equal",
-    "structural_hash": "equal",
-}
-
 __all__ = [
-    "GlobalVar", "IRModule", "Op", "Range", "VDevice", "assert_structural_equal", "structural_equal", "structural_hash", "transform",
+    "GlobalVar", "IRModule", "Op", "Range", "VDevice", "assert_structural_equal", "structural_equal", "structural_hash",
+    "transform",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name == "transform":
-        return import_module(f"{__name__}.transform")
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module 'tvms.ir' has no attribute '{name}'")
-    return getattr(import_module(f".{_PLACES[name]}", __name__), name)
+    if name == "transform":
+        from .passes import transform
+
+        return transform
+    from . import base, equal, tir
+
+    return next(getattr(room, name) for room in (base, equal, tir) if hasattr(room, name))

@@ -6,9 +6,10 @@ outside structural equality.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from . import script as _script
 from .operators import GraphOperators
@@ -119,7 +120,28 @@ class GlobalVar(RelaxExpr, frozen=True, eq=False):
         return hash(self.name_hint)
 
 
-class BaseFunc(RelaxExpr, frozen=True, eq=False, kw_only=True):
+class Attributed(Struct, frozen=True, eq=False):
+    """What has attributes that can be set: functions and modules."""
+
+    def with_attr(self, attr_key_or_dict: str | Attrs, attr_value: Any = None) -> Self:
+        """Return a copy with an attribute, or all of a dictionary, set."""
+        new = {attr_key_or_dict: attr_value} if isinstance(attr_key_or_dict, str) else attr_key_or_dict
+        return replace(self, attrs={**self._attrs, **new})
+
+    def with_attrs(self, attr_map: Attrs) -> Self:
+        """Return a copy with all attributes of a dictionary set."""
+        return self.with_attr(attr_map)
+
+    def without_attr(self, attr_key: str) -> Self:
+        """Return a copy without an attribute."""
+        return replace(self, attrs={key: value for key, value in self._attrs.items() if key != attr_key})
+
+    @property
+    def _attrs(self) -> Attrs:
+        return getattr(self, "attrs")  # noqa: B009
+
+
+class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True):
     """A function of a module: `tir.PrimFunc`, `relax.Function` or `relax.ExternFunc`."""
 
     attrs: Attrs = {}
@@ -159,7 +181,7 @@ EXTERNAL_MODULES = "external_mods"
 """The attribute of a module that lists what libraries made of its functions."""
 
 
-class IRModule(Node, frozen=True, eq=False):
+class IRModule(Node, Attributed, frozen=True, eq=False):
     """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
 
     functions: dict[str, BaseFunc]

@@ -60,7 +60,7 @@ class _Converter(ValueRewriter):
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
         """Leave calls and fields in dataflow blocks to `value`."""
-        is_left = self._in_dataflow and isinstance(binding, relax.VarBinding)
+        is_left = self.in_dataflow and isinstance(binding, relax.VarBinding)
         is_left = is_left and isinstance(binding.value, relax.Call | relax.TupleGetItem)
         return binding if is_left else super().visit(binding)
 
@@ -82,7 +82,7 @@ class _Converter(ValueRewriter):
     def value(self, binding: relax.Binding) -> relax.Expr:
         value = binding.value
         match value:
-            case relax.Call(op=Op() as op) if self._in_dataflow and isinstance(binding, relax.VarBinding):
+            case relax.Call(op=Op() as op) if self.in_dataflow and isinstance(binding, relax.VarBinding):
                 planned = self._planned(value, op)
                 return self.use(value) if planned is None else self._keep(binding, *planned)
             case relax.TupleGetItem(tuple_value=whole) if whole in self.replaced:
@@ -90,7 +90,7 @@ class _Converter(ValueRewriter):
                 item = relax.TupleGetItem(now, value.index)  # type: ignore[reportArgumentType]
                 return self._keep(binding, item, (self._orders[now][value.index],))  # type: ignore[reportArgumentType]
             case _:
-                return self.use(value) if self._in_dataflow else value
+                return self.use(value) if self.in_dataflow else value
 
     def _planned(self, call: relax.Call, op: Op) -> tuple[relax.Expr, tuple[Order | None, ...]] | None:
         """Return a call in other orders, and those of its results; None where it is as it was."""

@@ -73,9 +73,9 @@ class _Inliner(ValueRewriter):
         match binding.value:
             case relax.Call(op=GlobalVar(name_hint=name)) as call if name in self._inlined.usable:
                 function = self._inlined.function(name)
-                if self._in_dataflow and any(_has_own_blocks(each) for each in walk(function.body)):
+                if self.in_dataflow and any(_has_own_blocks(each) for each in walk(function.body)):
                     return (binding,)
-                body = _copy(function, call, self._in_dataflow)
+                body = _copy(function, call, self.in_dataflow)
                 bindings = [each for block in body.blocks for each in block.bindings]
                 return (*bindings, *super().binding(replace(binding, value=body.body)))
             case _:

@@ -79,7 +79,8 @@ class ValueRewriter(BindingRewriter):
         self._names = {node.name_hint for node in walk(function) if isinstance(node, relax.Var)}
         self._new: list[relax.Binding] = []
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
-        self._in_dataflow = False
+        self.in_dataflow = False
+        """Whether the block that is being rewritten is a dataflow block."""
         self._is_retyped = False
 
     def use(self, expr: Any) -> Any:
@@ -98,33 +99,41 @@ class ValueRewriter(BindingRewriter):
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         """Return a binding with its new value, after those that this needs."""
-        with self.collecting(self._in_dataflow) as new:
-            value = flatten(self.value(binding), self.emit)
+        with self.collecting(self.in_dataflow) as new:
+            value = self.flat(self.value(binding))
         return (*new, binding if value is binding.value else self.rebound(binding, value))
 
     @contextmanager
     def collecting(self, in_dataflow: bool = False) -> Generator[list[relax.Binding]]:
         """Give, in a `with`, the list of what is emitted in it, for a block of that kind."""
-        outer = self._new, self._in_dataflow, self._emitted
-        self._new, self._in_dataflow, self._emitted = [], in_dataflow, {}
+        outer = self._new, self.in_dataflow, self._emitted
+        self._new, self.in_dataflow, self._emitted = [], in_dataflow, {}
         try:
             yield self._new
         finally:
-            self._new, self._in_dataflow, self._emitted = outer
+            self._new, self.in_dataflow, self._emitted = outer
 
     def emit(self, value: relax.Expr, hint: str = "") -> relax.Var:
         """Bind `value` to a new variable before the binding that is being rewritten, once; "_" may stand for many."""
         if id(value) in self._emitted:
             return self._emitted[id(value)][1]
-        given, value = value, flatten(value, self.emit)
-        kind = relax.DataflowVar if self._in_dataflow else relax.Var
-        hint = hint or ("lv" if self._in_dataflow else "gv")
+        given, value = value, self.flat(value)
+        kind = relax.DataflowVar if self.in_dataflow else relax.Var
+        hint = hint or ("lv" if self.in_dataflow else "gv")
         name = hint if hint == "_" else unused_name(hint, self._names)
         self._names.add(name)
         var = kind(name, struct_info=infer_struct_info(value), span=value.span)
-        self._new.append(relax.VarBinding(var, value, span=value.span))
+        self.append(relax.VarBinding(var, value, span=value.span))
         self._emitted[id(given)] = given, var
         return var
+
+    def append(self, binding: relax.Binding) -> None:
+        """Put a binding before the one that is being rewritten."""
+        self._new.append(binding)
+
+    def flat(self, value: relax.Expr) -> relax.Expr:
+        """Return `value` in normal form; the calls within it are emitted."""
+        return flatten(value, self.emit)
 
     def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
         """Return a binding of another value, by a variable that says what is known of it."""

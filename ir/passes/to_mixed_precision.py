@@ -103,7 +103,7 @@ class _Converter(ValueRewriter):
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
         """Leave values in dataflow blocks to `value`."""
-        is_left = self._in_dataflow and isinstance(binding, relax.VarBinding)
+        is_left = self.in_dataflow and isinstance(binding, relax.VarBinding)
         return binding if is_left and not isinstance(binding.value, relax.Function) else super().visit(binding)
 
     def use(self, expr: Any) -> Any:
@@ -123,7 +123,7 @@ class _Converter(ValueRewriter):
 
     def value(self, binding: relax.Binding) -> relax.Expr:
         value = binding.value
-        if not self._in_dataflow or isinstance(binding, relax.MatchCast) or isinstance(value, relax.Function):
+        if not self.in_dataflow or isinstance(binding, relax.MatchCast) or isinstance(value, relax.Function):
             return value
         new = self._converted(value, binding)
         return new if isinstance(binding.var, relax.DataflowVar) else _cast(new, binding.var.struct_info)

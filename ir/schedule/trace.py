@@ -55,6 +55,10 @@ class Trace(Struct, eq=False):
         self.insts = self.insts[:-1]
         return last
 
+    def show(self, **options: Any) -> None:
+        """Print the trace as the text of a schedule (TVM: `Trace.show`)."""
+        self.as_text("schedule", "main").show(**options)
+
     def simplified(self, remove_postproc: bool = False) -> Trace:
         """Return the trace without the queries whose results nothing uses."""
         kept: list[Instruction] = []

@@ -1,6 +1,6 @@
 """The graph level in Python (TVM: `tvm.relax`): values, struct info, operators and the block builder."""
 
-from ...base import GlobalVar
+from ...base import GlobalVar, StructInfo
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
 from ...passes.pipelines import get_pipeline, register_pipeline
@@ -41,17 +41,32 @@ from .struct_info import (
 __all__ = [
     "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
     "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
-    "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "TensorStructInfo", "Tuple",
+    "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "StructInfo", "TensorStructInfo", "Tuple",
     "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "get_pipeline", "op", "operators",
     "register_pipeline", "struct_info",
 ]  # fmt: skip
 
 
-_MODULES = ("backend", "dpl", "frontend", "transform", "vm_build")
+_MODULES = ("analysis", "backend", "dpl", "expr_functor", "frontend", "transform", "vm_build")
 """Public modules below this one: `tvms` itself says where they stand, which may be a room that this one does not know."""
 
-_FROM = {"VirtualMachine": "vm_build", "build": "vm_build"}
+_FROM = {
+    "PyExprMutator": "expr_functor",
+    "PyExprVisitor": "expr_functor",
+    "VirtualMachine": "vm_build",
+    "build": "vm_build",
+}
 """Names of those that are names of this one, too."""
+
+_OPERATORS = (
+    "call_dps_packed",
+    "call_inplace_packed",
+    "call_pure_packed",
+    "call_tir",
+    "call_tir_inplace",
+    "call_tir_with_grad",
+)
+"""Operators that are names of this module, too."""
 
 
 def __getattr__(name: str) -> object:
@@ -60,6 +75,8 @@ def __getattr__(name: str) -> object:
 
     if name in _FROM:
         return getattr(import_module(f"tvms.relax.{_FROM[name]}"), name)
+    if name in _OPERATORS:
+        return getattr(op, name)
     if name not in _MODULES:
         raise AttributeError(f"module 'tvms.relax' has no attribute '{name}'")
     return import_module(f"tvms.relax.{name}")

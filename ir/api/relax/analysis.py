@@ -1,0 +1,90 @@
+"""Questions about graph-level programs (TVM: `relax.analysis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import relax, tir
+from ...base import BaseFunc, GlobalVar, IRModule, Node
+from ...passes.dead_code import remove_unused_bindings
+from ...purity import is_pure_call
+from ...visit import defined_variables, free_variables, post_order, walk
+
+
+def well_formed(obj: IRModule | BaseFunc) -> bool:
+    """Whether a program keeps the law of the IR; `tvms.verify` says what is wrong with it."""
+    from ...verify import verify
+
+    return not any(each.severity == "error" for each in verify(obj))
+
+
+def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:
+    """Call `fvisit` with every node of a program, after all that the node consists of."""
+    for node in post_order(expr):
+        fvisit(node)
+
+
+def all_vars(expr: Node) -> list[relax.Var]:
+    """Return the variables of the graph level in `expr`, in the order of their first mention."""
+    return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, relax.Var)))
+
+
+def bound_vars(expr: Node) -> list[relax.Var]:
+    """Return the variables of the graph level that `expr` defines: parameters and those of bindings."""
+    return [each for node in walk(expr) for each in defined_variables(node) if isinstance(each, relax.Var)]
+
+
+def free_vars(expr: Node) -> list[relax.Var]:
+    """Return the variables of the graph level that `expr` uses and does not define."""
+    return [each for each in free_variables(expr) if isinstance(each, relax.Var)]
+
+
+def all_global_vars(expr: Node) -> list[GlobalVar]:
+    """Return the functions that `expr` mentions."""
+    return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, GlobalVar)))
+
+
+def defined_symbolic_vars(func: relax.Function) -> list[tir.Var]:
+    """Return the symbolic dimensions that a function defines, in its parameters and by `R.match_cast`."""
+    found = (each for node in walk(func) for each in defined_variables(node) if isinstance(each, tir.Var))
+    return list(dict.fromkeys(found))
+
+
+def free_symbolic_vars(func: relax.Function) -> list[tir.Var]:
+    """Return the symbolic dimensions that a function uses and does not define."""
+    return [each for each in free_variables(func) if isinstance(each, tir.Var)]
+
+
+def get_var2val(func: relax.Function) -> dict[relax.Var, relax.Expr]:
+    """Return what each variable of a function is bound to."""
+    return {node.var: node.value for node in walk(func) if isinstance(node, relax.Binding)}
+
+
+def name_to_binding(func: relax.Function) -> dict[str, list[relax.Binding]]:
+    """Return the bindings of a function by the names of their variables."""
+    found: dict[str, list[relax.Binding]] = {}
+    for node in walk(func):
+        if isinstance(node, relax.Binding):
+            found.setdefault(node.var.name_hint, []).append(node)
+    return found
+
+
+def udchain(dfb: relax.DataflowBlock) -> dict[relax.Var, list[relax.Var]]:
+    """Return, for each variable of a dataflow block, those that are bound to what uses it."""
+    users: dict[relax.Var, list[relax.Var]] = {}
+    for binding in dfb.bindings:
+        users.setdefault(binding.var, [])
+        for used in all_vars(binding.value):
+            users.setdefault(used, []).append(binding.var)
+    return users
+
+
+def remove_all_unused(func: relax.Function) -> relax.Function:
+    """Return a function without bindings whose variables nothing uses and whose values have no side effects."""
+    return remove_unused_bindings(func)
+
+
+def contains_impure_call(expr: Node) -> bool:
+    """Whether `expr` holds a call that may have side effects."""
+    return any(isinstance(node, relax.Call) and not is_pure_call(node, None) for node in walk(expr))
