@@ -50,6 +50,28 @@ def expression(choose: Choices, dtype: str, leaves: Leaves, size: int) -> tir.Pr
         return leaves(choose, dtype)
 
 
+def index_expression(choose: Choices, leaves: Leaves, size: int) -> tir.PrimExpr:
+    """What tiling and fusion make of int32 indices: sums of multiples, quotients and remainders by constants, choices."""
+    if size <= 0:
+        return leaves(choose, "int32")
+    half = (size - 1) // 2
+    value, constant = index_expression(choose, leaves, half), make.const(choose.pick((2, 3, 4, 6, 8, 12)))
+    match choose.number(0, 8):
+        case 0 | 1:
+            return make.floordiv(value, constant)
+        case 2 | 3:
+            return make.floormod(value, constant)
+        case 4 | 5:
+            return make.add(make.mul(value, constant), index_expression(choose, leaves, half))
+        case 6:
+            return choose.pick((make.add, make.sub))(value, make.const(choose.number(1, 9)))
+        case 7:
+            return choose.pick((make.minimum, make.maximum, make.sub))(value, index_expression(choose, leaves, half))
+        case _:
+            condition = choose.pick((make.less, make.less_equal, make.equal))(value, constant)
+            return make.select(condition, index_expression(choose, leaves, half), value)
+
+
 # --- Operations of every family -------------------------------------------------------------------------------
 
 

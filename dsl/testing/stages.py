@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.dtype import is_float
 from .expressions import DTYPES
-from .kernels import MAX_EXTENT, Axis, Kernel, sequence
+from .kernels import MAX_EXTENT, Axis, Kernel, sequence, size_of
 from .loops import nest
 
 Stage: TypeAlias = Callable[[Kernel, bool], tir.Stmt]
@@ -168,7 +168,25 @@ def staged(kernel: Kernel, last: bool) -> tir.Stmt:
 
 def _inner(kernel: Kernel, dtype: str, rows: Sequence[Axis], place: tir.Var, width: tir.PrimExpr) -> tir.PrimExpr:
     """A value that the loop inside a block goes over: what the block reads is the region of all its iterations."""
+    if kernel.choose.rarely(2):
+        return _parted(kernel, dtype, place, width)
     return kernel.value(dtype, [*rows, Axis(place, width)], 2)
+
+
+def _parted(kernel: Kernel, dtype: str, place: tir.Var, width: tir.PrimExpr) -> tir.PrimExpr:
+    """An element of one vector up to some place, and of another one from there on: a condition on the loop alone, which
+    restricts what is read."""
+    first, second = (kernel.parameter("P", dtype, (width,)) for _ in range(2))
+    compare = kernel.choose.pick((make.less, make.less_equal, make.greater, make.greater_equal, make.equal))
+    end = kernel.const(kernel.choose.number(0, size_of(width) or 0))
+    condition = compare(place, end) if kernel.choose.number(0, 1) else compare(end, place)
+    if kernel.choose.rarely(3):
+        condition = make.logical_not(condition)
+    if kernel.choose.rarely(3):
+        combine = kernel.choose.pick((make.logical_and, make.logical_or))
+        condition = combine(condition, make.less(place, make.sub(width, 1)))
+    one, other = (tir.BufferLoad(dtype, each, (place,)) for each in (first, second))
+    return make.if_then_else(condition, one, other)
 
 
 def _view(kernel: Kernel, dtype: str, width: tir.PrimExpr) -> tir.Buffer:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutants import MUTANTS, ROOT, Mutant, hunt_apart
+from mutants import ROOT, hunt_apart
+from planted_bugs import MUTANTS, Mutant
 
 QUICK = ("parentheses are dropped", "< is off by one", "init is lost")
 

@@ -16,6 +16,8 @@ LAWS = {
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
     "schedule": "a chain of schedule primitives never changes what a program does, and replays from its text",
     "codegen": "what is compiled does what the interpreter does",
+    "graph": "a compiled graph does what the interpreter does",
+    "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
     "gpu": "threads simulated on the processor, in any order, do what the interpreter does",
 }
 """The laws by name, in one line."""

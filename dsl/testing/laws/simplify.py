@@ -20,7 +20,7 @@ from ....ir.simplify import simplify
 from ...load import parse_source
 from ..choices import Choices
 from ..constructs import constructs_of
-from ..expressions import DTYPES, expression, leaves_of, variables
+from ..expressions import DTYPES, expression, index_expression, leaves_of, variables
 from ..oracle import Execute, first_difference
 from .law import Law
 
@@ -47,8 +47,12 @@ class _Example(Struct, frozen=True):
 def _expressions(draw: st.DrawFn) -> _Example:
     choose = Choices(draw)
     scope = variables("x", "y", "z")[: choose.number(1, 3)]
-    dtype = choose.pick(("int32", "bool", *DTYPES))
-    expr = expression(choose, dtype, leaves_of(scope), choose.number(1, 14))
+    leaves, size = leaves_of(scope), choose.number(1, 14)
+    expr = (
+        index_expression(choose, leaves, size)
+        if choose.number(0, 2) == 0
+        else expression(choose, choose.pick(("int32", "bool", *DTYPES)), leaves, size)
+    )
     starts = [choose.pick((0, 0, -4, 1)) for _ in scope]
     return _Example(expr, {var: range(s, s + choose.pick((1, 4, 8, 9))) for var, s in zip(scope, starts, strict=True)})
 

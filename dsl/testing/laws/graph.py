@@ -1,0 +1,41 @@
+"""A compiled graph does what the interpreter does, on random inputs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from ....ir.base import IRModule, Source
+from ...load import parse_source
+from ..graphs import graph_functions
+from ..networks import network_functions
+from ..oracle import Execute, as_module, assert_equivalent
+from .law import Law, module_constructs
+
+_Example: TypeAlias = tuple[IRModule, int]
+"""A module, and the seed of its inputs."""
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    functions = graph_functions() | network_functions()
+    return st.tuples(functions.map(as_module) if file is None else st.just(parse_source(file)), st.integers(0, 99))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    module, seed = example
+    assert_equivalent(module, module, seed=seed, execute_after=execute)
+
+
+OPERATORS = (
+    "matmul", "nn.conv2d", "nn.max_pool2d", "nn.batch_norm", "nn.layer_norm", "nn.softmax", "sum", "mean", "max", "add",
+    "subtract", "multiply", "less_equal", "where", "permute_dims", "concat", "reshape", "broadcast_to", "astype", "take",
+)  # fmt: skip
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: str(example[0]),
+    read=lambda source: (parse_source(source), 0),
+    constructs=lambda example: module_constructs(example[0]),
+    expected=frozenset(["If", "Tuple", "TupleGetItem", *[f"op:relax.{name}" for name in OPERATORS]]),
+)

@@ -1,0 +1,79 @@
+"""Passes change nothing that a graph computes; what they make keeps the law, and reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from inspect import signature
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir.base import IRModule, Source
+from ....ir.equal import structural_equal
+from ....ir.passes.instrument import VerifyEach
+from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
+from ...load import parse_source
+from ..choices import Choices
+from ..networks import network_functions
+from ..oracle import Execute, as_module, assert_equivalent
+from .law import Law
+
+TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
+"""Whether batch normalisation is in training where a pass takes it to be so."""
+ROUNDING = {"ToMixedPrecision": 0.1}
+"""How far results may be from those before, where a pass computes less exactly."""
+STEPS = ("floor", "less", "greater", "equal")
+"""Operators whose results jump where their operands differ a little."""
+
+
+def _is_complete(name: str) -> bool:
+    """Whether a pass needs no options."""
+    return all(option.default is not option.empty for option in signature(passes()[name]).parameters.values())
+
+
+COMPLETE = tuple(filter(_is_complete, passes()))
+"""The passes that are tried: those that run without options."""
+
+
+class _Example(Struct, frozen=True):
+    module: IRModule
+    names: tuple[str, ...]
+    seed: int
+
+    def __str__(self) -> str:
+        return f"# passes: {', '.join(self.names)}\n{self.module}"
+
+
+@st.composite
+def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
+    choose = Choices(draw)
+    training = choose.pick((False, True))
+    fitting = [name for name in COMPLETE if TRAINING.get(name, training) is training]
+    names = tuple([choose.pick(fitting) for _ in range(choose.number(1, 3))])
+    module = as_module(draw(network_functions(training))) if file is None else parse_source(file)
+    return _Example(module, names, choose.number(0, 99))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    chain: Pass = Sequential([get_pass(name) for name in example.names])
+    with PassContext(opt_level=3, instruments=[VerifyEach()]):
+        after = chain(example.module)
+    text = example.module.script()
+    assert structural_equal(parse_source(Source("after.tvms", after.script())), after), (
+        "what is printed is another module"
+    )
+    tolerance = max((ROUNDING.get(name, 0.0) for name in example.names), default=0.0) or None
+    if tolerance is None or not any(step in text for step in STEPS):
+        assert_equivalent(example.module, after, seed=example.seed, tolerance=tolerance)
+
+
+def _constructs(example: _Example) -> Iterable[str]:
+    return example.names
+
+
+def _read(source: Source) -> _Example:
+    names = source.text.partition("# passes: ")[2].partition("\n")[0]
+    return _Example(parse_source(source), tuple(names.split(", ") if names else ()), 0)
+
+
+LAW = Law(_examples, _check, read=_read, constructs=_constructs, expected=frozenset(COMPLETE))
