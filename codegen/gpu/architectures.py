@@ -15,6 +15,8 @@ MOST_EXTENT = {
 """What a launch may ask for on each axis."""
 STATIC_SHARED_BYTES = 48 << 10
 """Shared memory of a block whose size the kernel declares."""
+RESERVED_SHARED_BYTES = 1 << 10
+"""What of a multiprocessor's shared memory no block gets, from sm_80 on."""
 LOCAL_BYTES = 512 << 10
 """Memory of one thread."""
 PARAMETER_BYTES = 4096
@@ -22,22 +24,37 @@ PARAMETER_BYTES = 4096
 
 
 class Architecture(Struct, frozen=True):
-    """A compute capability: of one multiprocessor the blocks, warps, bytes of shared memory and 32-bit registers."""
+    """A compute capability: of one multiprocessor the blocks, warps, bytes of shared memory and 32-bit registers; and
+    what LLVM is told of its PTX, where the first version that has the architecture lacks instructions."""
 
     name: str
     blocks: int
     warps: int
     shared_bytes: int
+    features: str = ""
     registers: int = 65536
     registers_of_thread: int = 255
 
+    @property
+    def number(self) -> int:
+        """80 for sm_80, 90 for sm_90a."""
+        return int(self.name.removeprefix("sm_").rstrip("a"))
+
+    @property
+    def dynamic_shared_bytes(self) -> int:
+        """The shared memory of a block whose size is said at its launch."""
+        return self.shared_bytes - (RESERVED_SHARED_BYTES if self.number >= 80 else 0)
+
+
+_PTX = "+ptx70"
+"""PTX of CUDA 11.0, which has all instructions of matrix units that its GPUs have."""
 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        Architecture("sm_70", 32, 64, 96 << 10),
-        Architecture("sm_72", 32, 64, 96 << 10),
-        Architecture("sm_75", 16, 32, 64 << 10),
+        Architecture("sm_70", 32, 64, 96 << 10, _PTX),
+        Architecture("sm_72", 32, 64, 96 << 10, _PTX),
+        Architecture("sm_75", 16, 32, 64 << 10, _PTX),
         Architecture("sm_80", 32, 64, 164 << 10),
         Architecture("sm_86", 16, 48, 100 << 10),
         Architecture("sm_87", 16, 48, 164 << 10),
@@ -48,6 +65,9 @@ ARCHITECTURES: dict[str, Architecture] = {
         Architecture("sm_120", 24, 48, 100 << 10),
     )
 }
+
+FIRST_WITH_COPIES = 80
+"""From this one on, copies to shared memory go on by themselves; before, the thread that asks for one does it."""
 
 DEFAULT = "sm_75"
 """The architecture where none is said: newer GPUs run its code."""

@@ -8,6 +8,7 @@ from math import prod
 from ...ir import tir
 from ...ir.base import Node, Op
 from ...ir.diagnostics import TvmsError, error
+from ...ir.matrix_units import name_of
 from ...ir.visit import walk
 from .architectures import MOST_EXTENT, MOST_THREADS
 
@@ -20,6 +21,7 @@ SHUFFLES = {
 }  # fmt: skip
 """The calls by which threads of a warp read each other's values, and what PTX calls them."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
+_ON_REGISTERS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync")
 
 
 class Axis(Node, frozen=True, eq=False):
@@ -93,6 +95,11 @@ def scope_of(variable: tir.Var) -> str:
 def is_private(variable: tir.Var) -> bool:
     """Whether each thread has its own copy of what `variable` points to."""
     return scope_of(variable) == "local"
+
+
+def is_of_matrix_units(node: Node) -> bool:
+    """Whether `node` only changes what threads or warps hold for matrix units: all of them do it."""
+    return isinstance(node, tir.Call) and name_of(node) in _ON_REGISTERS
 
 
 def is_exchange(node: Node) -> bool:

@@ -23,9 +23,12 @@ from ..lower.vectorize import vectorize_loops
 from ..rules import Decision
 from ..target import Target
 from .allreduce import lower_allreduce
+from .architectures import ARCHITECTURES, FIRST_WITH_COPIES
 from .barriers import insert_barriers
+from .emulate import emulate_matrix_units
 from .fallback import bind_threads
 from .kernel import Kernel, Launch
+from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import compact_memory, place_warp_memory
 from .reductions import reduce_across_threads
 from .simulate import simulate
@@ -57,7 +60,9 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:
             body = step(body)
-        return place_warp_memory(replace(kernel, body=body.body))
+        kernel = place_warp_memory(expand_plain(replace(kernel, body=body.body)))
+        check_matrix_units(kernel)
+        return kernel
 
     return with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel))), safety
 
@@ -96,6 +101,12 @@ def lower_for_gpu(
     """
     func, decisions = (func, ()) if has_threads(func) else bind_threads(func)
     lowered, safety = lower_to_kernels(func, name, bounds)
-    if target.order:
-        lowered = with_kernels(lowered, lambda kernel: simulate(kernel, target.order))  # type: ignore[arg-type]
-    return flatten_signature(lowered), decisions, safety
+    return flatten_signature(with_kernels(lowered, lambda kernel: _for_target(kernel, target))), decisions, safety
+
+
+def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
+    """Return what launches `kernel`, or the loops that simulate it; without what the target has not."""
+    if not target.order:
+        copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
+        return Launch(kernel if copies else expand_copies(kernel))
+    return simulate(emulate_matrix_units(expand_copies(kernel)), target.order)  # type: ignore[arg-type]

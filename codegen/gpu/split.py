@@ -15,9 +15,21 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.diagnostics import error
 from ...ir.equal import structural_equal
+from ...ir.matrix_units import WARP, WHOLE_WARP, name_of, whole_warp_calls
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter
-from .kernel import BLOCK_TAGS, THREAD_TAGS, Axis, Kernel, Launch, check_axes, has_exchange, is_private, scope_of
+from .kernel import (
+    BLOCK_TAGS,
+    THREAD_TAGS,
+    Axis,
+    Kernel,
+    Launch,
+    check_axes,
+    has_exchange,
+    is_of_matrix_units,
+    is_private,
+    scope_of,
+)
 
 _TAGS = (*BLOCK_TAGS, *THREAD_TAGS)
 
@@ -134,7 +146,10 @@ def _in_order(stmt: tir.For) -> tir.For:
 
 
 def _find_axes(root: tir.For) -> tuple[Axis, ...]:
-    """Return the axes of the kernel that `root` is; E0611 where two loops of one axis differ in their extent."""
+    """Return the axes of the kernel that `root` is; E0611 where two loops of one axis differ in their extent.
+
+    Where warps do something as a whole and no loop says so, there is one of them.
+    """
     axes: dict[str, Axis] = {}
     defined: set[tir.Var] = {node.loop_var for node in walk(root) if isinstance(node, tir.For)}
     for node in walk(root):
@@ -148,6 +163,10 @@ def _find_axes(root: tir.For) -> tuple[Axis, ...]:
         if not structural_equal(make.cast(axis.extent, "int64"), make.cast(node.extent, "int64")):
             reason = f"the loops bound to '{tag}' have {axis.extent} and {node.extent} iterations"
             raise error("E0611", reason, node.span, "split them so that they have the same")
+    if next(whole_warp_calls(root), None) is not None and "threadIdx.x" not in axes:
+        axes["threadIdx.x"] = Axis(
+            "threadIdx.x", tir.Var("int32", "threadIdx.x", span=root.span), tir.IntImm("int32", WARP)
+        )
     return tuple(axes[tag] for tag in _TAGS if tag in axes)
 
 
@@ -183,11 +202,15 @@ class _Unifier(Rewriter):
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
         evaluate = self.rebuild(stmt)
-        return evaluate if isinstance(stmt.value, tir.IntImm) or has_exchange(stmt) else self._once(evaluate)
+        if isinstance(stmt.value, tir.IntImm) or has_exchange(stmt) or is_of_matrix_units(stmt.value):
+            return evaluate
+        is_by_warps = name_of(stmt.value) in WHOLE_WARP if isinstance(stmt.value, tir.Call) else False
+        return self._once(evaluate, is_by_warps)
 
-    def _once(self, stmt: tir.Stmt) -> tir.Stmt:
-        """Let only the first thread of the axes around whose loops `stmt` does not stand run it."""
-        others = [axis for tag, axis in self._axes.items() if tag not in self._bound]
+    def _once(self, stmt: tir.Stmt, is_by_warps: bool = False) -> tir.Stmt:
+        """Let only the first thread of the axes around whose loops `stmt` does not stand run it, or the first warp."""
+        bound = (*self._bound, "threadIdx.x") if is_by_warps else self._bound
+        others = [axis for tag, axis in self._axes.items() if tag not in bound]
         if not others:
             return stmt
         is_first = (make.equal(axis.var, make.const(0, axis.var.dtype)) for axis in others)

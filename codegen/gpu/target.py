@@ -47,7 +47,7 @@ def _target(kind: str, arch: str, order: str) -> Target:
 
     if order:
         return Target(kind, {**CPU, **SIMULATED}, arch=arch, order=order)
-    return Target(kind, NVPTX, _TRIPLE, arch, arch=arch)
+    return Target(kind, NVPTX, _TRIPLE, arch, ARCHITECTURES[arch].features, arch=arch)
 
 
 def _of_text(text: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ leaves, as the entry of `faults` says. Products and sums may be fused into one r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,25 @@ from ...ir import tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import lanes_of, with_lanes
-from ..gpu.architectures import LOCAL_BYTES, STATIC_SHARED_BYTES
+from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
+from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, STATIC_SHARED_BYTES
+from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets
 from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
 from ..names import local_name, mangle
 from .api import LLVMType, Value, ir
 from .expressions import ExpressionEmitter
+from .matrix_units import fragment_bytes
 from .module import EmittedModule, ModuleEmitter
 from .operators import number
 from .statements import StatementEmitter
-from .types import I32, POINTER, element_bytes, register_type
+from .types import I32, I64, POINTER, element_bytes, register_type
 
 if TYPE_CHECKING:
     from ..target import Target
 
 SHARED_SPACE = 3
+SHARED_ALIGNMENT = 128
+"""Bytes that shared memory is aligned to: matrix units ask for 32, and all banks are 128."""
 WIDEST_ACCESS = 16
 """Bytes that one instruction reads or writes."""
 _REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
@@ -114,6 +120,12 @@ class DeviceEmitter(StatementEmitter):
         super().__init__(module, function, None)
         self.builder = _FusingBuilder(self.builder.block)
         self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
+        self._dynamic = dynamic_offsets(kernel)
+
+    @cached_property
+    def fragments(self) -> dict[tir.Var, Fragment]:
+        """What the fragments of the kernel hold."""
+        return fragments_in(self._kernel.body)
 
     def special_register(self, tag: str) -> Value:
         """Return the number of this thread or block on an axis."""
@@ -154,13 +166,19 @@ class DeviceEmitter(StatementEmitter):
             )
         extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
         size = max(prod(extents) * element_bytes(stmt.dtype), 1)
-        is_shared = scope_of(stmt.buffer_var).startswith("shared")
-        if is_shared:
+        scope = scope_of(stmt.buffer_var)
+        if is_fragment_scope(scope):
+            fragment = self.fragments.get(stmt.buffer_var)
+            size = fragment_bytes(fragment, prod(extents)) if fragment else 1
+        if scope == DYNAMIC:
+            self.values[stmt.buffer_var] = self._of_launch(self._dynamic[stmt])
+        elif scope == "shared":
             self._shared_bytes += size
+            self.values[stmt.buffer_var] = self._shared(size)
         else:
             self._local_bytes += size
+            self.values[stmt.buffer_var] = self._local(size)
         self.check_limits(stmt)
-        self.values[stmt.buffer_var] = self._shared(size) if is_shared else self._local(size)
         self.run(stmt.body)
 
     def _local(self, size: int) -> Value:
@@ -170,13 +188,28 @@ class DeviceEmitter(StatementEmitter):
         module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
         name = module.get_unique_name(f"{self.function.name}_shared")
         variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", WIDEST_ACCESS
+        variable.linkage, variable.align = "internal", SHARED_ALIGNMENT
         variable.initializer = ir.Constant(kind, ir.Undefined)
         return self.builder.addrspacecast(variable, POINTER)
 
+    def _of_launch(self, offset: int) -> Value:
+        """Return where something lies in the shared memory whose size is said at the launch."""
+        module, name = self.builder.module, "dynamic_shared"
+        variable = module.globals.get(name)
+        if variable is None:
+            variable = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), 0), name, addrspace=SHARED_SPACE)
+            variable.linkage, variable.align = "external", SHARED_ALIGNMENT
+        start = self.builder.addrspacecast(variable, POINTER)
+        return self.builder.gep(start, [number(I64, offset)], source_etype=ir.IntType(8))
+
     def check_limits(self, place: tir.Stmt | None = None) -> None:
         """Raise E0614 where the kernel needs more memory than any GPU gives it."""
-        kinds = (("shared", self._shared_bytes, STATIC_SHARED_BYTES), ("local", self._local_bytes, LOCAL_BYTES))
+        dynamic, most_dynamic = dynamic_bytes(self._kernel), ARCHITECTURES[self.module.target.arch].dynamic_shared_bytes
+        kinds = (
+            ("shared", self._shared_bytes, STATIC_SHARED_BYTES),
+            ("local", self._local_bytes, LOCAL_BYTES),
+            (DYNAMIC, dynamic and self._shared_bytes + dynamic, most_dynamic),
+        )
         for kind, size, most in kinds:
             if size > most:
                 reason = f"kernel '{self._kernel.name}' needs {size} bytes of {kind} memory; there are {most}"

@@ -14,6 +14,7 @@ from .api import LLVMType, Value, ir
 from .casts import emit_cast
 from .expressions import ExpressionEmitter, scalar_of
 from .intrinsics import ANY, Intrinsic, Table
+from .matrix_units import MATRIX_UNITS
 from .operators import kind_of, number
 from .types import I32, I64
 
@@ -173,5 +174,6 @@ NVPTX: Table = {
     "tir.tvm_warp_activemask": _active_mask,
     "tir.atomic_add": _atomic_add,
     "tir.checked_index": _checked_index,
+    **MATRIX_UNITS,
 }
 """What a GPU has. Nothing else may reach LLVM: it ends the process where NVPTX has no such intrinsic."""

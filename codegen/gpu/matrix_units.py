@@ -1,0 +1,179 @@
+"""Operators of matrix units: what is checked of them, and those that are but loads and stores of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.diagnostics import error
+from ...ir.matrix_units import (
+    WARP,
+    is_fragment_scope,
+    name_of,
+    number,
+    whole_warp_calls,
+)  # fmt: skip
+from ...ir.visit import walk
+from ..llvm.types import element_bytes
+from ..lower.rewriter import NOTHING, Rewriter, sequence
+from .kernel import Kernel, scope_of, size_of
+from .memory import thread_number
+
+TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
+MATRIX_CALLS = ("ptx_mma", "ptx_ldmatrix")
+
+
+def check_matrix_units(kernel: Kernel) -> None:
+    """Raise what is wrong with the operators of matrix units in a lowered kernel: E0611 where a block has no whole warps,
+    E0606 where elements of a fragment are accessed."""
+    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call) and name_of(each) in MATRIX_CALLS]
+    calls += whole_warp_calls(kernel.body)
+    for axis in kernel.axes:
+        if calls and axis.tag == "threadIdx.x" and size_of(axis) % WARP:
+            reason = f"T.{name_of(calls[0])} needs whole warps, but 'threadIdx.x' has {size_of(axis)} threads"
+            raise error("E0611", reason, calls[0].span, "bind a loop of 32 iterations to 'threadIdx.x'")
+    for access in walk(kernel.body):
+        if isinstance(access, tir.BufferLoad | tir.BufferStore) and is_fragment_scope(scope_of(access.buffer.data)):
+            reason = f"an element of the fragment '{access.buffer.name}' is accessed: no thread knows where it is"
+            raise error("E0606", reason, access.span, "load, fill and store fragments as a whole: S.tensorize does")
+
+
+def expand_plain(kernel: Kernel) -> Kernel:
+    """Return `kernel`, whose buffers are flat, with `T.mma_fill` and `T.mma_store` as what each thread does."""
+    return replace(kernel, body=_Expander(kernel).rewrite(kernel.body))
+
+
+def expand_copies(kernel: Kernel) -> Kernel:
+    """Return `kernel` with copies that go on by themselves as copies at once."""
+    return replace(kernel, body=_Copier(kernel).rewrite(kernel.body))
+
+
+# --- Memory, by pointers ----------------------------------------------------------------------------------------
+
+
+class Place:
+    """Elements of `dtype` in the memory of `data`, from `start` on."""
+
+    def __init__(self, data: tir.Var, dtype: str, start: tir.PrimExpr) -> None:
+        self.buffer = tir.Buffer(data, dtype, (tir.IntImm("int64", 1),), data.name, scope=scope_of(data))
+        self._start = make.cast(start, "int64")
+
+    def load(self, index: tir.PrimExpr | int) -> tir.PrimExpr:
+        return tir.BufferLoad(self.buffer.dtype, self.buffer, (self._at(index),))
+
+    def store(self, index: tir.PrimExpr | int, value: tir.PrimExpr) -> tir.Stmt:
+        return tir.BufferStore(self.buffer, make.cast(value, self.buffer.dtype), (self._at(index),))
+
+    def _at(self, index: tir.PrimExpr | int) -> tir.PrimExpr:
+        return make.add(
+            self._start, tir.IntImm("int64", index) if isinstance(index, int) else make.cast(index, "int64")
+        )
+
+
+def place_of(pointer: Any, offset: Any, dtype: str) -> Place:
+    """Return the elements from `offset` after `pointer` on; E0606 where it is no buffer's."""
+    start = make.cast(offset, "int64")
+    if isinstance(pointer, tir.Var):
+        return Place(pointer, dtype, start)
+    if isinstance(pointer, tir.Call) and name_of(pointer) == "tvm_access_ptr":
+        _, data, first, *_ = pointer.args
+        return Place(data, dtype, make.add(make.cast(first, "int64"), start))  # type: ignore[arg-type]
+    if isinstance(pointer, tir.Call) and name_of(pointer) == "address_of":
+        load: Any = pointer.args[0]
+        return Place(load.buffer.data, dtype, make.add(make.cast(load.indices[0], "int64"), start))
+    raise error(
+        "E0606", "this is a pointer that nothing is known of", getattr(pointer, "span", None), "use A.access_ptr"
+    )
+
+
+def loop(count: int, body: Callable[[tir.PrimExpr], tir.Stmt | Sequence[tir.Stmt]]) -> tir.Stmt:
+    index = tir.Var("int64", "i")
+    made = body(index)
+    whole = made if isinstance(made, tir.Stmt) else sequence(made)
+    return tir.For(index, ZERO, tir.IntImm("int64", count), tir.ForKind.SERIAL, whole)
+
+
+def plus(*parts: tir.PrimExpr | int) -> tir.PrimExpr:
+    return reduce(make.add, [tir.IntImm("int64", part) if isinstance(part, int) else part for part in parts])
+
+
+def times(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
+    return make.mul(a, tir.IntImm("int64", b))
+
+
+def over(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
+    return make.floordiv(a, tir.IntImm("int64", b))
+
+
+def rest(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
+    return make.floormod(a, tir.IntImm("int64", b))
+
+
+class Calls(Rewriter):
+    """Rewrites statements that are calls, by name."""
+
+    def __init__(self, kernel: Kernel, rules: dict[str, Callable[[tir.Call], tir.Stmt]]) -> None:
+        super().__init__({tir.Evaluate: self._evaluate, tir.Buffer: self.buffer})
+        self._kernel, self._calls = kernel, rules
+        self._thread = thread_number(kernel)
+        self._lane = rest(self._thread, WARP)
+
+    def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
+        rule = self._calls.get(name_of(stmt.value)) if isinstance(stmt.value, tir.Call) else None
+        if rule is None:
+            return self.rebuild(stmt)
+        return rule(self.rewrite(stmt.value))
+
+
+class _Expander(Calls):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel, {"mma_fill": self._fill, "mma_store": self._store})
+
+    def _fill(self, call: tir.Call) -> tir.Stmt:
+        """`(count, pointer, offset)`."""
+        place = place_of(call.args[1], call.args[2], call.dtype)
+        return sequence([place.store(i, make.const(0, call.dtype)) for i in range(number(call, 0))])
+
+    def _store(self, call: tir.Call) -> tir.Stmt:
+        """`(m, n, target, source, offset, stride)`: two products of 8 columns, side by side."""
+        if (number(call, 0), number(call, 1)) != (16, 16):
+            raise error("E0606", "T.mma_store stores tiles of 16 × 16", call.span, "store elements of the buffer")
+        source, target = place_of(call.args[3], call.args[4], call.dtype), place_of(call.args[2], ZERO, call.dtype)
+        stride: Any = make.cast(call.args[5], "int64")  # type: ignore[arg-type]
+        stores: list[tir.Stmt] = []
+        for i in range(8):
+            row = plus(over(self._lane, 4), i % 4 // 2 * 8)
+            column = plus(times(rest(self._lane, 4), 2), i // 4 * 8 + i % 2)
+            stores.append(target.store(make.add(make.mul(row, stride), column), source.load(i)))
+        return sequence(stores)
+
+
+class _Copier(Calls):
+    def __init__(self, kernel: Kernel) -> None:
+        rules = {"ptx_cp_async": self._copy, "ptx_commit_group": self._nothing, "ptx_wait_group": self._nothing}
+        super().__init__(kernel, rules)
+
+    def _nothing(self, call: tir.Call) -> tir.Stmt:
+        return NOTHING
+
+    def _copy(self, call: tir.Call) -> tir.Stmt:
+        """`(target, offset, source, offset, bytes)` and, where it is given, whether to copy or to write zeros."""
+        target, source = (place_of(call.args[at], call.args[at + 1], call.dtype) for at in (0, 2))
+        count = copied_bytes(call) // element_bytes(call.dtype)
+        copy = loop(count, lambda i: target.store(i, source.load(i)))
+        if len(call.args) < 6:
+            return copy
+        zeros = loop(count, lambda i: target.store(i, make.const(0, call.dtype)))
+        return tir.IfThenElse(call.args[5], copy, zeros, span=call.span)  # type: ignore[arg-type]
+
+
+def copied_bytes(call: tir.Call) -> int:
+    """Return how much a `T.ptx_cp_async` copies; E0606 where no GPU copies that much at once."""
+    size = number(call, 4)
+    if size not in (4, 8, 16):
+        raise error("E0606", f"no GPU copies {size} bytes at once", call.span, "copy 4, 8 or 16 bytes")
+    return size
