@@ -11,7 +11,7 @@ from ...ir import make, tir
 from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
-from ..lower.blocks import lower_blocks
+from ..lower import lower_blocks
 from ..lower.bounds import Bounds, Safety, guard_indices
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps

@@ -89,6 +89,7 @@ class _Splitter(Rewriter):
             {
                 tir.For: self._for, tir.Allocate: self._allocate, tir.BufferStore: self._outside,
                 tir.BufferLoad: self._outside, tir.Evaluate: self._evaluate,
+                tir.DeclBuffer: lambda stmt: self.rewrite(stmt.body),
             }
         )  # fmt: skip
         self._name, self._count = name, 0

@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.deep import deep
-from .blocks import lower_blocks
+from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .flatten import flatten_buffers
 from .hoist import hoist_first_steps
+from .init_block import lower_init_blocks
+from .match_buffer import lower_match_buffers
+from .opaque import convert_blocks_to_opaque
 from .partition import partition_loops
 from .signature import flatten_signature
 from .small_floats import compute_small_floats
@@ -20,7 +23,12 @@ from .vectorize import vectorize_loops
 
 Step = Callable[[tir.PrimFunc], tir.PrimFunc]
 
-BLOCK_STEPS: dict[str, Step] = {"LowerBlocks": lower_blocks}
+BLOCK_STEPS: dict[str, Step] = {
+    "LowerInitBlock": lower_init_blocks,
+    "ConvertBlocksToOpaque": convert_blocks_to_opaque,
+    "LowerMatchBuffer": lower_match_buffers,
+    "LowerOpaqueBlock": lower_opaque_blocks,
+}
 """The steps as long as there are blocks, in their order, by their names as passes (`lower.passes`)."""
 
 LOOP_STEPS: dict[str, Step] = {
@@ -37,11 +45,17 @@ LOOP_STEPS: dict[str, Step] = {
 """The steps from then on. Between the two, indices are guarded where they are to be checked."""
 
 
+def lower_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with loops only, and memory where its blocks had buffers."""
+    for step in BLOCK_STEPS.values():
+        func = step(func)
+    return func
+
+
 @deep
 def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
     """Return `func` as a kernel: loops, flat memory, pointers and numbers for parameters."""
-    for step in BLOCK_STEPS.values():
-        func = step(func)
+    func = lower_blocks(func)
     func, _ = guard_indices(func, bounds)
     for step in LOOP_STEPS.values():
         func = step(func)

@@ -10,7 +10,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import tir
-from .blocks import flat_index
+from .layout import flat_index
 from .rewriter import Rewriter
 from .vectors import multiply, widen
 

@@ -22,13 +22,16 @@ def hoist_first_steps(func: tir.PrimFunc) -> tir.PrimFunc:
 class _Hoister(Rewriter):
     def __init__(self) -> None:
         super().__init__({tir.For: self._for})
+        self._counters: set[tir.Var] = set()
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
+        if isinstance(stmt.min, tir.IntImm) and stmt.min.value >= 0:
+            self._counters.add(stmt.loop_var)
         loop = self.rebuild(stmt)
         first, rest = (loop.body.seq[0], loop.body.seq[1:]) if isinstance(loop.body, tir.SeqStmt) else (loop.body, ())
         if not rest or not isinstance(first, tir.IfThenElse) or first.else_case is not None:
             return loop
-        conditions = conjuncts(first.condition)
+        conditions = [part for each in conjuncts(first.condition) for part in self._parts(each)]
         others = [condition for condition in conditions if not _is_first(condition, loop)]
         if len(others) == len(conditions) or uses((*others, first.then_case), {loop.loop_var}):
             return loop
@@ -36,6 +39,27 @@ class _Hoister(Rewriter):
             others.append(make.greater(loop.extent, make.const(0, loop.extent.dtype)))
         step = tir.IfThenElse(reduce(make.logical_and, others), first.then_case) if others else first.then_case
         return sequence([step, replace(loop, body=sequence(rest))])
+
+    def _parts(self, condition: tir.PrimExpr) -> list[tir.PrimExpr]:
+        """Return `i * 8 + j == 0` as `i == 0` and `j == 0`: of counters, none of which is negative."""
+        if not (isinstance(condition, tir.EQ) and isinstance(condition.b, tir.IntImm) and condition.b.value == 0):
+            return [condition]
+        terms, counters = [condition.a], list[tir.PrimExpr]()
+        while terms:
+            match terms.pop():
+                case tir.Add(a=a, b=b):
+                    terms += (b, a)
+                case tir.Mul(a=a, b=tir.IntImm(value=factor)) if factor > 0:
+                    terms.append(a)
+                case tir.Cast(value=value) if value.dtype in ("int32", "int64"):
+                    terms.append(value)
+                case tir.Var() as var if var in self._counters:
+                    counters.append(var)
+                case tir.IntImm(value=0):
+                    pass
+                case _:
+                    return [condition]
+        return [make.equal(counter, make.const(0, counter.dtype)) for counter in counters]
 
 
 def _is_first(condition: tir.PrimExpr, loop: tir.For) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ...ir import tir
 from ...ir.linear import simplify
 from ...ir.visit import substitute, walk
-from ..lower.blocks import strides_of
+from ..lower.layout import strides_of
 from ..lower.vectors import widen
 from .build import constant, plus, times
 from .nest import Axis, Declined

@@ -105,7 +105,7 @@ def test_the_steps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_loops_are_parted_where_a_guard_begins_to_matter() -> None:
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{PROGRAMS['stages'].replace(chr(10), chr(10) + '    ')}")
-    for step in ("LowerBlocks", "LoopPartition"):
+    for step in (*BLOCK_STEPS, "LoopPartition"):
         module = get_pass(step)(module)
     text = module.script()
     assert (
@@ -113,11 +113,11 @@ def test_loops_are_parted_where_a_guard_begins_to_matter() -> None:
         == """\
         for i0 in T.parallel(5):
             for i1 in T.vectorized(8):
-                C[i0 * 8 + i1] = X_1[i0 * 8 + i1] + X_1[i0 * 8 + i1 + 8] + T.Cast("float32", Y_1[i0 * 8 + i1])
+                C[i0 * 8 + i1] = X[i0 * 8 + i1] + X[i0 * 8 + i1 + 8] + T.Cast("float32", Y[i0 * 8 + i1])
         for i0 in range(5, 6):
             for i1 in T.vectorized(8):
                 if i0 * 8 + i1 < 40:
-                    C[i0 * 8 + i1] = X_1[i0 * 8 + i1] + X_1[i0 * 8 + i1 + 8] + T.Cast("float32", Y_1[i0 * 8 + i1])"""
+                    C[i0 * 8 + i1] = X[i0 * 8 + i1] + X[i0 * 8 + i1 + 8] + T.Cast("float32", Y[i0 * 8 + i1])"""
     )
 
 
@@ -152,11 +152,11 @@ def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
             {target}[vi] = {source}[39 - vi] + T.float32({number})
 """
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n    {text.replace(chr(10), chr(10) + '    ')}")
-    for step in ("LowerBlocks", "FlattenBuffer", "StorageRewrite"):
+    for step in (*BLOCK_STEPS, "FlattenBuffer", "StorageRewrite"):
         module = get_pass(step)(module)
     allocated = [line.strip() for line in module.script().splitlines() if "T.allocate" in line]
     assert allocated == [
-        'X = T.allocate([T.int64(64)], "float32", "global")',
-        'Y = T.allocate([T.int64(48)], "float32", "global")',
+        'X = T.allocate([64], "float32", "global")',
+        'Y = T.allocate([48], "float32", "global")',
     ]
     agree(text, numbers((40,), "float32"), numbers((40,), "float32"))

@@ -1,0 +1,28 @@
+"""Where the elements of a buffer lie in its memory."""
+
+from __future__ import annotations
+
+from ...ir import tir
+from ...ir.diagnostics import error
+from .vectors import add, multiply, widen
+
+
+def strides_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
+    """Return the strides of `buffer` in elements, as int64; row-major where it declares none."""
+    if buffer.strides and len(buffer.strides) != len(buffer.shape):
+        reason = f"buffer '{buffer.name}' has {len(buffer.shape)} dimensions, but {len(buffer.strides)} strides"
+        raise error("E0606", reason, buffer.span, "declare one stride for every dimension")
+    if buffer.strides:
+        return tuple(map(widen, buffer.strides))
+    strides: list[tir.PrimExpr] = [tir.IntImm("int64", 1)]
+    for extent in reversed(buffer.shape[1:]):
+        strides.append(multiply(widen(extent), strides[-1]))
+    return tuple(reversed(strides[: len(buffer.shape)]))
+
+
+def flat_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
+    """Return the position, in elements from `buffer.data` on, of the element at `indices`, as int64."""
+    position: tir.PrimExpr = tir.IntImm("int64", 0) if buffer.elem_offset is None else widen(buffer.elem_offset)
+    for index, stride in zip(indices, strides_of(buffer), strict=True):
+        position = add(position, multiply(widen(index), stride))
+    return position

@@ -1,0 +1,87 @@
+"""Matched buffers as what they are: parts of their sources (TVM: `LowerMatchBuffer`).
+
+X = T.match_buffer(A[i * 16:i * 16 + 16, 0:8], (16, 8))
+X[j, k] = 0                                                 →        A[i * 16 + j, k] = 0
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from .layout import flat_index, strides_of
+from .rewriter import Rewriter
+from .vectors import add, widen
+
+_Indices = tuple[tir.PrimExpr, ...]
+
+
+def lower_match_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, without matched buffers."""
+    return replace(func, body=_Lowerer().rewrite(func.body))
+
+
+class _Lowerer(Rewriter):
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                tir.Block: self._block,
+                tir.BufferLoad: self._load,
+                tir.BufferStore: self._store,
+                tir.BufferRegion: self._region,
+            }
+        )
+        self._views: dict[tir.Buffer, tuple[tir.Buffer, _Indices]] = {}
+
+    def _block(self, block: tir.Block) -> tir.Block:
+        for match in block.match_buffers:
+            self._match(match)
+        return self.rebuild(replace(block, match_buffers=()) if block.match_buffers else block)
+
+    def _match(self, match: tir.MatchBufferRegion) -> None:
+        """Let accesses of the matched buffer go to its source, and bind the variables of its declaration."""
+        buffer = match.buffer
+        source, region = self._resolve(match.source.buffer), self.rewrite(match.source.region)
+        mins = self._in_source(match.source.buffer, tuple([part.min for part in region]))
+        self._views[buffer] = (source, mins)
+        self.values[buffer.data] = source.data
+        rank, strides = len(buffer.shape), strides_of(source)
+        parts = zip(buffer.shape, [part.extent for part in region][len(region) - rank :], strict=True)
+        steps = zip(buffer.strides, strides[len(strides) - rank :], strict=False)
+        offset = [] if buffer.elem_offset is None else [(buffer.elem_offset, flat_index(source, mins))]
+        for declared, actual in (*parts, *steps, *offset):
+            if isinstance(declared, tir.Var):
+                self.values.setdefault(declared, make.cast(actual, declared.dtype))
+
+    def _resolve(self, buffer: tir.Buffer) -> tir.Buffer:
+        return self._views[buffer][0] if buffer in self._views else self.buffer(buffer)
+
+    def _in_source(self, buffer: tir.Buffer, indices: _Indices) -> _Indices:
+        """Return where `indices` of a matched buffer lie in its source."""
+        if buffer not in self._views:
+            return indices
+        mins = self._views[buffer][1]
+        dropped = len(mins) - len(indices)
+        return mins[:dropped] + tuple(map(_sum, mins[dropped:], indices))
+
+    def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
+        ranges: tuple[tir.Range, ...] = self.rewrite(region.region)
+        mins = self._in_source(region.buffer, tuple([each.min for each in ranges]))
+        dropped = [tir.Range(each, make.const(1, each.dtype)) for each in mins[: len(mins) - len(ranges)]]
+        moved = [replace(each, min=low) for each, low in zip(ranges, mins[len(dropped) :], strict=True)]
+        return tir.BufferRegion(self._resolve(region.buffer), (*dropped, *moved))
+
+    def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:
+        indices = self._in_source(load.buffer, self.rewrite(load.indices))
+        predicate = None if load.predicate is None else self.rewrite(load.predicate)
+        return replace(load, buffer=self._resolve(load.buffer), indices=indices, predicate=predicate)
+
+    def _store(self, store: tir.BufferStore) -> tir.Stmt:
+        indices = self._in_source(store.buffer, self.rewrite(store.indices))
+        predicate = None if store.predicate is None else self.rewrite(store.predicate)
+        value, buffer = self.rewrite(store.value), self._resolve(store.buffer)
+        return replace(store, buffer=buffer, value=value, indices=indices, predicate=predicate)
+
+
+def _sum(start: tir.PrimExpr, index: tir.PrimExpr) -> tir.PrimExpr:
+    return add(start, index) if start.dtype == index.dtype else add(widen(start), widen(index))
