@@ -21,8 +21,15 @@ _OPERATIONS: dict[type[tir.PrimExpr], Callable[[int, int], int]] = {
 }  # fmt: skip
 _BITS: dict[str, Callable[[int, int], int]] = {
     "tir.bitwise_and": int.__and__, "tir.bitwise_or": int.__or__, "tir.bitwise_xor": int.__xor__,
-    "tir.shift_left": int.__lshift__, "tir.shift_right": int.__rshift__,
+    "tir.shift_left": lambda a, b: a << _count(b), "tir.shift_right": lambda a, b: a >> _count(b),
 }  # fmt: skip
+
+
+def _count(bits: int) -> int:
+    """Return by how much an integer is shifted; ValueError for what no integer has bits for, which would fill the memory."""
+    if bits >= 64:
+        raise ValueError
+    return bits
 
 
 def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:

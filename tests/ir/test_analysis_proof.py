@@ -10,6 +10,7 @@ import pytest
 from tvms.ir import make, tir
 from tvms.ir.analysis.evaluate import evaluate as value_at
 from tvms.ir.analysis.proof import Verdict, find_solution, prove
+from tvms.ir.base import Op
 from tvms.ir.te import expr as te
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -83,3 +84,12 @@ def test_what_memory_holds_is_unknown_but_the_same() -> None:
     assert prove((element < 8).node, ranges(i=8)).verdict is Verdict.UNKNOWN
     assert prove((te.minimum(element, 7) < 8).node, ranges(i=8)).verdict is Verdict.PROVEN
     assert prove((element < element + 1).node).verdict is Verdict.PROVEN
+
+
+@pytest.mark.parametrize("op", ["tir.shift_left", "tir.shift_right"])
+def test_shifts_beyond_all_bits_are_unknown(op: str) -> None:
+    """Computed as Python does, `1 << 2**40` would fill the memory."""
+    count = tir.Var("int64", "n")
+    shifted = tir.Call("int64", Op(op), (tir.IntImm("int64", 1), count))
+    assert value_at(shifted, {count: 2**40}) is None
+    assert value_at(shifted, {count: 0}) == 1
