@@ -84,7 +84,7 @@ class Schedule:
     @property
     def trace(self) -> Trace:
         """What was done so far."""
-        return Trace(self._state.insts)
+        return Trace(self._state.insts, self._state.working_on or "main")
 
     @property
     def func_working_on(self) -> str | None:
@@ -120,7 +120,7 @@ class Schedule:
 
     def text(self, name: str = "schedule", target: Attrs | None = None) -> ScheduleText:
         """Return the trace as a schedule that can stand beside the function in the text of the module."""
-        return self.trace.as_text(name, self._state.working_on or "main", target)
+        return self.trace.as_text(name, target)
 
     def script(self, name: str = "schedule", **options: Any) -> str:
         """Return the trace as the text of an `S.schedule`: parsed and applied, it makes the same module again."""

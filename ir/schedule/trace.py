@@ -35,6 +35,8 @@ class Trace(Struct, eq=False):
     or taken from it changes no schedule."""
 
     insts: tuple[Instruction, ...]
+    function: str = "main"
+    """The name of the function that is scheduled."""
 
     @property
     def decisions(self) -> dict[Instruction, Any]:
@@ -57,7 +59,7 @@ class Trace(Struct, eq=False):
 
     def show(self, **options: Any) -> None:
         """Print the trace as the text of a schedule (TVM: `Trace.show`)."""
-        self.as_text("schedule", "main").show(**options)
+        self.as_text("schedule").show(**options)
 
     def simplified(self, remove_postproc: bool = False) -> Trace:
         """Return the trace without the queries whose results nothing uses."""
@@ -67,7 +69,7 @@ class Trace(Struct, eq=False):
             if not each.primitive.is_query or any(handle in used for handle in results_of(each)):
                 kept.append(each)
                 used.update(_handles_in(each.arguments))
-        return Trace(tuple(reversed(kept)))
+        return Trace(tuple(reversed(kept)), self.function)
 
     def as_json(self, remove_postproc: bool = False) -> list[Any]:
         """Return the trace as lists, strings and numbers, as TVM does; E0569 where it names variables of the program."""
@@ -88,13 +90,13 @@ class Trace(Struct, eq=False):
             replace(each, decision=decision) if each is inst else each
             for each in _until_postproc(self.insts, remove_postproc)
         ]
-        return Trace(tuple(insts))
+        return Trace(tuple(insts), self.function)
 
-    def as_text(self, name: str, function: str, target: Attrs | None = None) -> ScheduleText:
+    def as_text(self, name: str, target: Attrs | None = None) -> ScheduleText:
         """Return the trace as a schedule that is written down."""
         namer = _Namer()
         steps = [namer.step(each) for each in self.insts]
-        return ScheduleText(name, function, target, tuple(steps))
+        return ScheduleText(name, self.function, target, tuple(steps))
 
     def apply_to_schedule(
         self, sch: Any, remove_postproc: bool = False, decision_provider: Callable[..., Any] | None = None
