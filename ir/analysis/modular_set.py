@@ -29,6 +29,16 @@ class ModularSet(Struct, frozen=True):
         """Return the least set that holds both."""
         return modular(gcd(self.coeff, other.coeff, abs(self.base - other.base)), self.base)
 
+    def meet(self, other: ModularSet) -> ModularSet:
+        """Return the integers in both, by the Chinese remainder theorem; this set where there are none, or one is one
+        integer."""
+        step = gcd(self.coeff, other.coeff)
+        if not self.coeff or not other.coeff or (other.base - self.base) % step:
+            return other if other.coeff == 0 else self
+        modulus = other.coeff // step
+        steps = (other.base - self.base) // step * pow(self.coeff // step, -1, modulus) if modulus > 1 else 0
+        return modular(self.coeff * modulus, self.base + self.coeff * steps)
+
     def excludes(self, value: int) -> bool:
         """Whether `value` is not in the set."""
         return value != self.base if self.coeff == 0 else (value - self.base) % self.coeff != 0

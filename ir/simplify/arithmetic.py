@@ -10,6 +10,7 @@ from ..sums import Sum
 from .core import Simplifier, simplifies
 from .division import quotient
 from .elementwise import elementwise
+from .opening import shortened
 
 
 @simplifies(tir.Add, tir.Sub, tir.Mul)
@@ -74,7 +75,8 @@ def merge_splits(s: Simplifier, total: Sum, dtype: str) -> Sum:
             if found is not None:
                 total, changed = found, True
                 break
-    return total
+    opened = shortened(s, total, dtype)
+    return total if opened is total else merge_splits(s, opened, dtype)
 
 
 def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
@@ -98,6 +100,8 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
             return _merge_symbolic(s, total, term, factor, dtype)
         case tir.Min() | tir.Max() if is_index(dtype):
             return _merge_extremum(s, total, term, factor, dtype)
+        case tir.Select() if is_index(dtype):
+            return _merge_choices(s, total, term, factor, dtype)
         case _:
             return None
 
@@ -128,6 +132,19 @@ def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: 
     if result is None:
         return None
     return total.plus(moving, -1).plus(Sum({term: factor}), -1).plus(s.sum(s.visit(result)))
+
+
+def _merge_choices(s: Simplifier, total: Sum, term: tir.Select, factor: int, dtype: str) -> Sum | None:
+    """Two choices by one condition are one."""
+    for other, scale in total.factors():
+        if other is term or not isinstance(other, tir.Select) or other.condition is not term.condition:
+            continue
+        pairs = ((term.true_value, other.true_value), (term.false_value, other.false_value))
+        yes, no = (s.to_expr(s.sum(a).scaled(factor).plus(s.sum(b), scale), dtype) for a, b in pairs)
+        if yes is not None and no is not None:
+            both = s.visit(tir.Select(dtype, term.condition, yes, no))
+            return total.plus(Sum({term: factor, other: scale}), -1).plus(s.sum(both))
+    return None
 
 
 def _size(value: Sum) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import tir
 from ..base import Op
 from ..dtype import is_bool, parse_dtype
+from ..intern import is_scalar_int
 from .bits import bitwise
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
@@ -31,6 +32,20 @@ def call(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
             return condition if isinstance(condition, tir.IntImm) else s.rebuild(expr)
         case _:
             return bitwise(s, expr)
+
+
+@simplifies(tir.Let)
+def let(s: Simplifier, expr: tir.Let) -> tir.PrimExpr:
+    """A variable that stands for another one, or for a constant, goes; of another one its bounds are known."""
+    value, inner = s.visit(expr.value), s.inside()
+    if isinstance(value, tir.Var | tir.IntImm | tir.FloatImm):
+        inner.values[expr.var] = value
+        return inner.visit(expr.body)
+    if is_scalar_int(value.dtype):
+        inner.learn_bounds(expr.var, s.bounds(value))
+        inner.learn_residue(expr.var, s.residue_of_sum(s.exact(value)))
+    body = inner.visit(expr.body)
+    return s.intern(tir.Let(body.dtype, expr.var, value, body))
 
 
 def _choose(

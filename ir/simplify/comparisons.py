@@ -9,6 +9,7 @@ from .arithmetic import difference, merge_splits
 from .core import Simplifier, simplifies
 from .division import scale_down
 from .elementwise import elementwise
+from .knowledge import undivided
 
 _ROUNDS = 4
 
@@ -75,10 +76,8 @@ def _undivided(s: Simplifier, distance: Sum) -> Sum:
     while len(distance.terms) == 1:
         ((term, factor),) = distance.terms.items()
         match term:
-            case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) if divisor > 0 and factor > 0:
-                distance = s.sum(a).shifted(-(-distance.constant // factor * divisor + divisor - 1))
             case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) if divisor > 0:
-                distance = s.sum(a).scaled(-1).shifted(-(distance.constant // factor) * divisor)
+                distance = undivided(s.sum(a), divisor, factor, distance.constant)
             case _:
                 break
     return distance

@@ -69,6 +69,9 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
     nested = _unnest(s, rest, divisor, dtype)
     if nested is not None:
         return whole.plus(quotient(s, *nested, dtype))
+    rounded = _rounded(s, rest, divisor) if is_index(dtype) else None
+    if rounded is not None:
+        return whole.plus(quotient(s, rounded, divisor, dtype))
     return whole.plus(_term(s, tir.FloorDiv, rest, divisor, dtype))
 
 
@@ -134,6 +137,20 @@ def _unnest(s: Simplifier, value: Sum, divisor: int, dtype: str) -> tuple[Sum, i
     dividend = s.exact(term.a).shifted(value.constant * inner.value)
     product = inner.value * divisor
     return (dividend, product) if s.fits(dividend, dtype) and s.fits(Sum({}, product), dtype) else None
+
+
+def _rounded(s: Simplifier, value: Sum, divisor: int) -> Sum | None:
+    """Return `value` with `x // m * m` for `x - x % m`, where `divisor` divides it."""
+    for term, factor in value.factors():
+        match term:
+            case tir.FloorMod(a=a, b=tir.IntImm(value=modulus) as b) if modulus > 0 and factor * modulus % divisor == 0:
+                multiple = Sum({s.intern(tir.FloorDiv(term.dtype, a, b)): -factor * modulus})
+                new = value.plus(Sum({term: -factor})).plus(s.sum(a), factor).plus(multiple)
+                if len(new.terms) < len(value.terms):
+                    return new
+            case _:
+                pass
+    return None
 
 
 def _without_multiples(s: Simplifier, value: Sum, divisor: int) -> Sum:
@@ -255,6 +272,12 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
     if not (isinstance(b, tir.IntImm) and b.value and is_index(expr.dtype)):
         return s.rebuild(expr)
     dividend = s.sum(a)
+    scale = gcd(dividend.content, dividend.constant, b.value)
+    if scale > 1 and scale != abs(b.value):
+        scaled = s.to_expr(dividend.divided(scale), expr.dtype)
+        if scaled is not None:
+            new = s.sum(s.visit(type(expr)(expr.dtype, scaled, s.constant(b.value // scale, expr.dtype))))
+            return s.to_expr(new.scaled(1 if is_quotient else scale), expr.dtype) or s.rebuild(expr)
     if dividend.content % b.value == 0 and dividend.constant % b.value == 0:
         return s.to_expr(dividend.divided(b.value) if is_quotient else Sum(), expr.dtype) or s.rebuild(expr)
     if is_quotient and isinstance(a, tir.Div) and isinstance(a.b, tir.IntImm):

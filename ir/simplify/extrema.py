@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 from .. import tir
@@ -22,6 +23,10 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
     if not is_scalar_int(dtype):
         return elementwise(s, expr)
     operands = _reduced(s, kind, _operands(s, kind, expr))
+    if len(operands) > 1:
+        inside = _taken_out(s, kind, operands)
+        if inside is not None:
+            return s.visit(inside)
     common = _common(s, operands, dtype)
     if common is None:
         return _build(s, kind, operands)
@@ -72,6 +77,39 @@ def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.
 def _is_before(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
     low, high = (a, b) if kind is tir.Min else (b, a)
     return s.at_most(difference(s, low, high))
+
+
+def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr | None:
+    """Return what all operands do to a lesser or greater one: choose by one condition, divide, negate, compare with
+    the same."""
+    dtype, other = operands[0].dtype, tir.Max if kind is tir.Min else tir.Min
+
+    def of(kind: type[tir.Min | tir.Max], parts: Iterable[tir.PrimExpr]) -> tir.PrimExpr:
+        return reduce(lambda a, b: kind(dtype, a, b), parts)
+
+    match operands:
+        case [tir.Select(condition=p), *_] if all(isinstance(e, tir.Select) and e.condition is p for e in operands):
+            choices = [each for each in operands if isinstance(each, tir.Select)]
+            yes, no = of(kind, [each.true_value for each in choices]), of(kind, [each.false_value for each in choices])
+            return tir.Select(dtype, p, yes, no)
+        case [tir.FloorDiv(b=tir.IntImm(value=by) as b), *_] if by > 0:
+            quotients = [each.a for each in operands if isinstance(each, tir.FloorDiv) and each.b is b]
+            return tir.FloorDiv(dtype, of(kind, quotients), b) if len(quotients) == len(operands) else None
+        case [tir.Min() | tir.Max(), *_] if all(type(each) is other for each in operands):
+            parts = [joined(other, each) for each in operands]
+            shared = [part for part in parts[0] if all(part in each for each in parts[1:])]
+            rest = [[part for part in each if part not in shared] for each in parts]
+            return of(other, [of(kind, [of(other, each) for each in rest]), *shared]) if shared and all(rest) else None
+        case _ if is_index(dtype) and all(_is_negative(s.sum(each)) for each in operands):
+            positive = [s.to_expr(s.sum(each).scaled(-1), dtype) for each in operands]
+            known = [each for each in positive if each is not None]
+            return tir.Mul(dtype, of(other, known), s.constant(-1, dtype)) if len(known) == len(operands) else None
+        case _:
+            return None
+
+
+def _is_negative(value: Sum) -> bool:
+    return bool(value.terms) and max(value.terms.values()) < 0
 
 
 def _build(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr:

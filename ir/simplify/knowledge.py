@@ -47,6 +47,11 @@ class Knowledge:
             self.values[expr] = self.nodes.intern(tir.IntImm(expr.dtype, bounds.min))
         self.forget_conclusions()
 
+    def learn_residue(self, expr: tir.PrimExpr, residue: ModularSet) -> None:
+        """Take in what remainder `expr` leaves."""
+        self._given_residues[expr] = residue.meet(self.residue(expr))
+        self.forget_conclusions()
+
     def learn(self, condition: tir.PrimExpr, holds: bool) -> None:
         """Take in that a condition in normal form holds, or does not."""
         match condition:
@@ -88,8 +93,8 @@ class Knowledge:
 
     def _learn_equality(self, a: tir.PrimExpr, b: tir.PrimExpr) -> None:
         match a, b:
-            case tir.FloorMod(a=inner, b=tir.IntImm(value=modulus)), tir.IntImm(value=base) if modulus > 0:
-                self._given_residues[inner] = ModularSet(modulus, base % modulus)
+            case tir.FloorMod() | tir.Mod(), tir.IntImm(value=base) if isinstance(a.b, tir.IntImm) and a.b.value > 0:
+                self.learn_residue(a.a, ModularSet(a.b.value, base % a.b.value))
             case tir.Var(), tir.IntImm():
                 self.values[a] = b
             case _:
@@ -106,6 +111,8 @@ class Knowledge:
                 self._given_bounds[term] = Bounds(known.min, min(known.max, limit))
             elif factor < 0 and limit <= known.max:
                 self._given_bounds[term] = Bounds(max(known.min, limit), known.max)
+            if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
+                self.add_fact(undivided(self.exact(term.a), term.b.value, factor, fact.constant))
         self.forget_conclusions()
 
     # --- Questions ------------------------------------------------------------------------------------------------
@@ -195,3 +202,10 @@ class Knowledge:
         steps = (self.bounds_of_sum(value).min - int_range(expr.dtype)[0]) >> (bits := parse_dtype(expr.dtype).bits)
         value = value.shifted(-(steps << bits))
         return value if self.fits(value, expr.dtype) else Sum({expr: 1})
+
+
+def undivided(dividend: Sum, divisor: int, factor: int, constant: int) -> Sum:
+    """Return the sum that is not positive where `dividend // divisor * factor + constant` is not."""
+    if factor > 0:
+        return dividend.shifted(-(-constant // factor * divisor + divisor - 1))
+    return dividend.scaled(-1).shifted(-(constant // factor) * divisor)

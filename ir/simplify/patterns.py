@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from .. import tir
 from ..base import Op
-from ..dtype import is_bool
+from ..dtype import is_bool, parse_dtype
 from ..promote import with_base
 from .core import Simplifier
 
@@ -86,7 +86,8 @@ class Pattern:
 
     def build(self, bindings: Bindings, dtype: str) -> tir.PrimExpr:
         """Return the expression that this is where its variables are `bindings`; `dtype` is that of a choice."""
-        parts = [part.build(bindings, dtype) for part in self.parts]
+        inside = parse_dtype(dtype).name if self.kind in (tir.Broadcast, tir.Ramp) else dtype
+        parts = [part.build(bindings, inside) for part in self.parts]
         if self.kind is tir.Select:
             return tir.Select(parts[1].dtype, *parts)
         if self.kind is tir.Call:

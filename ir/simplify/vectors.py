@@ -36,6 +36,15 @@ def _stays(s: Simplifier, at: Bindings) -> bool:
     return (bounds.min + least) // divisor == (bounds.max + most) // divisor
 
 
+def _reduces(s: Simplifier, at: Bindings) -> bool:
+    """Multiples of `d` in the base, which change no remainder, and in the stride."""
+    divisor = value_of(at, "d")
+    if divisor <= 0 or not is_index(at["x"].dtype):
+        return False
+    multiple = s.residue(at["x"]).coeff % divisor == 0 and not isinstance(at["x"], tir.IntImm)
+    return multiple or not 0 <= value_of(at, "c") < divisor
+
+
 def _below(s: Simplifier, at: Bindings) -> bool:
     most = s.exact(at["x"]).plus(s.exact(at["y"]), -1).shifted(_steps(s, at)[1])
     return is_index(at["x"].dtype) and s.at_most(most, -1)
@@ -70,6 +79,7 @@ ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
     tir.FloorMod: (
         Row(ramp(x, c, lanes) % broadcast(d, lanes), broadcast(x % d, lanes), _divides),
         Row(ramp(x, c, lanes) % broadcast(d, lanes), ramp(x % d, c, lanes), _stays),
+        Row(ramp(x, c, lanes) % broadcast(d, lanes), ramp(x % d, c % d, lanes) % broadcast(d, lanes), _reduces),
     ),
     tir.LT: (
         Row(ramp(x, c, lanes) < broadcast(y, lanes), broadcast(x < y, lanes), _below),

@@ -90,13 +90,38 @@ GUARDS: list[tuple[te.Value, te.Value, Domain]] = [
     (te.equal(i * 4 + j, k * 4 + j), te.equal(i, k), {}),
     (te.select(i < 8, i % 8, j), i, {i: 8}),
 ]
+TOGETHER: list[tuple[te.Value, te.Value, Domain]] = [
+    (te.minimum(te.maximum(i, j), te.maximum(k, i)), te.maximum(te.minimum(j, k), i), {}),
+    (te.maximum(te.minimum(i, j), te.minimum(i, k)), te.minimum(te.maximum(j, k), i), {}),
+    (te.minimum(i // 8, j // 8), te.minimum(i, j) // 8, {}),
+    (te.maximum(i // 8, j // 8) * 8, te.maximum(i, j) // 8 * 8, {}),
+    (te.minimum(i - j, i - k), i - te.maximum(j, k), {}),
+    (te.minimum(j * -1, k * -1), te.maximum(j, k) * -1, {}),
+    (
+        te.minimum(te.select(i < 4, j, k), te.select(i < 4, k, 0)),
+        te.select(i < 4, te.minimum(j, k), te.minimum(k, 0)),
+        {},
+    ),
+    (te.select(i < 4, j, 0) + te.select(i < 4, 1, k), te.select(i < 4, j + 1, k), {}),
+    ((f - f % 16) // 16, f // 16, {}),
+    ((f + j - f % 16) // 16, f // 16, {j: 16}),
+    (te.all(te.equal(f // 8, 3), te.equal(f % 8, 4)), te.equal(f, 28), {}),
+    (te.all(te.equal(f // 8, 0), f % 8 < 2), te.all(te.equal(f // 8, 0), f < 2), {}),
+    (te.truncdiv(f * 8, 32), te.truncdiv(f, 4), {}),
+    (te.truncmod(f * 8, 32), te.truncmod(f, 4) * 8, {}),
+    (n * (m + 1) - n * m, n, {}),
+    ((n + 1) * (m + 1) - n * m - n - m, te.const(1), {}),
+    (te.equal((i + j) * n, j * n + i * n), te.const(1, "bool"), {}),
+    (te.cast(i + j + 1, "int64") - te.cast(i, "int64"), te.cast(j, "int64") + 1, {}),
+    (te.cast(i * 8 + j, "int64") < te.cast(i, "int64") * 8 + 8, te.const(1, "bool"), {j: 8}),
+]
 
 
 def domains_of(extents: Domain) -> dict[tir.Var, tir.Range]:
     return {variable.node: tir.Range(make.const(0), te.node_of(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
 
 
-IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS]
+IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS, *TOGETHER]
 
 
 @pytest.mark.parametrize(("before", "after", "extents"), IDENTITIES, ids=[f"{a} is {b}" for a, b, _ in IDENTITIES])
@@ -135,6 +160,21 @@ def test_vectors_are_ramps_of_normal_forms() -> None:
     assert str(simplify(make.floordiv(lanes, eight), domains)) == "T.Broadcast(i * 4 + j // 2, 4)"
     assert str(simplify(make.floormod(lanes, eight), domains)) == "T.Ramp(j % 2 * 4, 1, 4)"
     assert str(simplify(make.add(lanes, make.ramp(i.node, 1, 4)))) == "T.Ramp(i * 33 + j * 4, 2, 4)"
+    assert str(simplify(make.sub(make.broadcast(j.node, 4), lanes))) == "T.Ramp(j * -3 - i * 32, -1, 4)"
+    far = make.ramp((i * 8 + 7).node, 9, 4)
+    assert str(simplify(make.floormod(far, eight))) == "T.Ramp(7, 1, 4) % T.Broadcast(8, 4)"
+
+
+def test_lets_are_seen_through() -> None:
+    inner = tir.Var("int32", "inner")
+    assert str(simplify(tir.Let("int32", inner, i.node, (te.Expr(inner) - i).node))) == "0"
+    remainder = tir.Let("int32", inner, (i * 8 + 3).node, (te.Expr(inner) % 4).node)
+    assert str(simplify(remainder).body) == "3"  # type: ignore[attr-defined]
+
+
+def test_remainders_that_are_given_meet() -> None:
+    given = [te.equal(f % 3, 2).node, te.equal(te.truncmod(f, 5), 3).node]
+    assert str(simplify((f % 15).node, given=given)) == "8"
 
 
 def test_calls_with_effects_stay() -> None:
