@@ -135,14 +135,22 @@ class _Expander(Calls):
 
     def _fill(self, call: tir.Call) -> tir.Stmt:
         """`(count, pointer, offset)`."""
-        place = place_of(call.args[1], call.args[2], call.dtype)
-        return sequence([place.store(i, make.const(0, call.dtype)) for i in range(number(call, 0))])
+        count = number(call, 0)
+        place = self._own(call, 1, count)
+        return sequence([place.store(i, make.const(0, call.dtype)) for i in range(count)])
+
+    def _own(self, call: tir.Call, at: int, count: int) -> Place:
+        """Return what a thread holds at a pointer and an offset: of memory of its warp, `count` elements."""
+        pointer, offset = call.args[at], make.cast(call.args[at + 1], "int64")  # type: ignore[arg-type]
+        if isinstance(pointer, tir.Var) and scope_of(pointer) == "warp":
+            offset = plus(offset, times(self._lane, count))
+        return place_of(pointer, offset, call.dtype)
 
     def _store(self, call: tir.Call) -> tir.Stmt:
         """`(m, n, target, source, offset, stride)`: two products of 8 columns, side by side."""
         if (number(call, 0), number(call, 1)) != (16, 16):
             raise error("E0606", "T.mma_store stores tiles of 16 × 16", call.span, "store elements of the buffer")
-        source, target = place_of(call.args[3], call.args[4], call.dtype), place_of(call.args[2], ZERO, call.dtype)
+        source, target = self._own(call, 3, 8), place_of(call.args[2], ZERO, call.dtype)
         stride: Any = make.cast(call.args[5], "int64")  # type: ignore[arg-type]
         stores: list[tir.Stmt] = []
         for i in range(8):

@@ -139,6 +139,13 @@ def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tup
     return told, own % WARP
 
 
+def _own(frame: Frame, pointer: object, count: int) -> int:
+    """Return where the elements of a thread begin among those of its warp, `count` each, where a variable points to such."""
+    kind = pointer.type_annotation if isinstance(pointer, tir.Var) else None
+    is_of_warp = isinstance(kind, tir.PointerType) and kind.storage_scope == "warp"
+    return thread_number(frame) % WARP * count if is_of_warp else 0
+
+
 @intrinsic("mma_fill")
 def _mma_fill(call: tir.Call) -> Expression:
     """`(count, pointer, offset)`: zeros in the registers of a thread."""
@@ -146,7 +153,7 @@ def _mma_fill(call: tir.Call) -> Expression:
 
     def fill(frame: Frame) -> Value:
         count, local, offset = operands(frame)
-        _write(call, local, call.dtype, offset, np.zeros(count, numpy_dtype(call.dtype)))
+        _write(call, local, call.dtype, offset + _own(frame, call.args[1], count), np.zeros(count, numpy_dtype(call.dtype)))
         return 0
 
     return fill
@@ -160,7 +167,7 @@ def _mma_store(call: tir.Call) -> Expression:
     def store(frame: Frame) -> Value:
         _, _, target, source, offset, stride = operands(frame)
         lane = thread_number(frame) % WARP
-        for local, value in enumerate(_read(call, source, call.dtype, offset, 8)):
+        for local, value in enumerate(_read(call, source, call.dtype, offset + _own(frame, call.args[3], 8), 8)):
             row, column = lane // 4 + local % 4 // 2 * 8, lane % 4 * 2 + local // 4 * 8 + local % 2
             _write(call, target, call.dtype, row * stride + column, np.array([value]))
         return 0

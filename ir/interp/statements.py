@@ -23,7 +23,7 @@ from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
 from .memory import Memory, Pointer
 from .observer import is_observed
-from .threads import compile_fork, compile_with_exchanges, has_barrier, has_own_memory, runs_together
+from .threads import compile_fork, compile_with_exchanges, has_barrier, has_own_memory, keeping_place, runs_together
 
 Statement: TypeAlias = Callable[[Frame], Iterable[Node]]
 
@@ -83,10 +83,11 @@ def _for(stmt: tir.For) -> Statement:
         compile_stmt(stmt.body),
         stmt.loop_var,
     )
-    if stmt.thread_binding is not None and runs_together(stmt):
-        tag = stmt.thread_binding.thread_tag
+    tag = "" if stmt.thread_binding is None else stmt.thread_binding.thread_tag
+    if runs_together(stmt):
         return compile_fork(variable, tag, start, extent, body, has_own_memory(stmt.body))
 
+    is_block = tag.startswith("blockIdx")
     is_free = stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
     skips = (Continue, Leave) if stmt.kind is tir.ForKind.THREAD_BINDING else Continue
 
@@ -94,6 +95,9 @@ def _for(stmt: tir.For) -> Statement:
         first, size = start(frame), extent(frame)
         for index in frame.world.order(size) if is_free else range(size):
             frame[variable] = first + index
+            if tag:
+                frame.thread[tag] = (variable, index, size)
+                frame.shared = {} if is_block else frame.shared
             try:
                 yield from body(frame)
             except skips:
@@ -101,7 +105,7 @@ def _for(stmt: tir.For) -> Statement:
             except Break:
                 return
 
-    return run
+    return keeping_place(run, tag) if tag else run
 
 
 @meaning_of(tir.While)

@@ -69,11 +69,11 @@ def has_barrier(node: Node) -> bool:
 
 def runs_together(loop: tir.For) -> bool:
     """Whether the iterations of a loop bound to threads run side by side: they wait for each other, or hold a fragment
-    together."""
-    if loop.thread_binding is None:
+    together. Blocks do not."""
+    tag = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
+    if not tag or tag.startswith("blockIdx"):
         return False
-    is_lane = loop.thread_binding.thread_tag == "threadIdx.x"
-    return has_barrier(loop.body) or (is_lane and next(whole_warp_calls(loop.body), None) is not None)
+    return has_barrier(loop.body) or (tag == "threadIdx.x" and next(whole_warp_calls(loop.body), None) is not None)
 
 
 def has_own_memory(body: Node) -> bool:
@@ -103,6 +103,22 @@ def compile_fork(
         yield from _take_turns(threads)
 
     return run
+
+
+def keeping_place(run: Body, tag: str) -> Body:
+    """Return the function that runs `run`, which goes through all threads of an axis, and is then the thread it was."""
+
+    def keep(frame: Frame) -> Iterator[Node]:
+        before = frame.thread.get(tag)
+        try:
+            yield from run(frame)
+        finally:
+            if before is None:
+                frame.thread.pop(tag, None)
+            else:
+                frame.thread[tag] = before
+
+    return keep
 
 
 def _start(body: Body, frame: Frame) -> Iterator[Node]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from msgspec import Struct
 
 from .. import script, tir
+from .intrinsics import mma, wmma
 
-_TEXTS = ("dot_products", "wmma")
 _registered: dict[str, TensorIntrin] = {}
 
 
@@ -38,7 +40,7 @@ class TensorIntrin(Struct, frozen=True):
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
         """Return the intrinsic called `name`; None, or ValueError, where there is none."""
         if name not in _registered:
-            _read_texts()
+            _read_text(name)
         if name not in _registered and not allow_missing:
             raise ValueError(f"no intrinsic is called '{name}'")
         return _registered.get(name)
@@ -49,11 +51,15 @@ def _kind(function: tir.PrimFunc, parameter: tir.Var) -> tuple[str, int, str]:
     return buffer.dtype, len(buffer.shape), buffer.scope
 
 
-def _read_texts() -> None:
-    """Register the intrinsics that are written beside this file: `NAME_desc` and `NAME_impl` in a text make `NAME`."""
-    folder = files(f"{__package__}.intrinsics")
-    for text in _TEXTS:
-        path = folder / f"{text}.tvms"
-        functions = script.parse(path.read_text(encoding="utf-8"), path.name).functions
-        for desc, impl in zip(*[iter(functions.items())] * 2, strict=True):
-            _registered.setdefault(desc[0].removesuffix("_desc"), TensorIntrin(desc[1], impl[1]))
+def _read_text(name: str) -> None:
+    """Register the intrinsic `name` where there is a text of it: the functions `NAME_desc` and `NAME_impl`."""
+    write = mma.TEXTS.get(name) or wmma.TEXTS.get(name)
+    functions = _functions_of_processors() if write is None else script.parse(write(name), f"{name}.tvms").functions
+    if f"{name}_desc" in functions:
+        _registered[name] = TensorIntrin(functions[f"{name}_desc"], functions[f"{name}_impl"])
+
+
+@cache
+def _functions_of_processors() -> dict[str, Any]:
+    path = files(f"{__package__}.intrinsics") / "dot_products.tvms"
+    return script.parse(path.read_text(encoding="utf-8"), path.name).functions

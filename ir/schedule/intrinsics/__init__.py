@@ -1,1 +1,2 @@
-"""The intrinsics that are known from the start, as texts: what each computes, and how it is called."""
+"""The intrinsics that are known from the start, as texts, or as what writes their texts: what each computes, and how it is
+called."""
