@@ -101,7 +101,7 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     init = None if body.init is None else _init(program.prim_func_of(block), here, body.init, inside)
     return Divided(
         tuple(axes), tuple(values), parts.outer_predicate, here, nest, init,
-        _relaxed(body.reads, own), _relaxed(body.writes, own), became,
+        _relaxed(body.reads, own, inside), _relaxed(body.writes, own, inside), became,
     )  # fmt: skip
 
 
@@ -154,9 +154,13 @@ def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tuple[tir.Stmt
     return nest, became
 
 
-def _relaxed(regions: Sequence[tir.BufferRegion], axes: Sequence[tir.IterVar]) -> tuple[tir.BufferRegion, ...]:
-    """Return what is touched when iterators run over their domains."""
-    domains = {axis.var: from_range(axis.dom.min, axis.dom.extent) for axis in axes if axis.dom is not None}
+def _relaxed(
+    regions: Sequence[tir.BufferRegion], axes: Sequence[tir.IterVar], loops: tuple[tir.For, ...]
+) -> tuple[tir.BufferRegion, ...]:
+    """Return what is touched when iterators, and loops that stand in a block without iterators, run over their
+    domains."""
+    spans = {**domains_of(loops), **{axis.var: axis.dom for axis in axes if axis.dom is not None}}
+    domains = {variable: from_range(each.min, each.extent) for variable, each in spans.items()}
     found: list[tir.BufferRegion] = []
     for each in regions:
         spans = [eval_set(from_range(axis.min, axis.extent), domains) for axis in each.region]

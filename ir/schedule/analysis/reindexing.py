@@ -15,6 +15,7 @@ from ...analysis.regions import lies_in
 from ...base import Node
 from ...buffers import data_pointer
 from ...equal import structural_equal
+from ...simplify import simplify
 from ...visit import defined_variables, substitute, walk
 from ..conditions import Condition, name_of
 from ..layout_arguments import INJECTIVE
@@ -154,6 +155,11 @@ def used_axes(block: tir.Block, indices: Sequence[tir.PrimExpr]) -> tuple[tir.It
     return tuple([axis for axis in block.iter_vars if axis.var in used])
 
 
+def ends_of(axes: Sequence[tir.IterVar]) -> tuple[tir.PrimExpr, ...]:
+    """Return where the domains of iterators end: as many places as an index needs that is one of them."""
+    return tuple([simplify(make.add(axis.dom.min, axis.dom.extent)) for axis in axes if axis.dom is not None])
+
+
 def renamed_buffer(buffer: tir.Buffer, name: str, shape: tuple[tir.PrimExpr, ...], scope: str) -> tir.Buffer:
     """Return a compact buffer of the same dtype, with another name, shape and scope."""
     pointer = data_pointer(name, buffer.dtype, scope)
@@ -191,8 +197,7 @@ def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) 
     """Whether no two values of iterators give the same indices; the start of an index does not matter."""
     starts = {axis.var: make.const(0, axis.var.dtype) for axis in axes}
     shifted = [make.sub(each, substitute(each, starts)) for each in indices]
-    extents = [axis.dom.extent for axis in axes if axis.dom is not None]
-    return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), extents) is not None
+    return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), ends_of(axes)) is not None
 
 
 def _surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:

@@ -16,12 +16,15 @@ from ..conditions import ARGUMENT, IN_ORDER, NESTED, PLAIN_LOOP, STARTS_AT_ZERO,
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
+from .reorder import ONCE, check_once
 
 SAME_SCOPE = Condition("E0532", "the loops stand in the same block, side by side", "merge loops of one block")
 SAME_EXTENTS = Condition("E0533", "the nests have the same depth and the same extents", "split or pad the loops alike")
 
 
-@primitive(requires=(SAME_SCOPE, PLAIN_LOOP, STARTS_AT_ZERO, NESTED, SAME_EXTENTS, IN_ORDER), results=("merged loop",))
+@primitive(
+    requires=(ONCE, SAME_SCOPE, PLAIN_LOOP, STARTS_AT_ZERO, NESTED, SAME_EXTENTS, IN_ORDER), results=("merged loop",)
+)
 def merge(program: Program, *loops: Loop) -> tir.For:
     """Make one nest of nests that run one after the other: the loops given are the innermost of each.
 
@@ -30,6 +33,7 @@ def merge(program: Program, *loops: Loop) -> tir.For:
     """
     if len(loops) < 2:
         raise ARGUMENT.refuse("it takes at least two loops", help="write S.merge(i, j)")
+    check_once(loops)
     nests = _nests(program, loops)
     _check_alike(nests)
     parent = program.statement_around(nests[0][0])

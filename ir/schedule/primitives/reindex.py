@@ -15,6 +15,7 @@ from ..analysis.reindexing import (
     Reindexing,
     access_indices,
     check_covers,
+    ends_of,
     renamed_buffer,
     used_axes,
 )
@@ -45,8 +46,7 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     indices = tuple([shortened(each, domains) for each in access_indices(block, old)])
     axes = used_axes(block, indices)
     outermost = outermost_loop(program, block)
-    extents = tuple([domains[axis.var].extent for axis in axes])
-    new = renamed_buffer(old, f"{old.name}_reindex", extents, old.scope)
+    new = renamed_buffer(old, f"{old.name}_reindex", ends_of(axes), old.scope)
     places = tuple([axis.var for axis in axes])
     reindexing = Reindexing(block, old, indices, new, places, axes, which == "write")
     reindexing.check(program)

@@ -14,6 +14,7 @@ from ..analysis.reindexing import (
     Loops,
     Reindexing,
     access_indices,
+    ends_of,
     renamed_buffer,
     used_axes,
 )
@@ -76,7 +77,7 @@ def _reindexed(
     check_stage_pipeline(program, scope)
     indices = access_indices(block, buffer)
     variables = tuple([axis.var for axis in block.iter_vars])
-    extents = tuple([axis.dom.extent for axis in block.iter_vars if axis.dom is not None])
+    extents = ends_of(block.iter_vars)
     dtype = variables[0].dtype if variables else "int32"
     change, _ = index_map.of(program, "index_map", len(variables), dtype)
     places, axes = map_indices(change, variables), used_axes(block, indices)

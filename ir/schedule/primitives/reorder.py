@@ -33,9 +33,7 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
     """
     if len(ordered_loops) <= 1:
         return
-    for index, loop in enumerate(ordered_loops):
-        if loop in ordered_loops[:index]:
-            raise ONCE.refuse(f"{name_of(loop)} is given twice", loop)
+    check_once(ordered_loops)
     chain = _chain(program, ordered_loops)
     for block in program.child_blocks(chain[-1]):
         for axis in block.iter_vars:
@@ -53,6 +51,13 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
     for loop in reversed(new):
         body = became[loop] = replace(loop, body=body)
     program.replace(chain[0], body, became)
+
+
+def check_once(loops: tuple[tir.For, ...]) -> None:
+    """Refuse loops of which one is given twice (E0512)."""
+    for index, loop in enumerate(loops):
+        if loop in loops[:index]:
+            raise ONCE.refuse(f"{name_of(loop)} is given twice", loop)
 
 
 def _chain(program: Program, loops: tuple[tir.For, ...]) -> list[tir.For]:
