@@ -19,11 +19,12 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any, cast
 
+from ..ir.api.relax import struct_info
 from ..ir.base import BaseFunc, IRModule, Node, Source
 from ..ir.diagnostics import TvmsError, error
 from ..ir.dtype import is_dtype
@@ -64,23 +65,27 @@ class Dialect:
 
 def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the struct info, variable or constant that a call of `path` makes; TypeError where it makes none."""
-    from ..ir.api.relax import struct_info
+    from ..ir import te
 
     dialect, _, name = path.partition(".")
-    if path == "R.Tuple":
-        is_listed = len(args) == 1 and isinstance(args[0], list | tuple)
-        return struct_info.TupleStructInfo(args[0] if is_listed else args)
-    if dialect == "R":
-        return getattr(struct_info, _STRUCT_INFOS.get(name, ""), _nothing)(*args, **kwargs)
+    if path in _STRUCT_INFOS:
+        return _STRUCT_INFOS[path](*args, **kwargs)
     if dialect == "T" and is_dtype(name):
-        from ..ir import te
-
         return te.const(args[0], name) if args else te.var("v", name)
     raise TypeError(path)
 
 
-def _nothing(*args: Any, **kwargs: Any) -> Any:
-    raise TypeError
+def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, ndim: int = -1) -> Node:
+    """`R.Tensor`: what is not said is not known; the dtype alone may stand in the first place."""
+    if isinstance(shape, str) and dtype is None:
+        shape, dtype = None, shape
+    return struct_info.TensorStructInfo(shape, dtype or "void", vdevice, ndim)
+
+
+def _tuple(*fields: Any) -> Node:
+    """`R.Tuple`, of fields or of a list of them."""
+    parts: Any = fields[0] if len(fields) == 1 and not isinstance(fields[0], Node) else fields
+    return struct_info.TupleStructInfo(parts)
 
 
 class _Definition:
@@ -186,9 +191,13 @@ def _opener(definition: Any = None, *, check_well_formed: bool = True, **options
 
 
 _OPENERS = ("I.ir_module", "T.prim_func", "R.function")
-_STRUCT_INFOS = {
-    "Tensor": "TensorStructInfo", "Shape": "ShapeStructInfo", "Prim": "PrimStructInfo", "Object": "ObjectStructInfo",
-    "Callable": "FuncStructInfo",
-}  # fmt: skip
+_STRUCT_INFOS: dict[str, Callable[..., Node]] = {
+    "R.Tensor": _tensor,
+    "R.Shape": struct_info.ShapeStructInfo,
+    "R.Tuple": _tuple,
+    "R.Prim": struct_info.PrimStructInfo,
+    "R.Object": struct_info.ObjectStructInfo,
+    "R.Callable": struct_info.FuncStructInfo,
+}
 ir, tir, relax = Dialect("I", "I"), Dialect("T", "T"), Dialect("R", "R")
 ir_module = _opener
