@@ -11,7 +11,7 @@ from ...ir import make, tir
 from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
-from ..lower import lower_blocks
+from ..lower import BLOCK_STEPS
 from ..lower.bounds import Bounds, Safety, guard_indices
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps
@@ -29,10 +29,12 @@ from .emulate import emulate_matrix_units
 from .fallback import bind_threads
 from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
-from .memory import compact_memory, place_warp_memory
+from .memory import compact_memory
+from .places import match_by_places, resolve_places
 from .reductions import reduce_across_threads
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
+from .warp_memory import place_warp_memory
 
 STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, compute_small_floats)
 """The steps that kernels share with programs for a processor, in their order."""
@@ -52,10 +54,12 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
     is_in_order = not means_threads(func)
     if is_in_order:
         func = reduce_across_threads(func)
-    func, safety = guard_indices(threads_as_loops(lower_blocks(func)), bounds)
+    for step in {**BLOCK_STEPS, "LowerMatchBuffer": match_by_places}.values():
+        func = step(func)
+    func, safety = guard_indices(threads_as_loops(func), bounds)
 
     def lowered(kernel: Kernel) -> Kernel:
-        kernel = compact_memory(kernel, is_in_order)
+        kernel = resolve_places(compact_memory(kernel, is_in_order))
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:

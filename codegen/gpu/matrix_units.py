@@ -21,7 +21,7 @@ from ...ir.visit import walk
 from ..llvm.types import element_bytes
 from ..lower.rewriter import NOTHING, Rewriter, sequence
 from .kernel import Kernel, scope_of, size_of
-from .memory import thread_number
+from .warp_memory import lane_number, thread_number
 
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 MATRIX_CALLS = ("ptx_mma", "ptx_ldmatrix")
@@ -120,7 +120,7 @@ class Calls(Rewriter):
         super().__init__({tir.Evaluate: self._evaluate, tir.Buffer: self.buffer})
         self._kernel, self._calls = kernel, rules
         self._thread = thread_number(kernel)
-        self._lane = rest(self._thread, WARP)
+        self._lane = lane_number(kernel)
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
         rule = self._calls.get(name_of(stmt.value)) if isinstance(stmt.value, tir.Call) else None

@@ -1,23 +1,22 @@
-"""Memory of threads and blocks: as small as one of them needs it; and warps' memory as a part of the block's.
+"""Memory of threads, warps and blocks: as small as one of them needs it.
 
     local = T.alloc_buffer((128, 4), scope="local")   → (1, 4) where every access is local[tx, …]
     for k in range(8): … shared[k * 16 + i] …         → (16,) where i is less than 16
 
 A dimension in which every access adds the same expression of the thread's and the block's number (of shared memory, of
 the block's) holds only what is added to it. So it is with a loop around all accesses, if no two of its iterations touch
-one element. (TVM: `PlanAndUpdateBufferAllocationLocation` and `CompactBufferAllocation`; `LowerWarpMemory`.)
+one element. (TVM: `PlanAndUpdateBufferAllocationLocation` and `CompactBufferAllocation`.)
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import reduce
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import make, tir
+from ...ir import tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Node
 from ...ir.dtype import lanes_of
@@ -26,9 +25,8 @@ from ...ir.linear import linear
 from ...ir.sums import Sum, render
 from ...ir.visit import children, walk
 from ..lower.rewriter import Rewriter
-from ..lower.vectors import add, multiply, widen
-from .architectures import WARP
-from .kernel import Kernel, scope_of, size_of
+from .kernel import Kernel, scope_of
+from .places import domains_of, parts_in
 
 _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
@@ -46,10 +44,7 @@ class _Found(Struct):
 def compact_memory(kernel: Kernel, is_in_order: bool) -> Kernel:
     """Return `kernel` with memory of threads as small as one of them needs it; where it means what its loops do in order,
     and barriers are still to come, that of blocks as well."""
-    domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
-    domains |= {
-        loop.loop_var: tir.Range(loop.min, loop.extent) for loop in walk(kernel.body) if isinstance(loop, tir.For)
-    }
+    domains = domains_of(kernel)
     found: dict[tir.Buffer, _Found] = {}
     _collect(kernel.body, (), found)
     views = Counter(buffer.data for buffer in found)
@@ -60,6 +55,8 @@ def compact_memory(kernel: Kernel, is_in_order: bool) -> Kernel:
         if buffer.data in escaped or views[buffer.data] > 1 or buffer.strides or (is_shared and not is_in_order):
             continue
         axes = {axis.var for axis in (kernel.blocks if is_shared else kernel.axes)}
+        if scope_of(buffer.data) != "local":
+            axes -= {axis.var for axis in kernel.axes if axis.tag == "threadIdx.x"}
         loops = {loop.loop_var: loop for loop in each.loops} if is_in_order else {}
         needs = _Needs(axes, loops, domains)
         shape = [needs.length(axis, buffer, each.accesses, compacter) for axis in range(len(buffer.shape))]
@@ -82,7 +79,10 @@ def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Fo
 def _pointers(call: tir.Call) -> list[tir.Var]:
     """Return the memory that `call` may reach by a pointer."""
     loads = [part.buffer.data for part in call.args if isinstance(part, tir.BufferLoad) and call.dtype == "handle"]
-    return loads + [part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle"]
+    known = parts_in(call)
+    return loads + [
+        part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle" and part not in known
+    ]
 
 
 class _Needs:
@@ -160,46 +160,3 @@ class _Compacter(Rewriter):
             return self.rebuild(access)
         indices = [self.indices.get((access, axis), index) for axis, index in enumerate(access.indices)]
         return self.rebuild(replace(access, indices=tuple(indices)))
-
-
-# --- Memory of warps ------------------------------------------------------------------------------------------
-
-
-def place_warp_memory(kernel: Kernel) -> Kernel:
-    """Return `kernel`, whose buffers are flat, with memory of the scope "warp" as parts of the block's shared memory."""
-    return replace(kernel, body=_WarpMemory(kernel).rewrite(kernel.body))
-
-
-class _WarpMemory(Rewriter):
-    def __init__(self, kernel: Kernel) -> None:
-        super().__init__(
-            {tir.Allocate: self._allocate, tir.BufferLoad: self._access, tir.BufferStore: self._access}
-        )  # fmt: skip
-        self._warps = -(-kernel.thread_count // WARP)
-        self._warp = make.floordiv(thread_number(kernel), tir.IntImm("int64", WARP))
-        self._offsets: dict[tir.Var, tir.PrimExpr] = {}
-
-    def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
-        if scope_of(stmt.buffer_var) != "warp":
-            return self.rebuild(stmt)
-        size = reduce(multiply, map(widen, stmt.extents))
-        shared = tir.Var("handle", stmt.buffer_var.name, tir.PointerType(tir.PrimType(stmt.dtype), "shared"))
-        self.values[stmt.buffer_var] = shared
-        self._offsets[stmt.buffer_var] = make.mul(self._warp, size)
-        extents = (make.mul(size, tir.IntImm("int64", self._warps)),)
-        return replace(stmt, buffer_var=shared, extents=extents, body=self.rewrite(stmt.body))
-
-    def _access(self, access: _Access) -> _Access:
-        offset = self._offsets.get(access.buffer.data)
-        if offset is None:
-            return self.rebuild(access)
-        moved = replace(access, indices=(add(widen(access.indices[0]), offset),))
-        return self.rebuild(moved)
-
-
-def thread_number(kernel: Kernel) -> tir.PrimExpr:
-    """Return the number of a thread in its block, as int64: the last axis runs fastest."""
-    number: tir.PrimExpr = tir.IntImm("int64", 0)
-    for axis in kernel.threads:
-        number = make.add(make.mul(number, tir.IntImm("int64", size_of(axis))), make.cast(axis.var, "int64"))
-    return number

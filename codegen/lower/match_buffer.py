@@ -18,10 +18,12 @@ _Indices = tuple[tir.PrimExpr, ...]
 
 def lower_match_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, whose blocks are opaque, without matched buffers."""
-    return replace(func, body=_Lowerer().rewrite(func.body))
+    return replace(func, body=MatchedBuffers().rewrite(func.body))
 
 
-class _Lowerer(Rewriter):
+class MatchedBuffers(Rewriter):
+    """Rewrites accesses of matched buffers as accesses of their sources."""
+
     def __init__(self) -> None:
         super().__init__(
             {
@@ -45,13 +47,19 @@ class _Lowerer(Rewriter):
         mins = self._in_source(match.source.buffer, tuple([part.min for part in region]))
         self._views[buffer] = (source, mins)
         self.values[buffer.data] = source.data
-        rank, strides = len(buffer.shape), strides_of(source)
-        parts = zip(buffer.shape, [part.extent for part in region][len(region) - rank :], strict=True)
+        extents = tuple([part.extent for part in region])
+        start, strides = self.layout(source, mins, (make.const(1, "int32"),) * (len(mins) - len(extents)) + extents)
+        rank = len(buffer.shape)
+        parts = zip(buffer.shape, extents[len(extents) - rank :], strict=True)
         steps = zip(buffer.strides, strides[len(strides) - rank :], strict=False)
-        offset = [] if buffer.elem_offset is None else [(buffer.elem_offset, flat_index(source, mins))]
+        offset = [] if buffer.elem_offset is None else [(buffer.elem_offset, start)]
         for declared, actual in (*parts, *steps, *offset):
             if isinstance(declared, tir.Var):
                 self.values.setdefault(declared, make.cast(actual, declared.dtype))
+
+    def layout(self, source: tir.Buffer, mins: _Indices, extents: _Indices) -> tuple[tir.PrimExpr, _Indices]:
+        """Return where the part of `source` begins, in elements, that has `extents` from `mins` on; and its strides."""
+        return flat_index(source, mins), strides_of(source)
 
     def _resolve(self, buffer: tir.Buffer) -> tir.Buffer:
         return self._views[buffer][0] if buffer in self._views else self.buffer(buffer)
