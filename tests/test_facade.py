@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 import tvms
@@ -30,3 +32,8 @@ def test_an_unknown_module_is_an_import_error(name: str) -> None:
 @pytest.mark.parametrize("name", tvms.__all__)
 def test_public_names_are_there(name: str) -> None:
     assert getattr(tvms, name) is not None
+
+
+def test_the_package_runs_as_the_command() -> None:
+    shown = subprocess.run([sys.executable, "-m", "tvms", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"tvms {tvms.__version__}\n"

@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "tvms"
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in (*ROOMS, "pyproject.toml", "README.md", "LICENSE", "__init__.py", "py.typed"):
+    for name in (*ROOMS, "pyproject.toml", "README.md", "LICENSE", "__init__.py", "__main__.py", "py.typed"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, copy / name, ignore=skipped)
         else:
@@ -54,8 +54,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_in_the_wheel(wheel: Path) -> None:
     sources = {path.relative_to(ROOT).as_posix() for room in ROOMS for path in (ROOT / room).rglob("*.py")}
     packed = {name.removeprefix("tvms/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tvms/")}
-    assert {*sources, *DATA, "__init__.py"} - packed == set()
-    assert packed - {*sources, *DATA, "__init__.py"} == set()
+    assert {*sources, *DATA, "__init__.py", "__main__.py"} - packed == set()
+    assert packed - {*sources, *DATA, "__init__.py", "__main__.py"} == set()
 
 
 def test_the_installed_wheel_runs_a_program(wheel: Path, tmp_path: Path) -> None:
