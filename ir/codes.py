@@ -44,6 +44,7 @@ CODES: dict[str, str] = {
     "E0106": "a statement that has no meaning in a module",
     "E0107": "a definition that does not say what it is",
     "E0108": "more than one module in a file, or something beside it",
+    "E0109": "a function without parameters in parentheses, or a module with them",
     "E0201": "a form outside the place where it belongs",
     "E0202": "a value of the wrong kind",
     "E0203": "axes that do not fit their kinds, names or loops",
@@ -54,6 +55,7 @@ CODES: dict[str, str] = {
     "E0208": "a parameter or a result whose type is missing or wrong",
     "E0209": "something that is given twice",
     "E0210": "accesses that cannot be detected",
+    "E0211": "a variable that is assigned as if it could change",
     "E0230": "operands whose dtypes do not go together",
     "E0231": "a value that its dtype cannot hold",
     "E0232": "a division by a constant zero",
@@ -264,4 +266,5 @@ CODES: dict[str, str] = {
     "E0906": "a value for a parameter or dimension that does not exist or does not fit",
     "E0907": "a library that is not there to compile functions for",
     "E0908": "a function that has no gradient",
+    "E0909": "a symbolic dimension that is found to be two different sizes",
 }

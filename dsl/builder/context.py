@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,7 +26,7 @@ from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
 from ..compatibility import is_tvm_text
-from .remedies import REMEDIES
+from .remedies import REMEDIES, did_you_mean, undefined
 
 _ABSENT = object()
 _NEWER_TVM = re.compile(r"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\bout_ty=)", re.MULTILINE)
@@ -85,6 +84,10 @@ class Scope:
             _undo(result._values, changes)
         return result
 
+    def defines(self, name: str) -> bool:
+        """Whether the innermost frame itself has given `name` a meaning."""
+        return any(each == name for each, _ in self._undo[-1])
+
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
@@ -130,6 +133,8 @@ class Context:
         """The names that `n = TypeVar("n")` declares: each stands for a dimension of the functions that mention it."""
         self.tir: Any = None
         """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
+        self.in_signature = False
+        """Whether the parameters of a function are being read."""
         self.uses: list[Note] = []
         """The uses of macros in which the statement that is being built stands, outermost first."""
         self.expanded = 0
@@ -162,12 +167,14 @@ class Context:
         """Return what a name stands for; E0101 where it stands for nothing."""
         value = self.scope.get(node.id, _ABSENT)
         if value is _ABSENT:
-            raise self.error(
-                "E0101", f"name '{node.id}' is not defined", node, did_you_mean(node.id, self.scope.names())
-            )
+            raise self.error("E0101", f"name '{node.id}' is not defined", node, self._remedy(node.id))
         if value is POISON:
             raise Failed
         return value
+
+    def _remedy(self, name: str) -> str | None:
+        help = undefined(name, self.scope.names(), "R" if self.tir is None else "T")
+        return help or (f'write "{name}": a string names a dimension' if self.in_signature else None)
 
     def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
         """Return the reference to function `name` of the module; E0102 where it has none."""
@@ -175,6 +182,15 @@ class Context:
             help = did_you_mean(name, self.globals)
             raise self.error("E0102", f"the module has no function '{name}'", node, help)
         return self.globals[name]
+
+    @contextmanager
+    def signature(self) -> Generator[None]:
+        """Read, inside, the parameters of a function."""
+        self.in_signature = True
+        try:
+            yield
+        finally:
+            self.in_signature = False
 
     @contextmanager
     def expanding(self, use: syntax.Syntax, names: Scope) -> Generator[None]:
@@ -195,12 +211,6 @@ class Context:
         except Failed:
             for name in names:
                 self.scope.define(name, POISON)
-
-
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint at the candidate nearest to `name`, if one is near."""
-    near: Sequence[str] = get_close_matches(name, [each for each in candidates if each != name], n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else None
 
 
 def target_names(target: syntax.Expr | None) -> tuple[str, ...]:

@@ -85,7 +85,13 @@ def expression(value: Any, span: Span | None, hint: str | None = None) -> tir.Pr
         return vector_load(value, span)
     if isinstance(value, tir.IterVar):
         return value.var
-    raise Mismatch("an expression")
+    if isinstance(value, tir.Buffer):
+        raise Mismatch("an expression", f"give the index of an element: {value.name}[{_indices(value)}]")
+    raise Mismatch("an expression", "write a number, a variable or an element of a buffer")
+
+
+def _indices(buffer: tir.Buffer) -> str:
+    return ", ".join("0" for _ in buffer.shape) or "()"
 
 
 @converter("Argument")
@@ -93,7 +99,7 @@ def argument(value: Any, span: Span | None) -> tir.PrimExpr | Node:
     """Return `value` as an argument of an intrinsic."""
     if isinstance(value, str):
         return tir.StringImm("handle", value, span=span)
-    if isinstance(value, Node) and not isinstance(value, tir.BufferRegion | tir.IterVar):
+    if isinstance(value, Node) and not isinstance(value, tir.BufferRegion | tir.IterVar | tir.Buffer):
         return value
     return expression(value, span)
 
@@ -112,7 +118,7 @@ def condition(value: Any, span: Span | None) -> tir.PrimExpr:
 def expressions(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
     """Return a tuple or list as expressions."""
     if not is_tuple(value):
-        raise Mismatch("a tuple or list of expressions")
+        raise Mismatch("a tuple or list of expressions", "write it in brackets, even if it is one: [i]")
     return tuple([expression(element, span) for element in value])
 
 
@@ -215,7 +221,7 @@ def describe(value: Any) -> str:
     if is_dict(value):
         return "a dict"
     if isinstance(value, tir.Buffer):
-        return f"buffer '{value.name}'"
+        return f"buffer '{value.name}'" if value.name else "a buffer"
     if isinstance(value, tir.BufferRegion):
         return f"a region of buffer '{value.buffer.name}'"
     if isinstance(value, tir.Var):
@@ -226,5 +232,5 @@ def describe(value: Any) -> str:
         return f"function '{value.name_hint}'"
     if isinstance(value, Node):
         return f"a {type(value).__name__}"
-    name = getattr(value, "name", None)
-    return f"'{name}'" if isinstance(name, str) else "something else"
+    kind, name = getattr(value, "kind", None), getattr(value, "name", None)
+    return kind or (f"'{name}'" if isinstance(name, str) else "something else")

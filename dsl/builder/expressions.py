@@ -15,10 +15,11 @@ from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
 from .. import syntax
 from . import operators
-from .context import Context, did_you_mean
+from .context import Context, Failed
 from .convert import Mismatch, constant, describe, expression, is_dict, is_tuple
 from .forms import Closure, Form, MetadataTable, Method, ModuleReference, Namespace, Site
-from .tir_access import access
+from .remedies import did_you_mean, elsewhere
+from .tir_access import access, no_buffer
 from .tir_attributes import attribute_of, call_function
 from .tir_literals import dtype_form
 
@@ -90,7 +91,8 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
         return call_function(context, node, func, [to_expr(context, *pair) for pair in zip(values, nodes, strict=True)])
     if isinstance(func, Closure):
         return func.call(values)
-    raise context.error("E0207", f"{describe(func)} cannot be called", node.func)
+    help = f"write {func.name}[…] for an element" if isinstance(func, tir.Buffer) else None
+    raise context.error("E0207", f"{describe(func)} cannot be called", node.func, help)
 
 
 def opener(context: Context, head: syntax.Expr) -> Any:
@@ -123,13 +125,22 @@ def _attribute(context: Context, node: syntax.Attribute) -> Any:
         if member is None and owner.name == "T" and is_dtype(node.attr):
             return dtype_form(node.attr)
         if member is None:
-            help = did_you_mean(node.attr, owner.members)
-            name = _attribute_name(context, node)
-            raise context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", name, help)
+            raise _no_member(context, owner, node)
         return member
     if isinstance(owner, ModuleReference):
         return context.global_var(node.attr, node)
     return attribute_of(context, owner, node)
+
+
+def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Failed:
+    name, place = f"{owner.name}.{node.attr}", _attribute_name(context, node)
+    nearest = elsewhere(node.attr, owner.name)
+    if nearest == f"did you mean '{name}'?":
+        if context.tir is None:
+            return context.error("E0207", f"{name} stands before parentheses", node, f"write {name}(…)")
+        return context.error("E0201", f"{name} belongs in a graph-level function", node, "open one by R.function")
+    help = did_you_mean(node.attr, owner.members) or nearest
+    return context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", place, help)
 
 
 def _attribute_name(context: Context, node: syntax.Attribute) -> syntax.Syntax:
@@ -156,6 +167,8 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
         key = key.value
     if (is_tuple(owner) or isinstance(owner, str)) and isinstance(key, int) and -len(owner) <= key < len(owner):
         return owner[key]
+    if isinstance(owner, tir.PrimExpr):
+        raise no_buffer(context, owner, node.value)
     raise context.error("E0205", f"{describe(owner)} has no such element", node)
 
 
@@ -203,8 +216,9 @@ def _conditional(context: Context, node: syntax.Conditional) -> Any:
         condition = bool(condition.value)
     if isinstance(condition, bool | int | None):
         return evaluate(context, node.then if condition else node.otherwise)
+    message = f"`a if … else b` chooses when the text is read, and cannot by {describe(condition)}"
     help = "write T.if_then_else(condition, a, b), or T.Select to evaluate both sides"
-    raise context.error("E0202", f"expected True or False, got {describe(condition)}", node.condition, help)
+    raise context.error("E0202", message, node.condition, help)
 
 
 def _lambda(context: Context, node: syntax.Lambda) -> Closure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
@@ -17,14 +17,22 @@ from ...ir import tir
 from ...ir.base import Span
 from ...ir.dtype import is_dtype
 from .. import syntax
-from .context import Context, Failed, did_you_mean, target_names
+from .context import Context, Failed, target_names
 from .convert import CONVERTERS, Convert, Mismatch, converter, describe
+from .remedies import did_you_mean
 from .tir_frames import FunctionFrame
 
 _COMMON_DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "bfloat16", "handle", "void",
 )  # fmt: skip
+_OTHER_DTYPES = {
+    "float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64",
+    "fp16": "float16", "fp32": "float32", "f16": "float16", "f32": "float32", "bf16": "bfloat16", "i32": "int32",
+}  # fmt: skip
+"""What other languages call dtypes."""
+_SHOWN = 4
+"""How many of the arguments that may be left out a message names."""
 _Build = TypeVar("_Build", bound=Callable[..., Any])
 
 
@@ -43,6 +51,8 @@ class ModuleReference(Struct, frozen=True, eq=False):
 
 class Closure(Struct, frozen=True, eq=False):
     """A lambda, and how to call it: on values, it returns the value of its body."""
+
+    kind: ClassVar[str] = "a lambda"
 
     node: syntax.Lambda
     call: Callable[[Sequence[Any]], Any]
@@ -174,7 +184,7 @@ class Site(Struct, frozen=True, eq=False):
             names[starred[0] : starred[0] + 1] = [f"{base}_{index}" for index in range(spread)]
         if len(names) != count:
             message = f"{what}, but binds {len(names)} name{'s' * (len(names) != 1)}"
-            raise self.error(code, message, f"bind {count} names", target)
+            raise self.error(code, message, f"bind {count} name{'s' * (count != 1)}", target)
         return names
 
     def argument(self, name: str, index: int) -> syntax.Expr:
@@ -199,7 +209,13 @@ def dtype_name(value: Any, span: Span | None) -> str:
     if isinstance(value, tir.PrimType | tir.PointerType):
         name = value.dtype if isinstance(value, tir.PrimType) else "handle"
     if not isinstance(name, str) or not is_dtype(name):
-        help = did_you_mean(name, _COMMON_DTYPES) if isinstance(name, str) else None
+        help = None
+        if isinstance(name, str):
+            help = f"write {_OTHER_DTYPES[name]}" if name in _OTHER_DTYPES else did_you_mean(name, _COMMON_DTYPES)
+        elif isinstance(name, int | tir.PrimExpr):
+            help = (
+                'write a dtype, such as "float32": a shape is one tuple, as (16, 16), and T.Cast takes the dtype first'
+            )
         raise Mismatch('a dtype, such as "float32"', help)
     return name
 
@@ -273,6 +289,9 @@ def _usage(used: Form) -> str:
     parameters = [
         parameter.name if parameter.required else f"{parameter.name}=…" for parameter in used.signature.by_name.values()
     ]
+    optional = [name for name in parameters if name.endswith("=…")]
+    if len(optional) > _SHOWN:
+        parameters = [*(name for name in parameters if name not in optional[_SHOWN:]), "…"]
     if used.signature.variadic is not None:
         parameters.insert(len(used.signature.positional), f"*{used.signature.variadic.name}")
     return f"write {used.name}({', '.join(parameters)})"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...ir import tir
 from ...ir.base import Op
 from .. import syntax
+from . import plain
 from .context import Context
 from .forms import NAMESPACES, MetadataTable, Namespace
 
@@ -19,7 +22,8 @@ def base_names() -> dict[str, Any]:
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
     names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
     names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
-    return names | {"tvm": _tvm(), "range": NAMESPACES["T"].members["serial"], "metadata": MetadataTable()}
+    names["range"] = replace(NAMESPACES["T"].members["serial"], name="range")
+    return names | plain.FORMS | {"tvm": _tvm(), "metadata": MetadataTable()}
 
 
 def _tvm() -> Namespace:

@@ -291,6 +291,10 @@ class _Builder:
         except Failed:
             context.scope.define(definition.name, POISON)
             return None
+        if (definition.params is None) != (known == _MODULE):
+            what = "a module takes no parameters" if known == _MODULE else "a function has parameters in parentheses"
+            written = definition.name if known == _MODULE else f"{definition.name}()"
+            context.error("E0109", what, _name(definition), f"write {known} {written}:")
         self.kinds[id(definition)] = known
         return known
 

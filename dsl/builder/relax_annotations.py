@@ -10,12 +10,12 @@ from ...ir.base import StructInfo
 from ...ir.dtype import is_dtype
 from .. import syntax
 from . import relax_values as values
-from .context import did_you_mean
 from .convert import describe
 from .relax_arguments import Arguments, bind, parameters
 from .relax_blocks import BlockBuilder
 from .relax_dimensions import dimensions, scalar
 from .relax_distributed import device_mesh, placement, vdevice
+from .remedies import did_you_mean
 
 
 def struct_info(builder: BlockBuilder, node: syntax.Expr) -> StructInfo:

@@ -7,7 +7,8 @@ from itertools import takewhile
 from msgspec import Struct
 
 from .. import syntax
-from .context import Context, did_you_mean
+from .context import Context
+from .remedies import did_you_mean
 
 _NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_info"}
 """Parameters that TVM renamed after 0.21, and the name they have here."""

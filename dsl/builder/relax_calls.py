@@ -16,7 +16,6 @@ from ...ir.ops.registry import REQUIRED, Param, RelaxOp, find, relax_ops
 from .. import syntax
 from . import expressions
 from . import relax_values as values
-from .context import did_you_mean
 from .convert import Text, describe
 from .forms import Closure, Form, Method, Site, form
 from .relax_annotations import FORMS, build_struct_info, dtype_of, struct_info, struct_infos
@@ -25,6 +24,7 @@ from .relax_blocks import BlockBuilder
 from .relax_constants import build_const, build_dist_const, build_named_constant
 from .relax_dimensions import dimensions
 from .relax_distributed import device_mesh, placement, vdevice
+from .remedies import did_you_mean
 
 _NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
 """Parameters of operators whose arguments are strings that name something."""

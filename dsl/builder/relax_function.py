@@ -126,11 +126,11 @@ def _signature(builder: BlockBuilder, definition: syntax.Definition) -> Signatur
     for name, var in _symbolic_variables(builder, definition):
         context.scope.define(name, var)
     ret = None
-    with context.recover():
+    with context.recover(), context.signature():
         ret = None if definition.returns is None else struct_info(builder, definition.returns)
     params: list[relax.Var] = []
     for param in definition.params or ():
-        with context.recover([param.name]):
+        with context.recover([param.name]), context.signature():
             params.append(_parameter(builder, param))
     return Signature(
         tuple(params), ret, _flag(context, definition, "pure", True), _flag(context, definition, "private", False)

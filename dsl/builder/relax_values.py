@@ -124,13 +124,22 @@ def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
         return expressions.binary(context, node, left, right)
     for value, side in ((left, node.left), (right, node.right)):
         if not isinstance(value, relax.Expr):
-            help = "write R.const(…) for a tensor, R.prim_value(…) for a scalar"
+            other = right if value is left else left
+            help = f"write {_as_constant(value, other)} for a tensor, R.prim_value(…) for a scalar"
             reason = f"'{node.op}' needs a graph-level value on both sides, not {describe(value)}"
             raise context.error("E0303", reason, side, help)
     if node.op not in _BINARY_OPERATORS:
         help = "call the operator by its name, such as R.logical_and(…)"
         raise context.error("E0303", f"'{node.op}' does not apply to graph-level values", node, help)
     return operator_call(builder, _BINARY_OPERATORS[node.op], node, left, right)
+
+
+def _as_constant(value: Any, other: Any) -> str:
+    """Return how `value` is written as a tensor of the dtype of `other`."""
+    info = other.struct_info if isinstance(other, relax.Expr) else None
+    if isinstance(value, bool | int | float) and isinstance(info, relax.TensorStructInfo):
+        return f'R.const({value}, "{info.dtype}")'
+    return "R.const(…)"
 
 
 def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:

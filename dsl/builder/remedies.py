@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
 REMEDIES = {
     "E0101": "define it above, or correct its spelling",
     "E0102": "define the function in this module, or call one that it has",
@@ -34,3 +37,44 @@ REMEDIES = {
     "E0328": "pass what the function's signature says",
 }  # fmt: skip
 """By code; a mistake that says more of itself has a remedy of its own."""
+
+_OPERATORS = "operators are forms of the language: T.exp(x) on scalars, R.exp(x) on tensors"
+_DEFINITION = "T.prim_func opens a loop-level function, R.function a graph-level one, I.ir_module a module"
+_NAMES = {
+    **dict.fromkeys(("np", "numpy", "math", "torch", "jnp", "tf"), _OPERATORS),
+    **dict.fromkeys(("func", "fn", "function", "kernel", "module"), _DEFINITION),
+    **dict.fromkeys(("enumerate", "zip"), "loop over indices, as in `for i in range(16):`"),
+    "print": "`tvms debug` stops at a line and shows values",
+    "sum": "add in a loop, or in a block with a reduction axis",
+    "str": "write a string in quotes",
+    "bool": 'T.bool is the type, T.Cast("bool", x) converts',
+    "self": "call functions as cls.name",
+    "sch": "primitives are called as S.name",
+}
+"""What Python's names, and others that people bring along, are written as here."""
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """Return a hint at the candidate nearest to `name`, if one is near."""
+    others = [each for each in candidates if each != name]
+    alike = [each for each in others if each.lower() == name.lower()]
+    near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
+    """Return what to write for a name that is not defined: Python's, one of a dialect, or one near to it."""
+    return _NAMES.get(name) or elsewhere(name, dialect) or did_you_mean(name, known)
+
+
+def elsewhere(name: str, dialect: str) -> str | None:
+    """Return a hint at the form or operator that is called `name` after its dialect, those of `dialect` first."""
+    from ...ir.ops.registry import relax_ops
+    from .forms import NAMESPACES
+    from .relax_annotations import FORMS
+    from .relax_calls import VALUE_FORMS
+
+    names = [f"{letter}.{each}" for letter, namespace in NAMESPACES.items() for each in namespace.members]
+    names += [*FORMS, *VALUE_FORMS, *(f"R.{op.script_name}" for op in relax_ops().values())]
+    found = [each for each in names if each.rpartition(".")[2] == name]
+    return f"did you mean '{min(found, key=lambda each: (each[0] != dialect, len(each)))}'?" if found else None

@@ -15,10 +15,11 @@ from ...ir.schedule.primitives import load
 from ...ir.schedule.text import Element, Name, ScheduleText, Spread, Step
 from .. import syntax
 from ..comments import comments_of, with_comments
-from .context import Context, did_you_mean, target_names
+from .context import Context, target_names
 from .convert import describe, is_dict, is_tuple
 from .expressions import evaluate, to_expr
 from .forms import Closure
+from .remedies import did_you_mean
 
 _TARGET = "target"
 

@@ -10,8 +10,8 @@ from ...ir.base import Span
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_int, lanes_of, parse_dtype
 from .. import syntax
-from .context import Context
-from .convert import Mismatch, constant, describe, expression
+from .context import Context, Failed
+from .convert import Mismatch, constant, describe, expression, is_tuple
 from .tir_difference import difference
 
 
@@ -30,6 +30,16 @@ def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices
         return make.buffer_load(buffer, values, span=span)
     except TvmsError as refused:
         raise context.report(refused, node) from None
+
+
+def no_buffer(context: Context, value: Any, node: syntax.Expr) -> Failed:
+    """Record, and return, that `value` has brackets after it, but is no buffer."""
+    help = "only buffers have elements"
+    if isinstance(value, tir.BufferLoad):
+        help = "give all indices in one pair of brackets, as in A[0, 0]"
+    elif isinstance(value, tir.Var) and value.dtype == "handle":
+        help = f'match it first: A = T.match_buffer({value.name}, (16,), "float32")'
+    return context.error("E0202", f"expected a buffer, got {describe(value)}", node, help)
 
 
 def check_rank(context: Context, buffer: tir.Buffer, count: int, node: syntax.Syntax) -> None:
@@ -94,7 +104,8 @@ def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = 
     try:
         index = expression(value, span)
     except Mismatch:
-        raise context.error("E0205", f"expected an index, got {describe(value)}", place) from None
+        help = "bind a name to each loop, as in `for i, j in T.grid(16, 16):`" if is_tuple(value) else None
+        raise context.error("E0205", f"expected an index, got {describe(value)}", place, help) from None
     if not is_int(index.dtype) and not (index.dtype == "bool" and lanes_of(index.dtype) == 1):
         raise context.error("E0233", f"an index is an integer, not {index.dtype}", place)
     return index

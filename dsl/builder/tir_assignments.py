@@ -9,14 +9,15 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Trivia
-from ...ir.diagnostics import TvmsError
+from ...ir.diagnostics import Note, TvmsError
 from .. import syntax
 from . import operators
 from .context import Context
 from .convert import describe, is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
 from .forms import Form, Meta, Site
-from .tir_access import check_rank, element_indices, store
+from .signatures import names_in
+from .tir_access import check_rank, element_indices, no_buffer, store
 from .tir_frames import Body, Expansion, Frame, let_frame
 
 _Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
@@ -109,6 +110,7 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
         return define(context, target, value.value)
     if isinstance(target, syntax.Name) and _is_computed(context, value):
         return _let(context, target, to_expr(context, value, source), node, node.trivia)
+    _check_alias(context, target, value, node)
     body.keep(node.trivia, node)
 
     def name_or_let(name: syntax.Name, element: Any) -> None:
@@ -120,6 +122,16 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
             context.scope.define(name.id, _declared(context, name, element))
 
     return define(context, target, value, name_or_let)
+
+
+def _check_alias(context: Context, target: syntax.Expr, value: Any, node: _Assignment) -> None:
+    """E0207 for `B = A` of two buffers: B would be gone, and nothing would be stored."""
+    if not isinstance(target, syntax.Name) or not isinstance(value, tir.Buffer) or not context.scope.holds(value):
+        return
+    known = context.scope.get(target.id)
+    if isinstance(known, tir.Buffer) and known is not value:
+        message = f"this stores nothing: it lets '{target.id}' stand for buffer '{value.name}'"
+        raise context.error("E0207", message, node, f"store elements, as in {target.id}[i] = {value.name}[i]")
 
 
 def _declared(context: Context, name: syntax.Name, value: Any) -> Any:
@@ -142,9 +154,22 @@ def _is_computed(context: Context, value: Any) -> bool:
 
 def _let(context: Context, target: syntax.Name, value: tir.PrimExpr, node: _Assignment, trivia: Trivia | None) -> None:
     kind = value.type_annotation if isinstance(value, tir.Var) else None
+    _check_constant(context, target, node)
     var = tir.Var(value.dtype, target.id, kind, span=context.span(target))
     context.tir.body.open(let_frame(var, value), context.span(node), trivia)
     context.scope.define(target.id, var)
+
+
+def _check_constant(context: Context, target: syntax.Name, node: _Assignment) -> None:
+    """E0211 where a variable of an outer body is assigned from itself, as `x += A[i]` in a loop: it would not change."""
+    known = context.scope.get(target.id)
+    if not isinstance(known, tir.Var) or context.scope.defines(target.id):
+        return
+    if isinstance(node, syntax.AugAssign) or target.id in names_in(node.value):
+        message = f"variable '{target.id}' cannot change: this would be another one, which ends with this body"
+        help = f'keep what changes in a buffer: {target.id} = T.alloc_buffer((1,), "{known.dtype}")'
+        notes = (Note("its value is given here", known.span),) if known.span else ()
+        raise context.error("E0211", message, node, help, *notes)
 
 
 def define(
@@ -171,7 +196,7 @@ def define(
             return None
         case _:
             message = "only a name, a tuple of names or an element of a buffer can be assigned"
-            raise context.error("E0207", message, target)
+            raise context.error("E0207", message, target, "write one assignment a line")
 
 
 def _spread(context: Context, target: syntax.Tuple | syntax.List, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -191,7 +216,7 @@ def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assign
     """`A[i] = value`, cast to the buffer's dtype."""
     buffer = evaluate(context, target.value)
     if not isinstance(buffer, tir.Buffer):
-        raise context.error("E0202", f"expected a buffer, got {describe(buffer)}", target.value)
+        raise no_buffer(context, buffer, target.value)
     indices = evaluate_indices(context, target)
     check_rank(context, buffer, len(indices), target)
     elements = element_indices(context, buffer, target, indices)

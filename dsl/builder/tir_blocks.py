@@ -41,7 +41,7 @@ def region_of(value: Any, span: Any) -> tir.BufferRegion:
     if isinstance(value, tir.BufferRegion):
         return value
     if not isinstance(value, tir.BufferLoad):
-        help = f"write {value.name}[…]" if isinstance(value, tir.Buffer) else None
+        help = f"write {_whole(value)} for all of it" if isinstance(value, tir.Buffer) else None
         raise Mismatch("a region of a buffer, such as A[i, 0:16]", help)
     ranges = [
         tir.Range(index.base, index.lanes)
@@ -102,6 +102,14 @@ def writes(site: Site, *buffer_slices: Any) -> None:
     frame.writes = _regions(site, buffer_slices)
 
 
+def _whole(buffer: tir.Buffer) -> str:
+    return f"{buffer.name}[{', '.join(f'0:{_extent(axis)}' for axis in buffer.shape)}]"
+
+
+def _extent(axis: tir.PrimExpr) -> str:
+    return str(axis.value) if isinstance(axis, tir.IntImm) else axis.name if isinstance(axis, tir.Var) else "…"
+
+
 def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...]:
     if len(slices) == 1 and is_tuple(slices[0]):
         slices = slices[0]
@@ -139,6 +147,9 @@ def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
 
 
 def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str) -> tir.Var:
+    if isinstance(binding, tir.IntImm) and dom.extent in site.function.loops:
+        help = f"write {site.name}({binding.value}, {_extent(dom.extent)})"
+        raise site.error("E0203", "the domain of an axis comes before the value that it is bound to", help)
     bits = max(parse_dtype(each).bits for each in (dom.min.dtype, dom.extent.dtype, dtype))
     [name] = site.names(1, f"{site.name} makes 1 axis")
     return _add_axis(site, kind, dom, binding, f"{parse_dtype(dtype).code}{bits}", name)

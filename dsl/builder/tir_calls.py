@@ -9,7 +9,6 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Node, Op, Span, Target
 from ...ir.ops import tir as ops
-from .context import did_you_mean
 from .convert import (
     Argument,
     Attributes,
@@ -25,6 +24,7 @@ from .convert import (
     is_tuple,
 )
 from .forms import NAMESPACES, Form, Site, dtype_name, form, register, signature_of
+from .remedies import did_you_mean
 from .tir_buffers import elem_offset_of
 
 _CALL_PACKED = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpacked_lowered")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,12 +21,16 @@ Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
 class Frame(Struct, frozen=True, eq=False):
     """A statement that has a body: `value` is what it defines, as written after `as` or assigned."""
 
+    kind: ClassVar[str] = "a statement with a body"
+
     value: Any
     wrap: Wrap
 
 
 class LoopFrame(Frame, frozen=True, eq=False):
     """A loop or a nest of loops; `value` is its variable, or the tuple of them."""
+
+    kind: ClassVar[str] = "a loop"
 
 
 def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
@@ -44,9 +48,13 @@ class Expansion(Struct, frozen=True, eq=False):
 class InitFrame(Struct, frozen=True, eq=False):
     """`with T.init():`"""
 
+    kind: ClassVar[str] = "T.init()"
+
 
 class BlockFrame:
     """A block that is being built; `reads` and `writes` are None until they are given."""
+
+    kind: ClassVar[str] = "a block"
 
     def __init__(self, name: str, realize: bool) -> None:
         self.name = name

@@ -95,7 +95,8 @@ def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
     if isinstance(value, tir.Var):
         return value.type_annotation or tir.PrimType(value.dtype)
     message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
-    raise context.error("E0208", message, node, "write -> T.int32, or leave the result out")
+    help = "write -> T.int32, or leave the result out: results are stored in buffers among the parameters"
+    raise context.error("E0208", message, node, help)
 
 
 def _recovered_return_type(context: Context, definition: syntax.Definition) -> tir.Type | None:
@@ -113,7 +114,7 @@ def _define_dimensions(context: Context, function: FunctionFrame, definition: sy
 def _build_params(context: Context, function: FunctionFrame, definition: syntax.Definition) -> None:
     seen: set[str] = set()
     for param in definition.params or ():
-        with context.recover((param.name,)):
+        with context.recover((param.name,)), context.signature():
             if param.name in seen:
                 raise context.error("E0208", f"two parameters are called '{param.name}'", param, "rename one of them")
             seen.add(param.name)

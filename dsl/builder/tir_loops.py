@@ -49,9 +49,7 @@ def _loop(
     if stop is None:
         start, stop = make.const(0, start.dtype), start
     extent = difference(stop, start)
-    for bound in (start, stop):
-        if not is_int(bound.dtype):
-            raise site.error("E0206", f"the bounds of a loop are integers, not {bound.dtype}")
+    _check_bounds(site, start, stop)
     low, high = parse_dtype(start.dtype), parse_dtype(extent.dtype)
     dtype = f"{low.code}{max(low.bits, high.bits)}"
     start, extent = _promoted(start, dtype), _promoted(extent, dtype)
@@ -74,6 +72,13 @@ def _loop(
         return tir.For(var, start, extent, kind, body, binding, annotations or {}, span=span, trivia=trivia)
 
     return LoopFrame(value, wrap)
+
+
+def _check_bounds(site: Site, *bounds: tir.PrimExpr) -> None:
+    for bound in bounds:
+        if not is_int(bound.dtype):
+            help = 'write an integer, or convert it: T.Cast("int32", …)'
+            raise site.error("E0206", f"the bounds of a loop are integers, not {bound.dtype}", help)
 
 
 def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
@@ -165,9 +170,8 @@ def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
         (tir.Var(extent.dtype, name, span=place), make.const(0, extent.dtype), extent)
         for name, extent in zip(names, extents, strict=True)
     ]
+    _check_bounds(site, *extents)
     for var, start, extent in loops:
-        if not is_int(extent.dtype):
-            raise site.error("E0206", f"the bounds of a loop are integers, not {extent.dtype}")
         site.function.loops[var] = tir.Range(start, extent)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:

@@ -15,7 +15,8 @@ from ..comments import comments_in, comments_of
 from . import operators
 from .context import POISON, Context, Failed, target_names
 from .convert import Mismatch, condition, describe, is_tuple
-from .expressions import build_expr, evaluate, opener, to_expr
+from .expressions import evaluate, opener, to_expr
+from .forms import Form
 from .imports import define_imports
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
@@ -67,6 +68,8 @@ def joined(trivia: Trivia | None, body: Trivia | None) -> Trivia | None:
 def _expression(context: Context, node: syntax.ExprStmt) -> None:
     body: Body = context.tir.body
     value = evaluate(context, node.value)
+    if isinstance(node.value, syntax.Binary) and node.value.op in operators.COMPARISONS:
+        raise context.error("E0207", "a comparison is no statement", node, "assign by `=`, or check by `assert`")
     if isinstance(value, Frame):
         body.open(value, context.span(node), node.trivia)
     elif isinstance(value, Expansion):
@@ -108,7 +111,8 @@ def _with(context: Context, node: syntax.With) -> None:
     try:
         frame = evaluate_for(context, opener, node.target)
         if not isinstance(frame, Frame | BlockFrame | InitFrame):
-            raise context.error("E0207", f"{describe(frame)} opens no body", opener)
+            help = f"give it its arguments: {frame.name}(…)" if isinstance(frame, Form) else None
+            raise context.error("E0207", f"{describe(frame)} opens no body", opener, help)
     except Failed:
         _check_body(context, node.target, node.body)
         raise
@@ -196,7 +200,12 @@ def _strings(message: tuple[Any, ...]) -> list[str]:
 def _return(context: Context, node: syntax.Return) -> None:
     if node.value is None:
         raise context.error("E0207", "a loop-level function returns a value or nothing", node, "leave this out")
-    value = build_expr(context, node.value)
+    value = evaluate(context, node.value)
+    if isinstance(value, tir.Buffer):
+        message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
+        help = "store results in buffers among the parameters, and leave this out"
+        raise context.error("E0207", message, node, help)
+    value = to_expr(context, value, node.value)
     span = context.span(node)
     call = tir.Call(value.dtype, Op("tir.ret"), (value,), span=span)
     context.tir.body.add(tir.Evaluate(call, span=span, trivia=node.trivia))
@@ -213,7 +222,9 @@ def _definition(context: Context, node: syntax.Definition) -> None:
     if node.head is not None and is_macro(opener(context, node.head)):
         context.tir.body.keep(node.trivia)
         return define_macro(context, node)
-    raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, "define it beside it")
+    context.scope.define(node.name, POISON)
+    help = "define it beside it; or let it hold statements, by @T.macro above it"
+    raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, help)
 
 
 _STATEMENTS: dict[type, Callable[[Context, Any], None]] = {

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ...ir.base import IRModule
 from ...ir.diagnostics import error
 from ...ir.schedule.text import ScheduleText, Step
-from ..builder.context import did_you_mean
+from ..builder.remedies import did_you_mean
 from ..load import load_verified
 from . import options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .lexer import Problem, Token
-from .place import Place
+from .place import HEAD, Place
 
 STATEMENTS = {
     "async": "use `def`",
@@ -32,6 +32,9 @@ SIGNS = {
     "!": "write `not`",
     "?": "write `a if condition else b`",
     ";": "put each statement on a line of its own",
+    "//": "begin a comment with `#`",
+    "/*": "begin a comment with `#`",
+    "@": "multiply tensors by R.matmul, elements in a loop",
 }
 PREFIXES = {"f": "an f-string", "b": "a bytes literal", "r": "a raw string", "u": "a string with a prefix"}
 
@@ -56,6 +59,8 @@ def _sign(place: Place) -> Problem | None:
     """Of two signs the second is at fault, or what follows both."""
     starts = [token.start for _, token in place.tokens[max(0, place.index - 2) : place.index + 1]]
     for sign, help in SIGNS.items():
+        if sign.startswith("/") and place.index:
+            continue  # a division
         for start in starts if len(sign) == 2 else starts[-1:]:
             if place.text.startswith(sign, start):
                 return _refuse(f"`{sign}`", Token(start, start + len(sign)), help)
@@ -82,6 +87,8 @@ def _in_brackets(place: Place) -> Problem | None:
     kind, token, opening = place.kind, place.token, place.opening
     if kind == "*" and place.previous and place.previous.text == "import":
         return _refuse("`import *`", token, "name what to import")
+    if kind in ("*", "**") and HEAD.match(place.text, place.tokens[0][1].start):
+        return _refuse("a parameter for any number of arguments", token, "name each parameter")
     if opening is None:
         return None
     if kind == "for" and place.previous and "\n" not in place.text[place.previous.end : token.start]:
@@ -90,6 +97,24 @@ def _in_brackets(place: Place) -> Problem | None:
         return _refuse("`**` before an argument", token, "name each argument: `name=value`")
     if kind in (",", "}") and opening.text == "{" and ":" in place.expected:
         return _refuse("a set", opening, "write a list, or `key: value` pairs")
+    return None
+
+
+def _other_language(place: Place) -> Problem | None:
+    """Loops, bodies, branches and declarations as C and its kin have them."""
+    kind, token, previous = place.kind, place.token, place.previous
+    first = place.tokens[0][1]
+    is_counting = kind == "=" and place.opening is None
+    if first.text == "for" and (is_counting or (kind == "NAME" and place.opening is place.tokens[1][1])):
+        return _refuse("a loop of this kind", Token(first.start, token.end), "write `for i in range(0, 16):`")
+    if kind == "{" and ":" in place.expected:
+        return _refuse("`{` around a body", token, "end the line with `:`, and indent the body")
+    if kind == "if" and previous and previous.text == "else" and previous is first:
+        return _refuse("`else if`", Token(previous.start, token.end), "write `elif`")
+    kinds = [each for each, _ in place.tokens[: place.index]]
+    if kind == "=" and previous and kinds[-2:] == ["NAME", "NAME"] and {*kinds} <= {"NAME", "."}:
+        help = f"write {previous.text} = …, or {previous.text}: T.float32 = …"
+        return _refuse("a type before a name", Token(first.start, previous.end), help)
     return None
 
 
@@ -111,5 +136,6 @@ RULES: tuple[Callable[[Place], Problem | None], ...] = (
     _prefixed_string,
     _operator,
     _in_brackets,
+    _other_language,
     _chained_assignment,
 )

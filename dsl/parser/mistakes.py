@@ -30,7 +30,15 @@ LOOKALIKES = {
     "：": ":",
     "\u00a0": " ",
     "×": "*",
+    "÷": "/",
+    "−": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "→": "->",
 }
+DEFINING = frozenset({"prim_func", "function", "macro", "inline", "ir_module", "schedule"})
+"""What opens a definition, after its dialect."""
 
 
 def head_name(text: str, first: Token) -> Iterator[str]:
@@ -60,7 +68,7 @@ def undecorated(decorator: Token) -> Problem:
 
 def unexpected(place: Place, decorator: Token | None) -> Problem:
     """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
-    for rule in (foreign_form, _unclosed_string, _character, _bracket, _equal_sign):
+    for rule in (foreign_form, _unclosed_string, _character, _nameless, _bracket, _number, _equal_sign):
         if problem := rule(place):
             return problem
     is_definition = place.tokens[0][0] in ("def", "class")
@@ -87,6 +95,33 @@ def _character(place: Place) -> Problem | None:
     shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
     help = f"write {LOOKALIKES[character]!r}" if character in LOOKALIKES else "remove it, or write it in a string"
     return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
+
+
+def _nameless(place: Place) -> Problem | None:
+    """`T.prim_func(A: …):` and `T.block("b"):`: what has no name, or no `with` before it."""
+    opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), None)
+    last = next((token for _, token in reversed(place.tokens) if token.text), None)
+    if place.tokens[0][0] != "NAME" or opener is None or opener.text not in "(:" or last is None or last.text != ":":
+        return None
+    head = Token(place.tokens[0][1].start, opener.start)
+    text = place.text[head.start : head.end]
+    is_definition = text.rpartition(".")[2] in DEFINING
+    if is_definition and place.kind in (":", "NEWLINE"):
+        message = "this definition has no name"
+        return Problem("E0008", message, head.start, head.end, f"write {text} name{opener.text}")
+    if place.kind == "NEWLINE" and place.previous is last and opener.text == "(":
+        return Problem("E0008", "this opens no body by itself", head.start, last.start, "write `with` before it")
+    return None
+
+
+def _number(place: Place) -> Problem | None:
+    """`0x1G` and `1.0f`: a name right after a number."""
+    number = place.previous
+    if place.kind != "NAME" or number is None or number.end != place.token.start or not number.text[:1].isdigit():
+        return None
+    text = place.text[number.start : place.token.end]
+    help = "write a number alone; T.float32(1) gives one a dtype"
+    return Problem("E0012", f"'{text}' is no number", number.start, place.token.end, help)
 
 
 def _equal_sign(place: Place) -> Problem | None:
@@ -138,6 +173,8 @@ def _remedy(place: Place, choices: list[str]) -> str:
         return "put a comma before it, or close the bracket"
     if place.kind == "NEWLINE":
         return "end the line with ':'" if ":" in place.expected else f"write {choices[0]} before the line ends"
+    if choices == [WORDS["NEWLINE"]]:
+        return "start a new line with it, or remove it"
     return f"write {choices[0]} before it, or {'start a new line' if WORDS['NEWLINE'] in choices else 'remove it'}"
 
 

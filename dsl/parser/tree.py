@@ -199,7 +199,9 @@ class Tree(ExpressionTree):
                     parts.append(part.value)
                 case _:
                     message = "nothing can be assigned to this expression"
-                    self.report(Problem("E0015", message, part.start, part.end, "write a name on the left"))
+                    is_call = isinstance(part, syntax.Call)
+                    help = "an element is written in brackets: A[0]" if is_call else "write a name on the left"
+                    self.report(Problem("E0015", message, part.start, part.end, help))
         return target
 
     def return_statement(self, return_: Token, value: Expr | None = None) -> syntax.Return:

@@ -1,0 +1,36 @@
+"""Python's functions of plain numbers, which are computed when the text is read: `R.const(float("inf"), "float32")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .convert import describe, is_tuple
+from .forms import Form, Site, signature_of
+
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "abs": (abs, "write T.abs(x)"),
+    "float": (float, 'T.float32 is a type, T.Cast("float32", x) converts'),
+    "int": (int, 'T.int32 is a type, T.Cast("int32", x) converts'),
+    "len": (len, "A.shape[0] is how many elements buffer A has along its first dimension"),
+    "max": (max, "write T.max(a, b)"),
+    "min": (min, "write T.min(a, b)"),
+}
+"""What computes each, and what to write for values that are known only when the program runs."""
+
+
+def _form(name: str, function: Callable[..., Any], help: str) -> Form:
+    def build(site: Site, *values: Any) -> Any:
+        unknown = [each for each in values if not isinstance(each, bool | int | float | str) and not is_tuple(each)]
+        if values and not unknown:
+            try:
+                return function(*values)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        given = f", not {describe((unknown or values)[0])}" if values else ""
+        raise site.error("E0202", f"{name} takes plain numbers{given}", help)
+
+    return Form(name, build, signature_of(build))
+
+
+FORMS = {name: _form(name, function, help) for name, (function, help) in _FUNCTIONS.items()}
