@@ -104,7 +104,8 @@ class Primitive(Struct, frozen=True, eq=False):
         args: tuple[Any, ...] = ()
         named: dict[str, Any] = {}
         for index, argument in enumerate(self.arguments):
-            if argument.name not in given or (not argument.variadic and given[argument.name] is argument.default):
+            is_default = not (argument.required or argument.variadic) and given.get(argument.name) is argument.default
+            if argument.name not in given or is_default:
                 continue
             value = given[argument.name]
             if argument.variadic:

@@ -130,6 +130,13 @@ class _Path(Struct, frozen=True):
         return _Path(self.domains, (*self.conditions, condition if holds else make.logical_not(condition)))
 
 
+    def inside(self, realize: tir.BlockRealize) -> _Path:
+        axes = realize.block.iter_vars
+        bound = [make.equal(axis.var, value) for axis, value in zip(axes, realize.iter_values, strict=True)]
+        domains = {axis.var: axis.dom for axis in axes if axis.dom is not None}
+        return _Path({**self.domains, **domains}, (*self.conditions, realize.predicate, *bound))
+
+
 class _Access(Struct, frozen=True):
     node: tir.BufferLoad | tir.BufferStore
     path: _Path
@@ -155,8 +162,8 @@ def _accesses(node: Node, path: _Path) -> Iterator[_Access]:
             yield from _accesses(otherwise, path.where(condition, holds=False))
             return
         case tir.BlockRealize():
-            path = path.where(node.predicate)
-        case tir.Block() | tir.BufferRegion():
+            path = path.inside(node)
+        case tir.BufferRegion():
             return
         case _:
             pass

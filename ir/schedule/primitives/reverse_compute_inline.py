@@ -10,6 +10,7 @@ from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import inverse_affine_iter_map
 from ...analysis.proof import prove
+from ...analysis.regions import lies_in
 from ...base import Node
 from ...equal import structural_equal
 from ...simplify import simplify
@@ -113,6 +114,11 @@ def _iterators(
     if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):
         raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
     read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    point = [tir.Range(index, make.const(1, index.dtype)) for index in read]
+    whole = [tir.Range(make.const(0, size.dtype), size) for size in buffer.shape]
+    if not lies_in(point, whole, domains).is_proven:
+        reason = f"some iterations of {name_of(block)} need no element that {name_of(producer)} makes"
+        raise INVERTIBLE.refuse(reason, block, producer)
     found = detect_iter_map(read, domains, None, IterMapLevel.NO_CHECK)
     known = inverse_affine_iter_map(found.indices, made.indices) if found.is_detected else {}
     known |= {axis.var: axis.dom.min for axis in block.iter_vars if axis.dom is not None and is_one(axis.dom.extent)}
