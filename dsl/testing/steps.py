@@ -1,0 +1,381 @@
+"""Arguments for schedule primitives: most of them make sense for the program as it is, and some do not.
+
+A primitive gets arguments by the kinds that it declares; where those must fit each other, a row of `_TOGETHER` says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from ...ir import tir
+from ...ir.base import Op
+from ...ir.schedule import LoopRV, Schedule
+from ...ir.schedule.analysis.scope import Scope, is_output_block
+from ...ir.schedule.declaration import PRIMITIVES, Argument, Primitive
+from ...ir.schedule.tree import statements_in
+from ...ir.visit import walk
+
+CHANGING = tuple(sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query))
+"""The primitives that change programs."""
+_T = TypeVar("_T")
+_SCOPES = ("global", "shared", "local")
+_INTRINSICS = ("dot_8x1_f32_avx2", "dot_16x4_vnni")
+_TEXTS = {
+    "thread_axis": ("threadIdx.x", "blockIdx.x", "vthread.x"), "buf_type": ("read", "write"),
+    "tensor_intrin": _INTRINSICS, "ann_key": ("pragma_a", "pragma_b"),
+}  # fmt: skip
+_LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
+    lambda *i: list(i),
+    lambda *i: list(reversed(i)),
+    lambda *i: [*i[:-1], *[part for each in i[-1:] for part in (each // 2, each % 2)]],
+    lambda *i: [*[each // 4 for each in i[:1]], *i[1:], *[each % 4 for each in i[:1]]],
+    lambda *i: [*i[-1:], *i[:-1]],
+)
+_WIDER = {"int8": "int32", "int32": "int64", "float32": "float64"}
+"""Dtypes to which one may change without another result."""
+
+
+class Site(Struct, frozen=True):
+    """A block, the loops around it in its scope, and that scope."""
+
+    block: tir.Block
+    loops: tuple[tir.For, ...]
+    scope: tir.Block | None
+
+    @property
+    def name(self) -> str:
+        """What it is called, as no other block is."""
+        return self.block.name_hint
+
+    @property
+    def is_stage(self) -> bool:
+        """Whether it writes only what its scope allocates."""
+        return self.scope is not None and not is_output_block(self.block, self.scope)
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a reduction."""
+        return self.block.init is not None
+
+    @property
+    def updates(self) -> bool:
+        """Whether it reads what it writes."""
+        return any(read.buffer is write.buffer for read in self.block.reads for write in self.block.writes)
+
+
+def sites_of(module_function: tir.PrimFunc) -> list[Site]:
+    """Return the blocks of a function whose name no other has, without the root block."""
+    found: list[Site] = []
+
+    def visit(node: tir.Stmt, loops: tuple[tir.For, ...], scope: tir.Block | None) -> None:
+        match node:
+            case tir.BlockRealize():
+                found.append(Site(node.block, loops, scope))
+                visit(node.block.body, (), node.block)
+            case tir.For():
+                visit(node.body, (*loops, node), scope)
+            case _:
+                for child in statements_in(node):
+                    visit(child, loops, scope)
+
+    visit(module_function.body, (), None)
+    names = [each.block.name_hint for each in found]
+    return [each for each in found if each.scope is not None and names.count(each.block.name_hint) == 1]
+
+
+class Offer:
+    """What there is to choose from when the turn of a primitive comes, and the numbers that choose."""
+
+    def __init__(self, schedule: Schedule, number: int) -> None:
+        self.schedule, self.random = schedule, Random(number)
+        function = schedule.mod.functions[schedule.func_working_on or ""]
+        assert isinstance(function, tir.PrimFunc)
+        self.function, self.sites = function, sites_of(function)
+
+    def pick(self, options: Sequence[_T]) -> _T:
+        return self.random.choice(options)
+
+    def site(self, suits: Callable[[Site], Any] = lambda site: site.loops) -> Site | None:
+        """Pick a block, nearly always one that suits."""
+        fitting = [each for each in self.sites if suits(each)]
+        options = fitting if fitting and self.random.random() < 0.95 else self.sites
+        return self.pick(options) if options else None
+
+    def loops(self, site: Site | None) -> list[LoopRV]:
+        return [] if site is None else self.schedule.get_loops(site.name)
+
+    def loop(self, site: Site | None, suits: Callable[[tir.For], bool] = lambda loop: True) -> LoopRV | None:
+        """Pick a loop around a block, nearly always one that suits."""
+        if site is None or not site.loops:
+            return None
+        fitting = [at for at, loop in enumerate(site.loops) if suits(loop)]
+        at = self.pick(fitting if fitting and self.random.random() < 0.95 else range(len(site.loops)))
+        return self.loops(site)[at]
+
+    def related(self, site: Site | None, consumers: bool) -> Site | None:
+        """Pick a block that reads what a block writes, or writes what it reads."""
+        if site is None or site.scope is None:
+            return None
+        scope = Scope(site.scope)
+        others = scope.consumers(site.block) if consumers else scope.producers(site.block)
+        found = [each for each in self.sites if each.block in others]
+        return self.pick(found) if found else None
+
+
+def arguments(schedule: Schedule, name: str, number: int) -> dict[str, Any]:
+    """Return arguments for primitive `name`, chosen by `number`; one in twelve is a mistake."""
+    offer, primitive = Offer(schedule, number), PRIMITIVES[name]
+    given = _TOGETHER[name](offer) if name in _TOGETHER else {}
+    site = offer.site(_SUITS.get(name, lambda site: site.loops))
+    for each in primitive.arguments:
+        if each.name not in given and (each.required or each.variadic or offer.random.random() < 0.2):
+            given[each.name] = _value(offer, site, each, primitive)
+    if offer.random.random() < 1 / 12:
+        at = offer.pick([*given, "surplus"])
+        given[at] = [None] if any(each.variadic and each.name == at for each in primitive.arguments) else None
+    return given
+
+
+def _value(offer: Offer, site: Site | None, argument: Argument, primitive: Primitive) -> Any:
+    pick = offer.pick
+    match argument.kind.name:
+        case "Block":
+            return _name(site)
+        case "Loop" | "BlockOrLoop" | "Location":
+            return _several(offer, site) if argument.variadic else offer.loop(site)
+        case "LoopOrBlocks":
+            return offer.loop(site) if offer.random.random() < 0.8 else [_name(site)]
+        case "Blocks":
+            return [_name(offer.related(site, consumers=True))]
+        case "Factors":
+            return pick([[None, 2], [2, None], [None, 1, 2], [2, 2], [4, None], [None, 3], [1, 2]])
+        case "Integer":
+            return 0 if argument.name == "buffer_index" else pick((0, 0, 1, -1, 2))
+        case "Flag":
+            return pick((False, True))
+        case "Number":
+            return pick((0.5, 1))
+        case "Integers":
+            return [pick((0, 0, 1, 2))]
+        case "Numbers":
+            return [0.5, 0.5]
+        case "AccessedBuffer":
+            return _accessed(offer, site)
+        case "BufferIndex":
+            return offer.random.randrange(1 + _most_buffers(site, primitive.name))
+        case "StorageScope":
+            return pick(_SCOPES)
+        case "IndexMap":
+            return pick(_LAYOUTS)
+        case "Text":
+            return pick(_TEXTS.get(argument.name, _SCOPES))
+        case "DataType":
+            return pick(tuple(_WIDER.values()))
+        case _:
+            return pick((1, 2, True, "text"))
+
+
+def _name(site: Site | None) -> str | None:
+    return None if site is None else site.name
+
+
+def _most_buffers(site: Site | None, primitive: str) -> int:
+    """One less than the number of buffers that a block reads, or writes."""
+    regions = () if site is None else site.block.reads if "read" in primitive else site.block.writes
+    return max(0, len(regions) - 1)
+
+
+def _several(offer: Offer, site: Site | None) -> list[LoopRV]:
+    """A few loops around a block in a row, or in another order."""
+    loops = offer.loops(site)
+    start = offer.random.randrange(max(1, len(loops) - 1))
+    some = loops[start : start + 2 + offer.random.randrange(2)]
+    return some[::-1] if offer.random.random() < 0.3 else some
+
+
+def _accessed(offer: Offer, site: Site | None) -> tuple[str, int] | str:
+    """A buffer that a block accesses: mostly one that is no parameter, whose layout callers do not know."""
+    if site is None:
+        return "write"
+    found = [
+        (which, at)
+        for which, regions in (("read", site.block.reads), ("write", site.block.writes))
+        for at, each in enumerate(regions)
+        if all(each.buffer is not parameter for parameter in offer.function.buffer_map.values())
+    ]
+    return offer.pick(found) if found else ("write", 99)
+
+
+def _reads_stage(site: Site) -> bool:
+    inside = () if site.scope is None else site.scope.alloc_buffers
+    return any(read.buffer is each for read in site.block.reads for each in inside)
+
+
+def _pads(site: Site) -> bool:
+    chooses = Op("tir.if_then_else")
+    return any(isinstance(each, tir.Call) and each.op == chooses for each in walk(site.block.body))
+
+
+_SUITS: dict[str, Callable[[Site], Any]] = {
+    "compute_inline": lambda site: site.is_stage and not site.is_sum,
+    "reverse_compute_inline": _reads_stage,
+    "cache_inplace": lambda site: site.updates and not site.is_sum,
+    "set_scope": lambda site: site.is_stage,
+    "storage_align": lambda site: site.is_stage,
+    "transform_layout": lambda site: site.is_stage or _reads_stage(site),
+    "set_axis_separator": lambda site: site.is_stage or _reads_stage(site),
+    "cache_write": lambda site: site.block.writes,
+    "rolling_buffer": lambda site: site.is_stage and site.loops,
+}
+"""Which blocks a primitive is meant for."""
+
+
+def _moved(consumers: bool) -> Callable[[Offer], dict[str, Any]]:
+    """A block, and a loop around one that reads what it writes, or writes what it reads."""
+
+    def offer_both(offer: Offer) -> dict[str, Any]:
+        site = offer.site((lambda each: each.is_stage) if consumers else _reads_stage)
+        other = offer.related(site, consumers) or offer.site()
+        return {"block": _name(site), "loop": offer.loop(other)}
+
+    return offer_both
+
+
+def _reduced(offer: Offer) -> dict[str, Any]:
+    """A sum, and a loop around it."""
+    site = offer.site(lambda each: each.is_sum and each.loops)
+    return {"block": _name(site), "loop": offer.loop(site)}
+
+
+def _refactored(offer: Offer) -> dict[str, Any]:
+    """A loop of a sum that adds up, and where its iterations go."""
+    site = offer.site(lambda each: each.is_sum and each.loops)
+    loop = offer.loop(site, lambda each: site is not None and _is_in(each, site, tir.IterVarType.COMM_REDUCE))
+    return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
+
+
+def _is_in(loop: tir.For, site: Site, kind: tir.IterVarType) -> bool:
+    values = _realize(site).iter_values
+    return any(
+        axis.iter_type is kind and any(each is loop.loop_var for each in walk(value))
+        for axis, value in zip(site.block.iter_vars, values, strict=True)
+    )
+
+
+def _realize(site: Site) -> tir.BlockRealize:
+    around: tir.Stmt = site.loops[-1] if site.loops else site.scope or site.block
+    return next(each for each in walk(around) if isinstance(each, tir.BlockRealize) and each.block is site.block)
+
+
+def _padded(offer: Offer) -> dict[str, Any]:
+    """A block that pads, and a loop around it."""
+    site = offer.site(lambda each: each.loops and _pads(each))
+    return {"block": _name(site), "loop": offer.loop(site)}
+
+
+def _einsum(offer: Offer) -> dict[str, Any]:
+    """A sum of products, and a size for each of its iterators."""
+    site = offer.site(lambda each: each.is_sum)
+    count = len(site.block.iter_vars) if site is not None else 1
+    return {"block": _name(site), "padding": [offer.pick((1, 2, 4, 4, 0)) for _ in range(count)]}
+
+
+def _side_by_side(offer: Offer) -> dict[str, Any]:
+    """Loops as deep around two blocks of one scope."""
+    site = offer.site()
+    if site is None:
+        return {"loops": []}
+    other = offer.site(lambda each: each is not site and each.loops and each.scope is site.scope)
+    both = sorted([each for each in (site, other) if each is not None], key=offer.sites.index)
+    depth = offer.random.randrange(min([len(each.loops) for each in both] or [0]) or 1)
+    return {"loops": [offer.loops(each)[depth] for each in both if len(each.loops) > depth]}
+
+
+def _at(offer: Offer) -> dict[str, Any]:
+    """A loop, and a block under it."""
+    site = offer.site()
+    return {"loop": offer.loop(site), "block": _name(site)}
+
+
+def _annotated(offer: Offer) -> dict[str, Any]:
+    """A block or loop that is annotated, and how."""
+    site = offer.site(lambda each: each.block.annotations or any(loop.annotations for loop in each.loops))
+    if site is None or site.block.annotations or not site.loops:
+        keys = [*site.block.annotations] if site is not None else []
+        return {"block_or_loop": _name(site), "ann_key": offer.pick(keys or ["pragma_a"])}
+    at = max(range(len(site.loops)), key=lambda each: len(site.loops[each].annotations))
+    key = offer.pick([*site.loops[at].annotations] or ["pragma_a"])
+    return {"block_or_loop": offer.loops(site)[at], "ann_key": key}
+
+
+def _ordered(offer: Offer) -> dict[str, Any]:
+    """An order of the iterators of a block."""
+    site = offer.site(lambda each: len(each.block.iter_vars) > 1)
+    order = list(range(len(site.block.iter_vars) if site is not None else 1))
+    offer.random.shuffle(order)
+    return {"block": _name(site), "new_order": order}
+
+
+def _declared(offer: Offer) -> dict[str, Any]:
+    """A buffer that a block accesses, and a region that may hold all that it accesses of it."""
+    site = offer.site(lambda each: each.block.reads)
+    which = offer.pick(("read", "read", "write"))
+    regions = () if site is None else site.block.reads if which == "read" else site.block.writes
+    at = offer.random.randrange(len(regions)) if regions else 0
+    shape = regions[at].buffer.shape if regions else ()
+    wide = offer.random.random() < 0.7
+
+    def ranges(*iterators: Any) -> list[Any]:
+        axes = [(0, size.value if isinstance(size, tir.IntImm) else 1) for size in shape]
+        return axes if wide else [iterators[each] if each < len(iterators) else 0 for each in range(len(shape))]
+
+    return {"block": _name(site), "buffer_index": at, "buf_type": which, "gen_new_ranges": ranges}
+
+
+def _hidden(offer: Offer) -> dict[str, Any]:
+    """A parameter that nothing writes: that it is read does not matter to any order."""
+    written = {write.buffer for each in offer.sites for write in each.block.writes}
+    own = set(offer.function.buffer_map.values()) - written
+    site = offer.site(lambda each: any(read.buffer in own for read in each.block.reads))
+    reads = () if site is None else site.block.reads
+    free = [at for at, read in enumerate(reads) if read.buffer in own]
+    return {"block": _name(site), "buf_type": "read", "buf_index_array": [offer.pick(free) if free else 9]}
+
+
+def _widened(offer: Offer) -> dict[str, Any]:
+    """A buffer, and a dtype that holds all that the buffer's does."""
+    site = offer.site(lambda each: each.is_stage and each.block.writes[0].buffer.dtype in _WIDER)
+    old = site.block.writes[0].buffer.dtype if site is not None and site.block.writes else "int32"
+    return {"block": _name(site), "buffer_index": 0, "dtype": _WIDER.get(old, "nothing")}
+
+
+def _intrinsic(offer: Offer) -> dict[str, Any]:
+    """A loop of a sum, or the block, and an intrinsic that may compute the same."""
+    site = offer.site(lambda each: each.is_sum and each.loops)
+    bytes = site is not None and any(each.buffer.dtype == "int8" for each in site.block.reads)
+    loop = offer.pick(offer.loops(site)[-2 if bytes else -1 :] or [None])
+    return {"block_or_loop": loop, "tensor_intrin": _INTRINSICS[bytes]}
+
+
+_TOGETHER: dict[str, Callable[[Offer], dict[str, Any]]] = {
+    "compute_at": _moved(consumers=True),
+    "reverse_compute_at": _moved(consumers=False),
+    "decompose_reduction": _reduced,
+    "rfactor": _refactored,
+    "decompose_padding": _padded,
+    "pad_einsum": _einsum,
+    "merge": _side_by_side,
+    "read_at": _at,
+    "write_at": _at,
+    "unannotate": _annotated,
+    "reorder_block_iter_var": _ordered,
+    "annotate_buffer_access": _declared,
+    "unsafe_hide_buffer_access": _hidden,
+    "unsafe_set_dtype": _widened,
+    "tensorize": _intrinsic,
+}
+"""Arguments that must fit each other."""
