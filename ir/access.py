@@ -131,7 +131,7 @@ class _Detector:
         for branch, holds in ((then_case, True), (else_case, False)):
             if branch is not None:
                 outside = dict(self.domains)
-                self.domains.update(_restricted(condition, holds, self.domains))
+                self.domains.update(restricted(condition, holds, self.domains))
                 self.visit(branch)
                 self.domains = outside
 
@@ -182,7 +182,7 @@ class _Detector:
         return [eval_set(from_range(axis.min, axis.extent), self.domains) for axis in ranges]
 
 
-def _restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, Interval]) -> dict[tir.Var, Interval]:
+def restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, Interval]) -> dict[tir.Var, Interval]:
     """Return the domains of the loop variables that `condition`, or its negation, bounds.
 
     As TVM, which gives a condition up where it mentions anything else than relaxed loop variables.

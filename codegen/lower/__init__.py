@@ -8,9 +8,11 @@ from ...ir import tir
 from ...ir.deep import deep
 from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
+from .compact import compact_buffers
 from .flatten import flatten_buffers
 from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
+from .locate import plan_locations
 from .match_buffer import lower_match_buffers
 from .opaque import convert_blocks_to_opaque
 from .partition import partition_loops
@@ -27,6 +29,8 @@ BLOCK_STEPS: dict[str, Step] = {
     "LowerInitBlock": lower_init_blocks,
     "ConvertBlocksToOpaque": convert_blocks_to_opaque,
     "LowerMatchBuffer": lower_match_buffers,
+    "PlanAndUpdateBufferAllocationLocation": plan_locations,
+    "CompactBufferAllocation": compact_buffers,
     "LowerOpaqueBlock": lower_opaque_blocks,
 }
 """The steps as long as there are blocks, in their order, by their names as passes (`lower.passes`)."""

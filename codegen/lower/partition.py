@@ -20,8 +20,8 @@ from ...ir import make, tir
 from ...ir.intern import Nodes
 from ...ir.linear import linear
 from ...ir.sums import Sum
-from ...ir.visit import substitute, walk
-from .rewriter import Rewriter, conjuncts, sequence
+from ...ir.visit import walk
+from .rewriter import Rewriter, conjuncts, copy_of, sequence
 
 MOST_NODES = 2000
 """A body of more nodes than this is not worth a second copy."""
@@ -52,7 +52,7 @@ class _Partitioner(Rewriter):
             return replace(loop, body=body)
         first = replace(loop, extent=replace(extent, value=end - start.value), body=body)
         var, rest = replace(loop.loop_var), start.value + extent.value - end
-        last = substitute(loop.body, {loop.loop_var: var})
+        last = copy_of(loop.body, {loop.loop_var: var})
         kind = loop.kind if rest > 1 else tir.ForKind.SERIAL
         return sequence([first, tir.For(var, replace(start, value=end), replace(extent, value=rest), kind, last)])
 

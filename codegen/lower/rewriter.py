@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Node
-from ...ir.visit import field_names, walk
+from ...ir.visit import defined_variables, field_names, substitute, walk
 
 Rule = Callable[[Any], Any]
 
@@ -81,6 +81,12 @@ class Rewriter:
 
     def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
+
+
+def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
+    """Return `stmt` for other `values` of some variables, with loops and memory of its own."""
+    own = {var: replace(var) for node in walk(stmt) for var in defined_variables(node)}
+    return substitute(stmt, {**own, **values})
 
 
 def uses(parts: Iterable[Node], variables: set[tir.Var]) -> bool:

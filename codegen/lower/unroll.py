@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...ir import tir
-from .rewriter import Rewriter, sequence
+from ...ir.visit import walk
+from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64
 """A loop of more iterations stays a loop; LLVM may still unroll it."""
@@ -31,9 +32,11 @@ class _Unroller(Rewriter):
         ):
             return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         copies: list[tir.Stmt] = []
+        has_memory = any(isinstance(node, tir.Allocate) for node in walk(stmt.body))
         self._copies *= max(extent.value, 1)
         for value in range(start.value, start.value + extent.value):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
-            copies.append(self.rewrite(stmt.body))
+            body = self.rewrite(stmt.body)
+            copies.append(copy_of(body, {}) if has_memory else body)
         self._copies //= max(extent.value, 1)
         return sequence(copies)

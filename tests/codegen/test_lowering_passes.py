@@ -49,6 +49,48 @@ T.prim_func main(A: T.Buffer((40,), "float32"), B: T.Buffer((40,), "bfloat16"), 
                 T.where(i0 * 8 + i1 < 40)
                 C[vi] = X[vi] + X[vi + 8] + T.Cast("float32", Y[vi])
 """,
+    "tiles": """
+T.prim_func main(A: T.Buffer((30, 16), "float32"), C: T.Buffer((30, 16), "float32")):
+    X = T.alloc_buffer((34, 16), "float32")
+    S = T.alloc_buffer((30,), "float32")
+    for i0 in range(4):
+        for a, j in T.grid(10, 16):
+            with T.block("rows"):
+                vi = T.axis.spatial(34, i0 * 8 + a)
+                vj = T.axis.spatial(16, j)
+                T.where(i0 * 8 + a < 32)
+                X[vi, vj] = T.if_then_else(vi < 30, A[vi, vj], T.float32(1))
+        for b in range(8):
+            for j in range(16):
+                with T.block("sum"):
+                    vi = T.axis.spatial(30, i0 * 8 + b)
+                    vj = T.axis.reduce(16, j)
+                    T.where(i0 * 8 + b < 30)
+                    with T.init():
+                        S[vi] = T.float32(0)
+                    S[vi] = S[vi] + X[vi, vj] * X[vi + 1, vj]
+            for j in range(16):
+                with T.block("out"):
+                    vi = T.axis.spatial(30, i0 * 8 + b)
+                    vj = T.axis.spatial(16, j)
+                    T.where(i0 * 8 + b < 30)
+                    C[vi, vj] = S[vi] + X[vi, vj]
+""",
+    "rolling": """
+T.prim_func main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    X = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("once"):
+            vi = T.axis.opaque(8, i)
+            T.reads(A[vi])
+            T.writes(X[vi])
+            X[vi] = A[vi] * T.float32(2)
+        with T.block("both"):
+            vi = T.axis.opaque(8, i)
+            T.reads(X[T.max(vi - 1, 0):T.max(vi - 1, 0) + 2])
+            T.writes(C[vi])
+            C[vi] = X[vi] + X[T.max(vi - 1, 0)]
+""",
 }
 
 
@@ -136,6 +178,27 @@ T.prim_func main(A: T.Buffer((72,), "int32"), B: T.Buffer((72,), "int32")):
     agree(text, numbers((72,), "int32"), numbers((72,), "int32"))
 
 
+def lowered(name: str, *steps: str) -> str:
+    """What the steps make of a program, as text."""
+    module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{PROGRAMS[name].replace(chr(10), chr(10) + '    ')}")
+    for step in steps:
+        module = get_pass(step)(module)
+    return module.script()
+
+
+def test_buffers_are_as_small_as_their_use() -> None:
+    steps = itertools.takewhile(lambda step: step != "LowerOpaqueBlock", BLOCK_STEPS)
+    found = [line.strip() for line in lowered("tiles", *steps).splitlines() if "alloc_buffer" in line]
+    assert found == ["X = T.alloc_buffer((10, 16))", "S = T.alloc_buffer((1,))"]
+
+
+def test_what_an_iteration_leaves_to_the_next_stays_outside() -> None:
+    assert "X = T.alloc_buffer((8,))" in lowered(
+        "rolling", "ConvertBlocksToOpaque", "PlanAndUpdateBufferAllocationLocation"
+    )
+    assert lowered("rolling", *BLOCK_STEPS).index("X = T.") < lowered("rolling", *BLOCK_STEPS).index("for i")
+
+
 def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
     names = ["A", "X", "Y", "Z", "W", "B"]
     sizes = [40, 40, 48, 64, 40, 40]
@@ -152,7 +215,11 @@ def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:
             {target}[vi] = {source}[39 - vi] + T.float32({number})
 """
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n    {text.replace(chr(10), chr(10) + '    ')}")
-    for step in (*BLOCK_STEPS, "FlattenBuffer", "StorageRewrite"):
+    for step in (
+        *(each for each in BLOCK_STEPS if each != "CompactBufferAllocation"),
+        "FlattenBuffer",
+        "StorageRewrite",
+    ):
         module = get_pass(step)(module)
     allocated = [line.strip() for line in module.script().splitlines() if "T.allocate" in line]
     assert allocated == [

@@ -1,0 +1,135 @@
+"""Buffers as small as the part of them that is used (TVM: `CompactBufferAllocation`).
+
+    for i in range(16):                              for i in range(16):
+        B = T.alloc_buffer((16, 16))                     B = T.alloc_buffer((1, 16))
+        for j in range(16):                     →        for j in range(16):
+            B[i, j] = A[i, j] + 1                            B[0, j] = A[i, j] + 1
+
+What is used is the box around all indices, whatever the loops inside the allocation are at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.access import restricted
+from ...ir.analysis.regions import hull, relaxed
+from ...ir.base import Node
+from ...ir.int_set import from_range
+from ...ir.simplify import simplify
+from ...ir.visit import walk
+from .rewriter import Rewriter
+from .uses import Scope, Use, Uses
+
+Box: TypeAlias = tuple[tir.Range, ...]
+
+
+def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks cut down to what is used."""
+    uses = Uses(func.body)
+    compacter = _Compacter(func.body)
+    for buffer, home in uses.homes.items():
+        found = uses.of[buffer]
+        if found and buffer.data not in uses.escaped and not buffer.strides and buffer.elem_offset is None:
+            compacter.cut(buffer, _box(buffer, found, _depth(buffer, home)))
+    return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
+
+
+def _depth(buffer: tir.Buffer, home: tuple[Scope, ...]) -> int:
+    """Return how many of the scopes around an allocation stand still for all that share it: threads share what is not
+    their own."""
+    shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
+    return next((depth for depth, scope in enumerate(home) if _tag(scope).startswith(shared)), len(home))
+
+
+def _tag(scope: Scope) -> str:
+    return scope.thread_binding.thread_tag if isinstance(scope, tir.For) and scope.thread_binding is not None else ""
+
+
+def _box(buffer: tir.Buffer, uses: Sequence[Use], depth: int) -> Box:
+    """Return the box around all uses, in terms of the variables outside the first `depth` scopes."""
+    return hull([_part(use, buffer, depth) for use in uses], buffer.shape)
+
+
+def _part(use: Use, buffer: tir.Buffer, depth: int) -> Box:
+    domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in use.loops(depth)}
+    for condition in use.conditions:
+        domains |= restricted(condition, True, domains)
+    return relaxed([_span(index) for index in use.indices], buffer.shape, domains)
+
+
+def _span(index: tir.PrimExpr) -> tir.Range:
+    match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
+            return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
+        case tir.Broadcast(value=value):
+            return _span(value)
+        case _:
+            return tir.Range(index, tir.IntImm(index.dtype, 1))
+
+
+class _Compacter(Rewriter):
+    def __init__(self, body: tir.Stmt) -> None:
+        super().__init__(
+            {
+                tir.BufferLoad: self._access,
+                tir.BufferStore: self._access,
+                tir.BufferRegion: self._region,
+            }
+        )
+        self._written = {node.buffer for node in walk(body) if isinstance(node, tir.BufferStore)}
+        launched = [node.node for node in walk(body) if isinstance(node, tir.AttrStmt)]
+        self._threads = {node.var for node in launched if isinstance(node, tir.IterVar)}
+        self.starts: dict[tir.Buffer, tuple[tir.PrimExpr, ...]] = {}
+        """Where the part of a buffer that is used begins."""
+
+    def cut(self, buffer: tir.Buffer, box: Box) -> None:
+        """Let `buffer` hold `box` only, in those dimensions where that is known to be less."""
+        axes = [self._smaller(buffer, part, extent) for part, extent in zip(box, buffer.shape, strict=True)]
+        if any(part.extent is not extent for part, extent in zip(axes, buffer.shape, strict=True)):
+            self.starts[buffer] = tuple([part.min for part in axes])
+            self.buffers[buffer] = replace(buffer, shape=tuple([part.extent for part in axes]))
+
+    def _smaller(self, buffer: tir.Buffer, part: tir.Range, extent: tir.PrimExpr) -> tir.Range:
+        """Return `part` of a dimension, or all of it where `part` is not known to be less, or is not the same for all."""
+        length, whole = part.extent, tir.Range(make.const(0, extent.dtype), extent)
+        if not isinstance(length, tir.IntImm) or any(self._moves(node, buffer) for node in walk(part.min)):
+            return whole
+        if isinstance(extent, tir.IntImm) and extent.value <= length.value:
+            return whole
+        return tir.Range(part.min, make.const(length.value, extent.dtype))
+
+    def _moves(self, node: Node, buffer: tir.Buffer) -> bool:
+        """Whether `node` may be another value while `buffer` lives, or for another thread that shares it."""
+        if isinstance(node, tir.BufferLoad):
+            return node.buffer in self._written
+        return node in self._threads and not buffer.scope.startswith("local")
+
+    def _access(self, access: tir.BufferLoad | tir.BufferStore) -> tir.BufferLoad | tir.BufferStore:
+        rebuilt = self.rebuild(access)
+        if access.buffer not in self.starts:
+            return rebuilt
+        starts = self.rewrite(self.starts[access.buffer])
+        indices = [_from(index, start) for index, start in zip(rebuilt.indices, starts, strict=True)]
+        return replace(rebuilt, indices=tuple(indices))
+
+    def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
+        rebuilt = self.rebuild(region)
+        if region.buffer not in self.starts:
+            return rebuilt
+        starts = self.rewrite(self.starts[region.buffer])
+        axes = [replace(axis, min=_from(axis.min, start)) for axis, start in zip(rebuilt.region, starts, strict=True)]
+        return replace(rebuilt, region=tuple(axes))
+
+
+def _from(index: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `index`, counted from `start` on."""
+    if isinstance(start, tir.IntImm) and start.value == 0:
+        return index
+    if isinstance(index, tir.Ramp):
+        return replace(index, base=_from(index.base, start))
+    return simplify(make.sub(index, make.cast(start, index.dtype)))

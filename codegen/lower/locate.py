@@ -1,0 +1,139 @@
+"""Buffers where they are used: allocated in the innermost scope that holds all uses, so that they can be small.
+
+    B = T.alloc_buffer((16, 16))                 for i in range(16):
+    for i in range(16):                              with T.block(""):
+        for j in range(16):                              B = T.alloc_buffer((16, 16))
+            B[i, j] = A[i, j] + 1               →        for j in range(16):
+        for j in range(16):                                  B[i, j] = A[i, j] + 1
+            C[i, j] = B[i, j] * 2                        …
+
+A buffer goes into a loop only where every iteration reads nothing but what it has written before: that is proven.
+(TVM: `PlanAndUpdateBufferAllocationLocation`, which goes by the kinds of iterators.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.access import detect_regions
+from ...ir.analysis.regions import Place, is_covered
+from ...ir.visit import substitute, walk
+from .rewriter import Rewriter
+from .uses import Scope, Use, Uses, common_path
+
+Box: TypeAlias = tuple[tir.Range, ...]
+
+TRUE = tir.IntImm("bool", 1)
+_OF_THREADS = ("local", "warp")
+"""Scopes of memory that each thread, or each warp, has of its own."""
+
+
+def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks where they are used."""
+    uses = Uses(func.body)
+    mover = _Mover()
+    for buffer, home in uses.homes.items():
+        if uses.of[buffer] and buffer.data not in uses.escaped:
+            mover.move(buffer, home, _best_place(buffer, home, uses.of[buffer]))
+    return replace(func, body=mover.rewrite(func.body)) if mover.is_needed else func
+
+
+def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]) -> tuple[Scope, ...]:
+    """Return the scopes inside which `buffer` is to be allocated: as many as possible."""
+    common = common_path([use.path for use in uses])
+    threads = [depth for depth in range(len(home), len(common)) if _is_of_threads(common[depth])]
+    if threads and not buffer.scope.startswith(_OF_THREADS):
+        common = common[: threads[0]]
+    for depth in range(len(common), len(home), -1):
+        is_in_loop = any(isinstance(scope, tir.For) for scope in common[len(home) : depth])
+        if not is_in_loop or all(_is_written_before(use, uses, depth) for use in uses if not use.is_write):
+            return common[:depth]
+    return home
+
+
+def _is_of_threads(scope: Scope) -> bool:
+    return isinstance(scope, tir.For) and scope.thread_binding is not None
+
+
+def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
+    """Whether all that `read` reads is written before, in the same iteration of the first `depth` scopes."""
+    if any(isinstance(index, tir.Ramp) for index in read.indices):
+        return False
+    written = [place for use in uses if use.is_write for place in _earlier(use, read, uses, depth)]
+    shared = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in read.loops()}
+    return is_covered(Place(_region(read.indices), {}, read.conditions), written, shared).is_proven
+
+
+def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[Place]:
+    """Yield what `write` has written when `read` reads: in earlier iterations of the loops that they have in common, the
+    scopes from `depth` on, and in the same one where it stands before."""
+    if any(isinstance(index, tir.Ramp) for index in write.indices):
+        return
+    shared = len(common_path([write.path, read.path]))
+    common = [scope for scope in write.path[depth:shared] if isinstance(scope, tir.For)]
+    names = {loop.loop_var: replace(loop.loop_var) for loop in write.loops(depth)}
+    region: Box = tuple([substitute(axis, names) for axis in _region(write.indices)])
+    conditions: tuple[tir.PrimExpr, ...] = tuple([substitute(each, names) for each in write.conditions])
+    domains = {
+        names[loop.loop_var]: tir.Range(substitute(loop.min, names), substitute(loop.extent, names))
+        for loop in write.loops(depth)
+    }
+    for number, loop in enumerate(common):
+        before = tir.LT("bool", names[loop.loop_var], loop.loop_var)
+        yield Place(region, domains, (*conditions, *_same(common[:number], names), before))
+    if uses.index(write) < uses.index(read):
+        yield Place(region, domains, (*conditions, *_same(common, names)))
+
+
+def _same(loops: Sequence[tir.For], names: dict[tir.Var, tir.Var]) -> list[tir.PrimExpr]:
+    return [tir.EQ("bool", names[loop.loop_var], loop.loop_var) for loop in loops]
+
+
+def _region(indices: tuple[tir.PrimExpr, ...]) -> Box:
+    return tuple([tir.Range(index, tir.IntImm(index.dtype, 1)) for index in indices])
+
+
+class _Mover(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for, tir.Block: self._block, tir.Buffer: lambda buffer: buffer})
+        self._leaving: dict[Scope, set[tir.Buffer]] = {}
+        self._arriving: dict[Scope, list[tir.Buffer]] = {}
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self._arriving)
+
+    def move(self, buffer: tir.Buffer, home: tuple[Scope, ...], place: tuple[Scope, ...]) -> None:
+        """Allocate `buffer` in the last scope of `place`, which begins with `home`."""
+        if len(place) > len(home):
+            self._arriving.setdefault(place[-1], []).append(buffer)
+            for scope in place[len(home) - 1 :]:
+                self._leaving.setdefault(scope, set()).add(buffer)
+
+    def _for(self, loop: tir.For) -> tir.Stmt:
+        stmt = self.rebuild(loop)
+        if loop not in self._arriving:
+            return stmt
+        buffers = tuple(self._arriving[loop])
+        block = tir.Block((), (), (), "", stmt.body, alloc_buffers=buffers)
+        inside = {buffer for node in walk(stmt.body) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
+        used = [node for node in walk(stmt.body) if isinstance(node, tir.Buffer)]
+        reads, writes, _ = detect_regions(block, [each for each in used if each not in inside and each not in buffers])
+        return replace(stmt, body=tir.BlockRealize((), TRUE, replace(block, reads=reads, writes=writes)))
+
+    def _block(self, old: tir.Block) -> tir.Block:
+        block = self.rebuild(old)
+        leaving = self._leaving.get(old, set())
+        if not leaving:
+            return block
+        kept = [buffer for buffer in block.alloc_buffers if buffer not in leaving]
+        return replace(
+            block,
+            alloc_buffers=(*kept, *self._arriving.get(old, ())),
+            reads=tuple([region for region in block.reads if region.buffer not in leaving]),
+            writes=tuple([region for region in block.writes if region.buffer not in leaving]),
+        )

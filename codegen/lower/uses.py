@@ -1,0 +1,96 @@
+"""Where the buffers that blocks allocate are used: in which loops and blocks, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ...ir import make, tir
+from ...ir.base import Node, Op
+from ...ir.visit import children, substitute
+
+Scope: TypeAlias = tir.For | tir.Block
+_IF_THEN_ELSE = Op("tir.if_then_else")
+
+
+class Use(Struct, frozen=True, eq=False):
+    """An element that is read or written, inside the scopes of `path`, the outermost first, where `conditions` hold."""
+
+    buffer: tir.Buffer
+    indices: tuple[tir.PrimExpr, ...]
+    is_write: bool
+    path: tuple[Scope, ...]
+    conditions: tuple[tir.PrimExpr, ...]
+
+    def loops(self, start: int = 0) -> list[tir.For]:
+        """Return the loops around it, of the scopes from `start` on."""
+        return [scope for scope in self.path[start:] if isinstance(scope, tir.For)]
+
+
+class Uses:
+    """All uses of the buffers that the blocks of `body`, none of which has iterators, allocate; in the order of the text.
+
+    `homes` says which scopes each of them is allocated in; `escaped` are those whose address is given away.
+    """
+
+    def __init__(self, body: tir.Stmt) -> None:
+        self.homes: dict[tir.Buffer, tuple[Scope, ...]] = {}
+        self.of: dict[tir.Buffer, list[Use]] = {}
+        self.escaped: set[tir.Var] = set()
+        self._bound: dict[tir.Var, tir.PrimExpr] = {}
+        self._visit(body, (), ())
+
+    def _visit(self, node: Node, path: tuple[Scope, ...], conditions: tuple[tir.PrimExpr, ...]) -> None:
+        match node:
+            case tir.For():
+                self._visit(node.body, (*path, node), conditions)
+            case tir.BlockRealize(predicate=predicate, block=block):
+                inner = (*path, block)
+                for buffer in block.alloc_buffers:
+                    self.homes[buffer], self.of[buffer] = inner, []
+                self._visit(block.body, inner, (*conditions, predicate))
+            case tir.LetStmt(var=var, value=value) | tir.Let(var=var, value=value):
+                self._visit(value, path, conditions)
+                self._bound[var] = substitute(value, self._bound)
+                self._visit(node.body, path, conditions)
+            case tir.IfThenElse(condition=condition, then_case=then_case, else_case=else_case):
+                self._choice(condition, then_case, else_case, path, conditions)
+            case tir.Call(op=op, args=(tir.PrimExpr() as condition, yes, no)) if op == _IF_THEN_ELSE:
+                self._choice(condition, yes, no, path, conditions)
+            case tir.BufferLoad() | tir.BufferStore():
+                for child in children(node):
+                    if not isinstance(child, tir.Buffer):
+                        self._visit(child, path, conditions)
+                if node.buffer in self.of:
+                    is_write = isinstance(node, tir.BufferStore)
+                    indices = tuple([substitute(index, self._bound) for index in node.indices])
+                    self.of[node.buffer].append(Use(node.buffer, indices, is_write, path, conditions))
+                else:
+                    self.escaped.add(node.buffer.data)
+            case tir.Var():
+                self.escaped.add(node)
+            case _:
+                for child in children(node):
+                    self._visit(child, path, conditions)
+
+    def _choice(
+        self, condition: tir.PrimExpr, yes: Node, no: Node | None, path: tuple[Scope, ...],
+        conditions: tuple[tir.PrimExpr, ...],
+    ) -> None:  # fmt: skip
+        self._visit(condition, path, conditions)
+        condition = substitute(condition, self._bound)
+        self._visit(yes, path, (*conditions, condition))
+        if no is not None:
+            self._visit(no, path, (*conditions, make.logical_not(condition)))
+
+
+def common_path(paths: Sequence[tuple[Scope, ...]]) -> tuple[Scope, ...]:
+    """Return the scopes that all of `paths` begin with."""
+    first = paths[0]
+    length = next(
+        (depth for depth in range(len(first)) if any(path[depth : depth + 1] != first[depth : depth + 1] for path in paths)),
+        len(first),
+    )  # fmt: skip
+    return first[:length]
