@@ -69,7 +69,8 @@ class PrimEntry:
         self._bind_offset(buffer)
         is_written = buffer.data in written
         spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
-        name = buffer.name if param.name == f"{buffer.name}_handle" else param.name
+        made_up = param.name in (f"{buffer.name}_handle", f"var_{buffer.name}")
+        name = buffer.name if made_up else param.name
         return spec, Place(name, self.name, buffer.span or param.span)
 
     def _bind_offset(self, buffer: tir.Buffer) -> None:
