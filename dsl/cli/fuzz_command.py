@@ -54,7 +54,7 @@ def _batches(arguments: argparse.Namespace, file: Source | None, sizes: dict[int
 def run(arguments: argparse.Namespace) -> int:
     """Run the law; 0 where it holds, 1 where an example breaks it or the examples are not what they should be."""
     from ..testing.campaign import BATCH, Total, read_state, write_state
-    from ..testing.laws import LAWS, find_law
+    from ..testing.laws import LAWS
 
     if arguments.law is None:
         width = max(map(len, LAWS))
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         done.add(batch.number)
         if state:
             write_state(state, name, total, done)
-    return _conclude(arguments, total, failure, find_law(arguments.law).expected if file is None else frozenset[str]())
+    return _conclude(arguments, total, failure, is_from_file=file is not None)
 
 
 def _with_progress(batches: Iterator[Batch], arguments: argparse.Namespace, done: int, all: int) -> Iterable[Batch]:
@@ -94,17 +94,22 @@ def _with_progress(batches: Iterator[Batch], arguments: argparse.Namespace, done
     )
 
 
-def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | None, expected: frozenset[str]) -> int:
+def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | None, is_from_file: bool) -> int:
+    from ..testing.laws import find_law
+
+    law = find_law(arguments.law)
     seconds = max(total.seconds, 1e-9)
     rate, discarded = total.checked / seconds, total.started - total.checked - (failure is not None)
     shown = f"{total.checked} examples in {seconds:.1f} s ({rate:.0f}/s), {discarded} discarded, "
     shown += f"{len(total.constructs)} constructs"
     print(f"{arguments.law}: {shown}, seed {arguments.seed}")
+    if law.counted:
+        print("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
     if failure:
         path = _save(arguments, failure)
         print(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
         return 1
-    faults = total.faults(expected)
+    faults = total.faults(frozenset() if is_from_file else law.expected)
     for fault in faults:
         print(f"  {fault}")
     return 1 if faults else 0

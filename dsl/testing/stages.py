@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.dtype import is_float
+from ...ir.dtype import is_float, with_lanes
 from .expressions import DTYPES
 from .kernels import MAX_EXTENT, Axis, Kernel, sequence, size_of
 from .loops import nest
@@ -41,6 +41,16 @@ def elementwise(kernel: Kernel, last: bool) -> tir.Stmt:
     body = _stored(kernel, tir.BufferStore(target, value, _variables(axes)), axes)
     kernel.readable.append(target)
     return nest(kernel, axes, kernel.block("map", axes, body))
+
+
+def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Several long values of different dtypes at each place: many operations for one compilation."""
+    shape = (kernel.const(MAX_EXTENT),)
+    axes = axes_of(kernel, shape)
+    targets = [kernel.result("F", kernel.choose.pick(DTYPES), shape, last) for _ in range(kernel.choose.number(1, 3))]
+    stores = [tir.BufferStore(each, kernel.value(each.dtype, axes, 7), _variables(axes)) for each in targets]
+    kernel.readable += targets
+    return nest(kernel, axes, kernel.block("formulas", axes, sequence(stores)))
 
 
 def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir.Stmt:
@@ -209,7 +219,7 @@ def counted(kernel: Kernel, last: bool) -> tir.Stmt:
     kernel.allocated.append(count)
     zero, one = kernel.const(0), make.const(1, dtype)
     ramp = make.ramp(zero, kernel.const(1), size)
-    fill = tir.BufferStore(target, make.broadcast(kernel.value(dtype, (), 1), size), (ramp,))
+    fill = tir.BufferStore(target, _vector(kernel, dtype, size, 2), (ramp,))
     start = tir.BufferStore(count, make.const(0, "int32"), (zero,))
     done = tir.BufferLoad("int32", count, (zero,))
     place = make.cast(done, kernel.index)
@@ -220,8 +230,24 @@ def counted(kernel: Kernel, last: bool) -> tir.Stmt:
     return sequence([fill, start, tir.While(go_on, sequence([add_one, step]))])
 
 
+def _vector(kernel: Kernel, dtype: str, lanes: int, depth: int) -> tir.PrimExpr:
+    """A vector: of equal elements, from memory, combined of others or chosen among them lane by lane."""
+    kind = kernel.choose.number(0, 3) if depth else kernel.choose.number(0, 1)
+    if kind == 0:
+        return make.broadcast(kernel.value(dtype, (), 1), lanes)
+    if kind == 1:
+        source = kernel.parameter("V", dtype, (kernel.const(lanes),))
+        ramp = make.ramp(kernel.const(0), kernel.const(1), lanes)
+        return tir.BufferLoad(with_lanes(dtype, lanes), source, (ramp,))
+    a, b, c, d = (_vector(kernel, dtype, lanes, depth - 1) for _ in range(4))
+    if kind == 2:
+        return kernel.choose.pick((make.add, make.sub, make.minimum, make.maximum))(a, b)
+    return make.select(kernel.choose.pick((make.less, make.equal))(a, b), c, d)
+
+
 STAGES: dict[str, Stage] = {
     "elementwise": elementwise,
+    "formulas": formulas,
     "reduction": reduction,
     "guarded": guarded,
     "matmul": matmul,

@@ -22,12 +22,14 @@ from ...ir.visit import walk
 CHANGING = tuple(sorted(name for name, primitive in PRIMITIVES.items() if not primitive.is_query))
 """The primitives that change programs."""
 _T = TypeVar("_T")
+_REDUCE = tir.IterVarType.COMM_REDUCE
 _SCOPES = ("global", "shared", "local")
 _INTRINSICS = ("dot_8x1_f32_avx2", "dot_16x4_vnni")
 _TEXTS = {
     "thread_axis": ("threadIdx.x", "blockIdx.x", "vthread.x"), "buf_type": ("read", "write"),
     "tensor_intrin": _INTRINSICS, "ann_key": ("pragma_a", "pragma_b"),
 }  # fmt: skip
+_INTEGERS = {"buffer_index": (0,), "write_buffer_index": (0,), "factor": (4, 8, 0)}
 _LAYOUTS: tuple[Callable[..., list[Any]], ...] = (
     lambda *i: list(i),
     lambda *i: list(reversed(i)),
@@ -154,7 +156,7 @@ def _value(offer: Offer, site: Site | None, argument: Argument, primitive: Primi
         case "Factors":
             return pick([[None, 2], [2, None], [None, 1, 2], [2, 2], [4, None], [None, 3], [1, 2]])
         case "Integer":
-            return 0 if argument.name == "buffer_index" else pick((0, 0, 1, -1, 2))
+            return pick(_INTEGERS.get(argument.name, (0, 1, -1, 2)))
         case "Flag":
             return pick((False, True))
         case "Number":
@@ -254,7 +256,7 @@ def _reduced(offer: Offer) -> dict[str, Any]:
 def _refactored(offer: Offer) -> dict[str, Any]:
     """A loop of a sum that adds up, and where its iterations go."""
     site = offer.site(lambda each: each.is_sum and each.loops)
-    loop = offer.loop(site, lambda each: site is not None and _is_in(each, site, tir.IterVarType.COMM_REDUCE))
+    loop = offer.loop(site, lambda each: site is not None and _is_in(each, site, _REDUCE))
     return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
 
 
@@ -354,8 +356,8 @@ def _widened(offer: Offer) -> dict[str, Any]:
 
 
 def _intrinsic(offer: Offer) -> dict[str, Any]:
-    """A loop of a sum, or the block, and an intrinsic that may compute the same."""
-    site = offer.site(lambda each: each.is_sum and each.loops)
+    """A loop of a sum that goes on, and an intrinsic that may compute the same."""
+    site = offer.site(lambda each: each.loops and any(axis.iter_type is _REDUCE for axis in each.block.iter_vars))
     bytes = site is not None and any(each.buffer.dtype == "int8" for each in site.block.reads)
     loop = offer.pick(offer.loops(site)[-2 if bytes else -1 :] or [None])
     return {"block_or_loop": loop, "tensor_intrin": _INTRINSICS[bytes]}

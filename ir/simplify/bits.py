@@ -15,6 +15,12 @@ _MEANING: dict[str, Callable[[int, int], int]] = {
     "tir.bitwise_and": int.__and__, "tir.bitwise_or": int.__or__, "tir.bitwise_xor": int.__xor__,
     "tir.shift_left": int.__lshift__, "tir.shift_right": int.__rshift__,
 }  # fmt: skip
+_OF_ONE: dict[str, Callable[[int, int], int]] = {
+    "tir.bitwise_not": lambda a, bits: ~a,
+    "tir.popcount": lambda a, bits: (a % (1 << bits)).bit_count(),
+    "tir.clz": lambda a, bits: bits - (a % (1 << bits)).bit_length(),
+}
+"""Of a number and the bits of its dtype."""
 
 
 def bitwise(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
@@ -25,8 +31,8 @@ def bitwise(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
     if not is_scalar_int(new.dtype):
         return new
     dtype, bits = new.dtype, parse_dtype(new.dtype).bits
-    if name == "tir.bitwise_not" and isinstance(new.args[0], tir.IntImm):
-        return s.constant(wrap(~new.args[0].value, dtype), dtype)
+    if name in _OF_ONE and isinstance(number := new.args[0], tir.IntImm):
+        return s.constant(wrap(_OF_ONE[name](number.value, parse_dtype(number.dtype).bits), dtype), dtype)
     meaning = _MEANING.get(name)
     if meaning is None:
         return new

@@ -7,7 +7,8 @@ out; what cannot change the result is left out; what is scaled by a common divis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from math import gcd
 
 from .. import tir
@@ -46,6 +47,10 @@ def _divide(
         else:
             result = by_constant(s, dividend.scaled(-1), -b.value, dtype).scaled(1 if by_constant is quotient else -1)
     else:
+        a, b, common = _cancelled(s, a, b)
+        if isinstance(b, tir.IntImm) or common is not None:
+            new = s.visit(type(expr)(dtype, a, b))
+            return new if common is None or isinstance(expr, tir.FloorDiv) else s.visit(tir.Mul(dtype, new, common))
         result = by_symbol(s, a, b)
     new = s.to_expr(result, dtype) or s.rebuild(expr)
     return s.visit(new) if isinstance(new, tir.Add | tir.Sub) else new
@@ -81,11 +86,11 @@ def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
     if residue.coeff % divisor == 0:
         return Sum({}, residue.base % divisor)
     rest = dividend
-    for reduce in (_without_multiples, _without_remainders, _with_small_factors):
+    for lessen in (_without_multiples, _without_remainders, _with_small_factors):
         bounds = s.bounds_of_sum(rest)
         if bounds.min // divisor == bounds.max // divisor:
             return rest.shifted(-(bounds.min // divisor) * divisor)
-        less = reduce(s, rest, divisor)
+        less = lessen(s, rest, divisor)
         rest = less if s.fits(less, dtype) else rest
     bounds = s.bounds_of_sum(rest)
     if bounds.min // divisor == bounds.max // divisor:
@@ -194,7 +199,13 @@ def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 
 
 def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """`(x * n + y) % n` is `y` where `0 <= y < n`."""
+    """`(x * n + y) % n` is `y` where `0 <= y < n`; `y % n` leaves the same remainder as `y`."""
+    value = s.exact(a)
+    if len(value.terms) > 1 and is_index(b.dtype):
+        for term, factor in list(value.factors()):
+            if isinstance(term, tir.FloorMod) and term.b is b:
+                value = value.plus(Sum({term: -factor})).plus(s.exact(term.a), factor)
+        a = s.to_expr(value, b.dtype) or a
     _, rest = _split_by(s, a, b)
     if rest.is_constant and rest.constant == 0:
         return rest
@@ -203,6 +214,34 @@ def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
             return part
     dividend = s.to_expr(rest, b.dtype)
     return Sum({s.intern(tir.FloorMod(b.dtype, a if dividend is None else dividend, b)): 1})
+
+
+def _cancelled(
+    s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr
+) -> tuple[tir.PrimExpr, tir.PrimExpr, tir.PrimExpr | None]:
+    """Return a dividend and a divisor without the product that is in all of their terms, and that product if any."""
+    terms = [*s.sum(a).terms, *s.sum(b).terms]
+    if not is_index(b.dtype) or s.sum(a).constant or s.sum(b).constant or len(s.sum(b).terms) != 1 or len(terms) < 2:
+        return a, b, None
+    shared = reduce(lambda a, b: a & b, [Counter(factors(term)) for term in terms])
+    scale = gcd(s.sum(a).content, s.sum(b).content)
+    if not shared and scale == 1:
+        return a, b, None
+
+    def without(value: tir.PrimExpr) -> tir.PrimExpr:
+        total = Sum()
+        for term, factor in s.sum(value).factors():
+            total.add(s.sum(_product(s, (Counter(factors(term)) - shared).elements(), b.dtype)), factor // scale)
+        return s.to_expr(total, b.dtype) or value
+
+    common = s.to_expr(s.sum(_product(s, shared.elements(), b.dtype)).scaled(scale), b.dtype)
+    return (a, b, None) if common is None else (without(a), without(b), common)
+
+
+def _product(s: Simplifier, parts: Iterable[tir.PrimExpr], dtype: str) -> tir.PrimExpr:
+    return (
+        reduce(lambda a, b: s.intern(tir.Mul(dtype, a, b)), parts) if (parts := list(parts)) else s.constant(1, dtype)
+    )
 
 
 def _is_remainder(s: Simplifier, value: Sum, divisor: tir.PrimExpr) -> bool:
@@ -233,13 +272,7 @@ def _split_by(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[Sum, Sum
         if factor % scale or wanted - have:
             rest.add_term(term, factor)
             continue
-        left: tir.PrimExpr | None = None
-        for part in (have - wanted).elements():
-            left = part if left is None else s.intern(tir.Mul(b.dtype, left, part))
-        if left is None:
-            whole.constant += factor // scale
-        else:
-            whole.add(s.sum(left), factor // scale)
+        whole.add(s.sum(_product(s, (have - wanted).elements(), b.dtype)), factor // scale)
     if len(scaled.terms) > 1 or scaled.constant:
         whole, rest = _split_by_sum(value, scaled, whole, rest)
     return whole, rest

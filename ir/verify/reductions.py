@@ -27,19 +27,20 @@ def check_reductions(subject: Subject) -> None:
             or not isinstance(body, tir.BufferStore)
         ):
             continue
-        if _starts_another(subject, site, init, body):
-            message = f"the T.init of block '{block.name_hint}' starts an element that the block does not update"
-            subject.report.add("E0424", message, init, "let both be the same element")
-        else:
+        another = _started_instead(subject, site, init, body)
+        if another is None:
             _check_update(subject, block, body, axes)
+        else:
+            message = f"the T.init of block '{block.name_hint}' starts {another}"
+            subject.report.add("E0424", message, init, "let both be the same element")
 
 
-def _starts_another(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> bool:
-    """Whether an init certainly starts another element than that of its own spatial axes' updates."""
+def _started_instead(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> str | None:
+    """Return which element an init starts that its block does not update there; None where that is not certain."""
     if init.buffer is not body.buffer or len(init.indices) != len(body.indices):
-        return init.buffer.data is not body.buffer.data
+        return f"'{init.buffer.name}', not '{body.buffer.name}'" if init.buffer.data is not body.buffer.data else None
     if structural_equal(init.indices, body.indices):
-        return False
+        return None
     starts = {
         axis.var: axis.dom.min
         for axis in site.node.block.iter_vars
@@ -48,7 +49,14 @@ def _starts_another(subject: Subject, site: BlockSite, init: tir.BufferStore, bo
     resolve = subject.flow.resolve
     pairs = [(resolve(substitute(a, starts)), resolve(b)) for a, b in zip(init.indices, body.indices, strict=True)]
     differ = any_of([tir.NE("bool", a, b) for a, b in pairs])
-    return subject.solver.ask(differ, site.place.facts).values is not None
+    values = subject.solver.ask(differ, site.place.facts).values
+    if values is None:
+        return None
+    started, updated = (
+        ", ".join(str(subject.value(each, values)) for each in side) for side in zip(*pairs, strict=True)
+    )
+    shown = subject.show([axis.var for axis in site.node.block.iter_vars], values)
+    return f"{init.buffer.name}[{started}] where it updates {body.buffer.name}[{updated}]: {shown}"
 
 
 def _has_steps(axis: tir.IterVar) -> bool:

@@ -2,12 +2,13 @@
 
 Each example is run twice: as it is, under a trap, where every access must lie in its buffer and in a region that its
 blocks declare; and, read from its text, with one index of an access that is certainly reached moved past the end, where
-the fault must be told with the line of that access and its indices.
+the fault must be told with the line of that access and its indices. Where the index depends on no data, the verifier
+tells it before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....ir import make, tir
-from ....ir.base import IRModule, Source
+from ....ir.base import IRModule, Source, Span
 from ....ir.diagnostics import Diagnostic, TvmsError
 from ....ir.verify import verify
 from ....ir.visit import substitute
@@ -25,12 +26,15 @@ from ..oracle import Execute, as_module, random_inputs
 from ..prim_funcs import prim_funcs
 from .law import Law, module_constructs
 
+VALID, CAUGHT, PROVEN = "valid without an alarm", "faults caught in the run", "faults caught by the verifier"
 
-class _Example(Struct, frozen=True):
+
+class _Example(Struct):
     module: IRModule
     seed: int
     place: int
     """Which of the accesses that are reached is pushed out, and along which dimension."""
+    outcome: tuple[str, ...] = ()
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
@@ -51,6 +55,7 @@ def _check(example: _Example, execute: Execute) -> None:
     recorder = Recorder()
     run(module, name, _copies(inputs), track=True, observer=Trap(module))
     run(module, name, _copies(inputs), observer=recorder)
+    example.outcome = (VALID,)
     reached = list(dict.fromkeys(each.access for each in recorder.touched if _can_be_moved(each.access)))
     if not reached:
         return
@@ -62,6 +67,8 @@ def _check(example: _Example, execute: Execute) -> None:
         run(broken, name, _copies(inputs))
     except TvmsError as problem:
         _check_told(problem.diagnostics[0], wrong)
+        is_proven = any(each.code == "E0414" and _lies_in(each.span, wrong.span) for each in verify(broken))
+        example.outcome = (VALID, CAUGHT, PROVEN) if is_proven else (VALID, CAUGHT)
     else:
         raise AssertionError(f"{wrong} was pushed out of its buffer, and nobody noticed")
 
@@ -87,7 +94,16 @@ def _check_told(found: Diagnostic, wrong: Any) -> None:
     assert found.message.startswith(f"{wrong.buffer.name}["), f"without its indices: {found.message}"
 
 
+def _lies_in(inner: Span | None, outer: Span | None) -> bool:
+    return inner is not None and outer is not None and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _constructs(example: _Example) -> Iterable[str]:
+    yield from module_constructs(example.module)
+    yield from example.outcome
+
+
 LAW = Law(
     _examples, _check, show=lambda example: str(example.module), read=lambda source: _Example(parse_source(source), 0, 0),
-    constructs=lambda example: module_constructs(example.module), expected=LOOP_LEVEL,
+    constructs=_constructs, expected=LOOP_LEVEL, counted=(VALID, CAUGHT, PROVEN),
 )  # fmt: skip

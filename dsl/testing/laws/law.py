@@ -33,3 +33,5 @@ class Law(Struct, frozen=True):
     constructs: Callable[[Any], Iterable[str]] = module_constructs
     expected: frozenset[str] = frozenset()
     """The constructs that a run of some length must meet."""
+    counted: tuple[str, ...] = ()
+    """Of the constructs, what the end of a run says the number of."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from ....ir.base import IRModule, Source
 from ....ir.equal import structural_equal
 from ....ir.passes.instrument import VerifyEach
+from ....ir.passes.pipelines import PIPELINES
 from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
 from ...load import parse_source
 from ..choices import Choices
@@ -33,6 +34,12 @@ def _is_complete(name: str) -> bool:
 
 COMPLETE = tuple(filter(_is_complete, passes()))
 """The passes that are tried: those that run without options."""
+TOGETHER = (
+    *PIPELINES.values(),
+    ("LegalizeOps", "RewriteDataflowReshape", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse"),
+    ("LambdaLift", "InlinePrivateFunctions"),
+)  # fmt: skip
+"""Passes that have something to do only after others."""
 
 
 class _Example(Struct, frozen=True):
@@ -49,9 +56,10 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
     choose = Choices(draw)
     training = choose.pick((False, True))
     fitting = [name for name in COMPLETE if TRAINING.get(name, training) is training]
-    names = tuple([choose.pick(fitting) for _ in range(choose.number(1, 3))])
+    names = [choose.pick(fitting) for _ in range(choose.number(0, 2))]
+    names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting)]
     module = as_module(draw(network_functions(training))) if file is None else parse_source(file)
-    return _Example(module, names, choose.number(0, 99))
+    return _Example(module, tuple(names), choose.number(0, 99))
 
 
 def _check(example: _Example, execute: Execute) -> None:
