@@ -139,7 +139,8 @@ class _Site:
     def _copying(self, cache: Cache) -> tir.BlockRealize:
         """Return the block that copies the box, in loops of its own (TVM: `ReadWriteAtImpl::MakeBlock`)."""
         source, target = (cache.buffer, self.buffer) if self.writes else (self.buffer, cache.buffer)
-        around = {loop.loop_var: loop for loop in (*self.program.loops_of(self.loop), self.loop)}
+        loops_around = [each for each in self.program.around(self.loop) if isinstance(each, tir.For)]
+        around = {loop.loop_var: loop for loop in (*loops_around, self.loop)}
         named = [each for axis in self.box for each in walk(axis) if isinstance(each, tir.Var)]
         used = dict.fromkeys(around[each] for each in named if each in around)
         axes = [
