@@ -16,6 +16,7 @@ from .locate import plan_locations
 from .match_buffer import lower_match_buffers
 from .opaque import convert_blocks_to_opaque
 from .partition import partition_loops
+from .pipeline import inject_software_pipelines
 from .signature import flatten_signature
 from .small_floats import compute_small_floats
 from .storage import rewrite_storage
@@ -31,6 +32,7 @@ BLOCK_STEPS: dict[str, Step] = {
     "LowerMatchBuffer": lower_match_buffers,
     "PlanAndUpdateBufferAllocationLocation": plan_locations,
     "CompactBufferAllocation": compact_buffers,
+    "InjectSoftwarePipeline": inject_software_pipelines,
     "LowerOpaqueBlock": lower_opaque_blocks,
 }
 """The steps as long as there are blocks, in their order, by their names as passes (`lower.passes`)."""

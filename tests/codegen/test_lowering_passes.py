@@ -91,6 +91,30 @@ T.prim_func main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
             T.writes(C[vi])
             C[vi] = X[vi] + X[T.max(vi - 1, 0)]
 """,
+    "pipeline": """
+T.prim_func main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32")):
+    for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1, 3], "software_pipeline_order": [2, 0, 1]}):
+        with T.block(""):
+            T.reads(A[i, 0:4])
+            T.writes(C[i, 0:4])
+            X = T.alloc_buffer((4,), "float32")
+            Y = T.alloc_buffer((4,), "float32")
+            for j in range(4):
+                with T.block("load"):
+                    T.reads(A[i, j])
+                    T.writes(X[j])
+                    X[j] = A[i, j] * T.float32(2)
+            for j in range(4):
+                with T.block("add"):
+                    T.reads(X[j])
+                    T.writes(Y[j])
+                    Y[j] = X[j] + T.float32(1)
+            for j in range(4):
+                with T.block("store"):
+                    T.reads(X[j], Y[3 - j])
+                    T.writes(C[i, j])
+                    C[i, j] = X[j] * Y[3 - j]
+""",
 }
 
 
@@ -197,6 +221,33 @@ def test_what_an_iteration_leaves_to_the_next_stays_outside() -> None:
         "rolling", "ConvertBlocksToOpaque", "PlanAndUpdateBufferAllocationLocation"
     )
     assert lowered("rolling", *BLOCK_STEPS).index("X = T.") < lowered("rolling", *BLOCK_STEPS).index("for i")
+
+
+def test_stages_run_for_several_iterations_at_a_time() -> None:
+    text = lowered("pipeline", "InjectSoftwarePipeline")
+    assert [line.strip() for line in text.splitlines() if "alloc_buffer" in line] == [
+        "X = T.alloc_buffer((4, 4))",
+        "Y = T.alloc_buffer((3, 4))",
+    ]
+    assert text.count("for i in") == 3
+    assert "software_pipeline" not in text
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ("[0, 1], 'software_pipeline_order': [0, 1, 2]", "the loop has 3 statements, but 'software_pipeline_stage' has 2 numbers"),
+        ("[0, 1, 1], 'software_pipeline_order': [0, 1, 1]", "'software_pipeline_order' does not number the statements from 0 to 2"),
+        ("[1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "statement 1 of the loop would run before statement 0, and both touch 'X'"),
+        ("[0, 1, 1], 'software_pipeline_order': [0, 2, 1]", "statement 2 of the loop would run before statement 1, and both touch 'Y'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_pipeline_is_refused(annotations: str, message: str) -> None:
+    text = PROGRAMS["pipeline"].replace('[0, 1, 3], "software_pipeline_order": [2, 0, 1]', annotations)
+    module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{text.replace(chr(10), chr(10) + '    ')}")
+    with pytest.raises(tvms.TvmsError) as caught:
+        get_pass("InjectSoftwarePipeline")(module)
+    assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0616", message)]
 
 
 def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:

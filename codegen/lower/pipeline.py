@@ -1,0 +1,306 @@
+"""Loops whose parts run for different iterations at the same time (TVM: `InjectSoftwarePipeline`).
+
+    for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        X = T.alloc_buffer((4,))                     X = T.alloc_buffer((2, 4))
+        load(X, i)                         →         load(X[0], 0)
+        compute(X, i)                                for i in range(15): load(X[(i + 1) % 2], i + 1); compute(X[i % 2], i)
+                                                     compute(X[1], 15)
+
+What a later stage reads is what an earlier one has written some iterations ago; the buffers of the body have as many
+versions as that takes. `software_pipeline_async_stages` may be given, and changes nothing: stages run in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.access import detect_regions
+from ...ir.analysis.proof import Verdict, prove
+from ...ir.analysis.regions import are_disjoint
+from ...ir.base import Op
+from ...ir.diagnostics import TvmsError, error
+from ...ir.simplify import simplify
+from ...ir.visit import substitute, walk
+from .rewriter import NOTHING, Rewriter, copy_of, sequence
+
+_STAGE, _ORDER, _ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
+_TRUE = tir.IntImm("bool", 1)
+_POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
+"""The arguments of intrinsics that are pointers to buffers, each followed by an offset in elements."""
+
+
+class Part(Struct, frozen=True, eq=False):
+    """A statement of the body as a block, the stage in which it runs, and its place among all parts."""
+
+    block: tir.Block
+    stage: int
+    order: int
+
+    def reads(self, buffer: tir.Buffer) -> bool:
+        """Whether it reads `buffer`."""
+        return any(region.buffer is buffer for region in self.block.reads)
+
+    def writes(self, buffer: tir.Buffer) -> bool:
+        """Whether it writes `buffer`."""
+        return any(region.buffer is buffer for region in self.block.writes)
+
+
+def inject_software_pipelines(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with pipelines in the place of loops that are annotated so.
+
+    Raises TvmsError E0616 where there is no such pipeline.
+    """
+    return replace(func, body=_Injector(func).rewrite(func.body))
+
+
+class _Injector(Rewriter):
+    def __init__(self, func: tir.PrimFunc) -> None:
+        super().__init__({tir.For: self._for})
+        blocks = [node for node in walk(func.body) if isinstance(node, tir.Block)]
+        self._twice = {_double_buffer(block) for block in blocks if "double_buffer_scope" in block.annotations}
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        loop = self.rebuild(stmt)
+        if _STAGE not in loop.annotations and _ORDER not in loop.annotations:
+            return loop
+        buffers, statements = _body(loop)
+        parts = _parts(loop, statements)
+        _check(loop, parts, buffers)
+        kept = {key: value for key, value in loop.annotations.items() if key not in (_STAGE, _ORDER, _ASYNC)}
+        return _Pipeline(replace(loop, annotations=kept), parts, buffers, self._twice).build()
+
+
+def _double_buffer(block: tir.Block) -> tir.Buffer:
+    position = int(_number(block.annotations["double_buffer_scope"]))
+    if not 0 <= position < len(block.writes):
+        reason = (
+            f"block '{block.name_hint}' has {len(block.writes)} buffers that it writes, but none of number {position}"
+        )
+        raise error("E0616", reason, block.span, "give 'double_buffer_scope' the position of one in T.writes")
+    return block.writes[position].buffer
+
+
+def _number(value: Any) -> int:
+    return value.value if isinstance(value, tir.IntImm) else value
+
+
+# --- The body -------------------------------------------------------------------------------------------------
+
+
+def _body(loop: tir.For) -> tuple[list[tir.Buffer], list[tir.Stmt]]:
+    """Return the buffers that an iteration allocates, and its statements: those of blocks that stand alone one by one."""
+    buffers, body = list[tir.Buffer](), loop.body
+    if isinstance(body, tir.BlockRealize):
+        buffers, body = list(body.block.alloc_buffers), body.block.body
+    statements: list[tir.Stmt] = []
+    for stmt in body.seq if isinstance(body, tir.SeqStmt) else (body,):
+        if isinstance(stmt, tir.BlockRealize) and _is_true(stmt.predicate) and isinstance(stmt.block.body, tir.SeqStmt):
+            buffers += stmt.block.alloc_buffers
+            statements += stmt.block.body.seq
+        else:
+            statements.append(stmt)
+    return buffers, statements
+
+
+def _is_true(condition: tir.PrimExpr) -> bool:
+    return isinstance(condition, tir.IntImm) and condition.value == 1
+
+
+def _parts(loop: tir.For, statements: Sequence[tir.Stmt]) -> list[Part]:
+    numbers: list[list[int]] = []
+    for key in (_STAGE, _ORDER):
+        found = [_number(each) for each in loop.annotations.get(key, ())]
+        if len(found) != len(statements):
+            reason = f"the loop has {len(statements)} statements, but '{key}' has {len(found)} numbers"
+            raise error("E0616", reason, loop.span, "give one number for each statement")
+        numbers.append(found)
+    blocks = [_block(stmt) for stmt in statements]
+    return [Part(block, stage, order) for block, stage, order in zip(blocks, *numbers, strict=True)]
+
+
+def _block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
+    """Return `stmt` as a block that allocates `buffers`, and says what else it reads and writes."""
+    if isinstance(stmt, tir.BlockRealize) and _is_true(stmt.predicate):
+        return stmt.block
+    block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
+    own = {buffer for node in walk(block) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
+    used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node not in own)
+    reads, writes, both = detect_regions(block, used)
+    return replace(block, reads=(*reads, *both), writes=(*writes, *both))
+
+
+def _check(loop: tir.For, parts: Sequence[Part], buffers: Sequence[tir.Buffer]) -> None:
+    """Refuse orders that are none, and those in which a part would run before what it depends on."""
+    if sorted(part.order for part in parts) != list(range(len(parts))):
+        reason = f"'{_ORDER}' does not number the statements from 0 to {len(parts) - 1}"
+        raise error("E0616", reason, loop.span, "give each statement a place of its own")
+    for number, first in enumerate(parts):
+        for other, second in enumerate(parts[number + 1 :], number + 1):
+            for buffer in _shared(first, second):
+                if (first.stage, first.order if first.stage == second.stage else 0) > (second.stage, second.order):
+                    raise _before(loop, number, other, buffer)
+                if first.stage != second.stage and buffer not in buffers:
+                    raise _outside(loop, buffer)
+
+
+def _shared(first: Part, second: Part) -> list[tir.Buffer]:
+    """Return the buffers that both touch and one of them writes."""
+    touched = dict.fromkeys(region.buffer for region in (*first.block.reads, *first.block.writes))
+    return [
+        buffer
+        for buffer in touched
+        if (first.writes(buffer) and (second.reads(buffer) or second.writes(buffer)))
+        or (second.writes(buffer) and first.reads(buffer))
+    ]
+
+
+def _before(loop: tir.For, first: int, second: int, buffer: tir.Buffer) -> TvmsError:
+    reason = f"statement {second} of the loop would run before statement {first}, and both touch '{buffer.name}'"
+    return error("E0616", reason, loop.span, "put it in the same stage with a greater order, or in a later stage")
+
+
+def _outside(loop: tir.For, buffer: tir.Buffer) -> TvmsError:
+    reason = f"two stages touch '{buffer.name}', which one iteration shares with the next"
+    return error("E0616", reason, loop.span, "allocate it inside the loop, or put both in one stage")
+
+
+# --- The pipeline ---------------------------------------------------------------------------------------------
+
+
+class _Pipeline:
+    """Builds the loop before, the loop, and the loop after it."""
+
+    def __init__(
+        self, loop: tir.For, parts: Sequence[Part], buffers: Sequence[tir.Buffer], twice: set[tir.Buffer]
+    ) -> None:
+        self._loop, self._buffers = loop, buffers
+        self._parts = sorted(parts, key=lambda part: part.order)
+        self._depth = max(part.stage for part in parts)
+        self._versions: dict[tir.Buffer, tir.Buffer] = {}
+        for buffer in buffers:
+            count = _versions(buffer, parts, loop)
+            if count > 1 or buffer in twice:
+                self._versions[buffer] = _with_versions(buffer, max(count, 2))
+
+    def build(self) -> tir.Stmt:
+        """Return the block of all three."""
+        loop, depth = self._loop, make.const(self._depth, self._loop.min.dtype)
+        end = make.add(loop.min, loop.extent)
+        filled = make.add(loop.min, depth)
+        steps = [(loop.min, filled), (filled, end), (make.maximum(end, filled), make.add(end, depth))]
+        unroll = [True, False, True]
+        emitted = [self._emit(*step, is_end) for step, is_end in zip(steps, unroll, strict=True)]
+        buffers = [self._versions.get(each, each) for each in self._buffers]
+        return tir.BlockRealize((), _TRUE, _block(sequence(emitted), buffers))
+
+    def _emit(self, start: tir.PrimExpr, end: tir.PrimExpr, is_unrolled: bool) -> tir.Stmt:
+        """Return the steps from `start` to `end`, counted as those of the first stage."""
+        loop, count = self._loop, simplify(make.sub(end, start))
+        if isinstance(count, tir.IntImm) and count.value <= 0:
+            return NOTHING
+        is_once = isinstance(count, tir.IntImm) and count.value == 1
+        var = replace(loop.loop_var)
+        step = start if is_once else make.add(make.sub(var, loop.min), start)
+        domains = {} if is_once else {var: tir.Range(loop.min, count)}
+        parts: list[tir.Stmt] = []
+        for part in self._parts:
+            index = simplify(make.sub(step, make.const(part.stage, step.dtype)), domains)
+            inside = self._inside(index, domains)
+            if isinstance(inside, tir.IntImm) and not inside.value:
+                continue
+            block = copy_of(_Versioned(self._versions, loop).rewrite(part.block), {loop.loop_var: index})
+            assert isinstance(block, tir.Block)
+            parts.append(tir.BlockRealize((), inside, block))
+        if not is_once:
+            kind = tir.ForKind.UNROLLED if is_unrolled else loop.kind
+            parts = [replace(loop, loop_var=var, extent=count, kind=kind, body=sequence(parts))]
+        return tir.BlockRealize((), _TRUE, _block(sequence(parts)))
+
+    def _inside(self, index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
+        """Return the condition that `index` is one of the loop's: only what is not known."""
+        end = make.add(self._loop.min, self._loop.extent)
+        conditions = [make.greater_equal(index, self._loop.min), make.less(index, end)]
+        verdicts = [(each, prove(each, domains).verdict) for each in conditions]
+        if any(
+            verdict is Verdict.REFUTED and prove(make.logical_not(each), domains).is_proven
+            for each, verdict in verdicts
+        ):
+            return tir.IntImm("bool", 0)
+        open_ones = [each for each, verdict in verdicts if verdict is not Verdict.PROVEN]
+        return simplify(reduce(make.logical_and, open_ones, _TRUE), domains)
+
+
+def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:
+    """Return how many iterations need the buffer at a time."""
+    writers = [part for part in parts if part.writes(buffer)]
+    readers = [part for part in parts if part.reads(buffer)]
+    if not writers or not readers:
+        return 1
+    count = max(part.stage for part in readers) - min(part.stage for part in writers) + 1
+    ahead = [(w, r) for w in writers for r in readers if w.order < r.order and w.stage < r.stage]
+    return count if count > 2 or any(_meet(w, r, buffer, loop) for w, r in ahead) else 1
+
+
+def _meet(writer: Part, reader: Part, buffer: tir.Buffer, loop: tir.For) -> bool:
+    """Whether `writer` may write what `reader` reads one iteration before."""
+    following = {loop.loop_var: make.add(loop.loop_var, make.const(1, loop.loop_var.dtype))}
+    written = [each.region for each in writer.block.writes if each.buffer is buffer]
+    read = [each.region for each in reader.block.reads if each.buffer is buffer]
+    domains = {loop.loop_var: tir.Range(loop.min, loop.extent)}
+    return not all(
+        are_disjoint([substitute(axis, following) for axis in w], r, domains).is_proven for w in written for r in read
+    )
+
+
+def _with_versions(buffer: tir.Buffer, count: int) -> tir.Buffer:
+    number = make.const(count, buffer.shape[0].dtype if buffer.shape else "int32")
+    strides = buffer.strides and (make.mul(buffer.strides[0], buffer.shape[0]), *buffer.strides)
+    return replace(buffer, shape=(number, *buffer.shape), strides=strides)
+
+
+class _Versioned(Rewriter):
+    """Lets accesses go to the version of the iteration."""
+
+    def __init__(self, versions: Mapping[tir.Buffer, tir.Buffer], loop: tir.For) -> None:
+        super().__init__(
+            {
+                tir.BufferLoad: self._access, tir.BufferStore: self._access, tir.BufferRegion: self._region,
+                tir.Call: self._call, tir.Buffer: lambda buffer: versions.get(buffer, buffer),
+            }
+        )  # fmt: skip
+        self._versions, self._loop = versions, loop
+        self._by_data = {buffer.data: buffer for buffer in versions}
+
+    def _version(self, buffer: tir.Buffer) -> tir.PrimExpr:
+        count = self._versions[buffer].shape[0]
+        return make.floormod(make.sub(self._loop.loop_var, self._loop.min), make.cast(count, self._loop.loop_var.dtype))
+
+    def _access(self, access: tir.BufferLoad | tir.BufferStore) -> tir.BufferLoad | tir.BufferStore:
+        rebuilt = self.rebuild(access)
+        if access.buffer not in self._versions:
+            return rebuilt
+        return replace(rebuilt, indices=(self._version(access.buffer), *rebuilt.indices))
+
+    def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
+        rebuilt = self.rebuild(region)
+        if region.buffer not in self._versions:
+            return rebuilt
+        version = self._version(region.buffer)
+        return replace(rebuilt, region=(tir.Range(version, make.const(1, version.dtype)), *rebuilt.region))
+
+    def _call(self, call: tir.Call) -> tir.Call:
+        call = self.rebuild(call)
+        args = list(call.args)
+        for position in _POINTERS.get(call.op.name, ()) if isinstance(call.op, Op) else ():
+            data, offset = args[position], args[position + 1]
+            if isinstance(data, tir.Var) and data in self._by_data and isinstance(offset, tir.PrimExpr):
+                buffer = self._by_data[data]
+                size = reduce(make.mul, buffer.shape) if not buffer.strides else self._versions[buffer].strides[0]
+                args[position + 1] = make.add(offset, make.mul(self._version(buffer), size))
+        return replace(call, args=tuple(args))
