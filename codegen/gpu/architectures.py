@@ -62,7 +62,9 @@ ARCHITECTURES: dict[str, Architecture] = {
         Architecture("sm_90", 32, 64, 228 << 10),
         Architecture("sm_90a", 32, 64, 228 << 10),
         Architecture("sm_100", 32, 64, 228 << 10),
+        Architecture("sm_103", 32, 64, 228 << 10),
         Architecture("sm_120", 24, 48, 100 << 10),
+        Architecture("sm_121", 24, 48, 100 << 10),
     )
 }
 

@@ -38,12 +38,20 @@ class Driver(Protocol):
         """Return a module of kernels; E0608 where the driver refuses it."""
         ...
 
-    def function(self, module: Any, symbol: str) -> Any: ...
+    def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
+        """Return a kernel, whose launches ask for `shared` bytes of memory of a block."""
+        ...
 
     def launch(
-        self, function: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], stream: Any = None
+        self,
+        function: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        stream: Any = None,
+        shared: int = 0,
     ) -> None:
-        """Run a kernel; `args` are NumPy scalars."""
+        """Run a kernel; `args` are NumPy scalars, `shared` the bytes of memory of a block that it has beside its own."""
         ...
 
     def synchronize(self, stream: Any = None) -> None: ...
@@ -101,13 +109,22 @@ class PycudaDriver:
             help = f"compile for this GPU: -arch={self.arch}"
             raise error("E0608", f"the driver of '{self.name}' refuses the kernels: {problem}", None, help) from None
 
-    def function(self, module: Any, symbol: str) -> Any:
-        return module.get_function(symbol)
+    def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
+        found = module.get_function(symbol)
+        if shared:
+            found.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+        return found
 
     def launch(
-        self, function: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], stream: Any = None
+        self,
+        function: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        stream: Any = None,
+        shared: int = 0,
     ) -> None:
-        function(*args, grid=tuple(grid), block=tuple(block), stream=stream)
+        function(*args, grid=tuple(grid), block=tuple(block), stream=stream, shared=shared)
 
     def synchronize(self, stream: Any = None) -> None:
         if stream is None:

@@ -17,6 +17,7 @@ from ..runtime.sizes import Slots
 from ..runtime.specs import Place, ScalarSpec, TensorSpec
 from .arrays import DeviceArray, from_host, is_on_device, on_device
 from .driver import find_driver
+from .dynamic_memory import dynamic_bytes
 from .host import Running, compile_host
 from .program import DeviceProgram, kernels_of
 
@@ -37,7 +38,10 @@ class LoadedProgram:
         if self._functions is None or self._status is None:
             driver = find_driver()
             module = driver.load(self.program.ptx)
-            self._functions = {name: driver.function(module, mangle(name)) for name in self.program.kernels}
+            self._functions = {
+                name: driver.function(module, mangle(name), dynamic_bytes(kernel))
+                for name, kernel in self.program.kernels.items()
+            }
             self._status = from_host(np.zeros(1, np.int32))
         return self._functions, self._status
 

@@ -16,6 +16,7 @@ from ..llvm.types import element_bytes
 from ..runtime.sizes import Frame, Size, Slots, compile_size
 from .architectures import MOST_EXTENT
 from .driver import Driver
+from .dynamic_memory import dynamic_bytes
 from .kernel import BLOCK_TAGS, THREAD_TAGS, Kernel, Launch, size_of
 from .launch import parameters
 
@@ -132,14 +133,15 @@ class _Compiler:
         grid = _grid(kernel, self.slots)
         sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
         block = tuple(sizes.get(tag, 1) for tag in reversed(THREAD_TAGS))
-        passed = [_passed(var, self.slots) for var in parameters(kernel)]
+        passed, shared = [_passed(var, self.slots) for var in parameters(kernel)], dynamic_bytes(kernel)
 
         def run(running: Running) -> None:
             blocks = grid(running.frame)
             if 0 not in blocks:
                 args = [value(running.frame) for value in passed]
                 function = running.functions[kernel.name]
-                running.driver.launch(function, blocks, block, [*args, np.uint64(running.status)], running.stream)
+                arguments = [*args, np.uint64(running.status)]
+                running.driver.launch(function, blocks, block, arguments, running.stream, shared)
 
         return run
 

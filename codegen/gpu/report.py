@@ -12,6 +12,7 @@ from ..names import mangle
 from ..runtime.sizes import size_text
 from ..target import Target
 from .architectures import ARCHITECTURES, occupancy
+from .dynamic_memory import dynamic_bytes
 from .kernel import Axis, Kernel, scope_of
 from .program import DeviceProgram
 from .ptxas import assemble, find_ptxas
@@ -31,8 +32,9 @@ def report(program: DeviceProgram, target: Target) -> str:
         if used is None:
             rows.append((*head, "?", _bytes(shared_bytes(kernel)), "?", "?", "?"))
             continue
-        part = occupancy(ARCHITECTURES[target.arch], kernel.thread_count, used.registers, used.shared_bytes)
-        sizes = (_bytes(used.shared_bytes), _bytes(used.stack_bytes), _bytes(used.spill_bytes))
+        shared = used.shared_bytes + dynamic_bytes(kernel)
+        part = occupancy(ARCHITECTURES[target.arch], kernel.thread_count, used.registers, shared)
+        sizes = (_bytes(shared), _bytes(used.stack_bytes), _bytes(used.spill_bytes))
         rows.append((*head, str(used.registers), *sizes, f"{part:.0%}"))
     lines = list(_aligned(rows))
     if made is None:

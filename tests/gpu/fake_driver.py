@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from tvms.codegen.gpu.emulate import emulate_matrix_units
 from tvms.codegen.gpu.kernel import BLOCK_TAGS, Kernel
 from tvms.codegen.gpu.launch import parameters
+from tvms.codegen.gpu.matrix_units import expand_copies
 from tvms.codegen.gpu.simulate import simulate
 from tvms.codegen.llvm.backend import optimise, to_object
 from tvms.codegen.llvm.module import emit_module
@@ -58,14 +60,21 @@ class FakeDriver:
         self.asked.append(("load",))
         return ptx
 
-    def function(self, module: str, symbol: str) -> Any:
+    def function(self, module: str, symbol: str, shared: int = 0) -> Any:
         assert f".entry {symbol}(" in module
+        self.asked.append(("function", symbol, shared))
         return symbol
 
     def launch(
-        self, function: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], stream: Any = None
+        self,
+        function: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        stream: Any = None,
+        shared: int = 0,
     ) -> None:
-        self.asked.append(("launch", function, tuple(grid), tuple(block)))
+        self.asked.append(("launch", function, tuple(grid), tuple(block), shared))
         kernel, sizes = self.kernels[function], dict(zip(reversed(BLOCK_TAGS), grid, strict=True))
         axes = tuple(
             replace(axis, extent=tir.IntImm("int64", sizes[axis.tag])) if axis.tag in sizes else axis
@@ -73,7 +82,8 @@ class FakeDriver:
         )
         params = parameters(kernel)
         target = get_target("cuda -simulate=random")
-        plain = tir.PrimFunc(params, simulate(replace(kernel, axes=axes), "random"))
+        whole = emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))
+        plain = tir.PrimFunc(params, simulate(whole, "random"))
         emitted = emit_module({"kernel": plain}, target)
         library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
         call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))
