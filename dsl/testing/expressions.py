@@ -162,8 +162,7 @@ _ARITHMETIC = (_binary(make.add), _binary(make.sub), _binary(make.mul), _binary(
 _COMMON = (_choice, _cast, _narrowing, _let)
 _INT: tuple[Operation, ...] = (
     *_ARITHMETIC,
-    _division,
-    _division,
+    *(3 * [_division]),
     _bits,
     _shift,
     *_COMMON,

@@ -47,7 +47,7 @@ def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
     """Several long values of different dtypes at each place: many operations for one compilation."""
     shape = (kernel.const(MAX_EXTENT),)
     axes = axes_of(kernel, shape)
-    targets = [kernel.result("F", kernel.choose.pick(DTYPES), shape, last) for _ in range(kernel.choose.number(1, 3))]
+    targets = [kernel.result("F", kernel.choose.pick(DTYPES), shape, last) for _ in range(kernel.choose.number(1, 4))]
     stores = [tir.BufferStore(each, kernel.value(each.dtype, axes, 7), _variables(axes)) for each in targets]
     kernel.readable += targets
     return nest(kernel, axes, kernel.block("formulas", axes, sequence(stores)))

@@ -10,7 +10,8 @@ from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
 from ..modules import modules
-from ..oracle import Execute, assert_equivalent
+from ..oracle import Execute, as_module, assert_equivalent
+from ..prim_funcs import prim_funcs
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -18,7 +19,8 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    programs = modules(is_graph_allowed=False) if file is None else st.just(parse_source(file))
+    formulas = prim_funcs(stages=("formulas",), max_stages=1, symbolic=False).map(as_module)
+    programs = modules(is_graph_allowed=False) | formulas if file is None else st.just(parse_source(file))
     return st.tuples(programs, st.integers(0, 1000))
 
 
