@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from .. import relax
 from ..base import IRModule, Node
 from ..deep import deep
 from ..equal import structural_equal
-from ..visit import substitute, walk
-from .rewriter import BindingRewriter
+from ..visit import walk
+from .rewriter import BindingRewriter, refined_result, refined_variable
+from .symbolic_values import use_known_dims
 from .transform import declare_pass, map_functions
 
 
@@ -21,146 +23,140 @@ def canonicalize_bindings(mod: IRModule) -> IRModule:
     """Use values themselves where bindings only rename them, and fields of tuples that were just made.
 
     Variables of a dataflow block that nothing outside it uses become dataflow variables; a constant is used where its
-    variable was.
+    variable was, and a symbolic dimension that a `match_cast` finds to be another is that one. Raises TvmsError E0909
+    where two of them find different sizes for one dimension.
     """
     return map_functions(mod, relax.Function, _canonicalize)
 
 
 def _canonicalize(function: relax.Function) -> relax.Function:
-    function = _with_outputs(_Unwrapper().function(function))
-    return _Renamer(function).function(function)
+    changed = use_known_dims(function)
+    changed = _Renamer(_plan(changed)).function(changed)
+    return function if changed is function else refined_result(changed)
 
 
-def _with_outputs(function: relax.Function) -> relax.Function:
-    """Return `function` with the dataflow variables that are used outside their block as outputs of it."""
-    hidden = [var for var in _used_outside(function.body) if isinstance(var, relax.DataflowVar)]
-    outputs: dict[Node, Node] = {
-        var: relax.Var(var.name_hint, struct_info=var.struct_info, span=var.span) for var in hidden
-    }
-    return substitute(function, outputs) if outputs else function
+class _Plan(Struct):
+    """What becomes of variables."""
+
+    used: dict[relax.Var, relax.Var] = field(default_factory=dict[relax.Var, relax.Var])
+    """The variable that is used in the place of another."""
+    bound: dict[relax.Var, relax.Var] = field(default_factory=dict[relax.Var, relax.Var])
+    """The variable that is bound in the place of another."""
+    constants: dict[relax.Var, relax.Constant] = field(default_factory=dict[relax.Var, relax.Constant])
+    gone: set[relax.Var] = field(default_factory=set[relax.Var])
+    """The variables that are not bound any more."""
 
 
-class _Unwrapper(BindingRewriter):
-    """Uses what a variable was bound to: another variable, a constant, a field of a known tuple."""
+def _plan(function: relax.Function) -> _Plan:
+    blocks = [node for node in walk(function) if isinstance(node, relax.BindingBlock)]
+    outside, plan = set(_used_outside(function.body)), _Plan()
+    for block in blocks:
+        for binding in block.bindings if isinstance(block, relax.DataflowBlock) else ():
+            if not isinstance(binding.var, relax.DataflowVar) and binding.var not in outside:
+                var = relax.DataflowVar(
+                    binding.var.name_hint, struct_info=binding.var.struct_info, span=binding.var.span
+                )
+                plan.bound[binding.var] = plan.used[binding.var] = var
+    known: dict[relax.Var, relax.Expr] = {}
+    aliases: dict[relax.Var, relax.Var] = {}
+    for block in blocks:
+        for binding in block.bindings:
+            value = known[binding.var] = _unwrapped(binding.value, known)
+            if isinstance(value, relax.Constant):
+                plan.constants[binding.var] = value
+            elif isinstance(value, relax.Var) and _says_the_same(binding):
+                aliases[binding.var] = value
+    for var, value in aliases.items():
+        target = _end(_end(value, aliases), plan.bound)
+        plan.gone.add(var)
+        if isinstance(var, relax.DataflowVar) or not isinstance(target, relax.DataflowVar) or var not in outside:
+            plan.used[var] = target
+        else:  # what leaves the block is bound where its value is made
+            plan.bound[target] = plan.used[target] = var
+    return plan
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._values: dict[relax.Var, relax.Expr] = {}
-        self._in_dataflow = False
 
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        self._in_dataflow = isinstance(block, relax.DataflowBlock)
-        return super().block(block)
+def _end(var: relax.Var, steps: Mapping[relax.Var, relax.Var]) -> relax.Var:
+    """Where steps lead to from a variable."""
+    while var in steps:
+        var = steps[var]
+    return var
 
-    def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        value = self._unwrap(binding.value)
-        if value is not binding.value:
-            binding = replace(binding, value=value)
-        self._values[binding.var] = value
-        if isinstance(binding, relax.MatchCast) and not _says_the_same(binding):
-            return (binding,)
-        is_hidden = isinstance(binding.var, relax.DataflowVar)
-        is_visible = isinstance(value, relax.Var) and not isinstance(value, relax.DataflowVar)
-        if isinstance(value, relax.Constant):
-            self.replaced[binding.var] = value
-        elif isinstance(value, relax.Var) and (is_hidden or is_visible or not self._in_dataflow):
-            self.replaced[binding.var] = value
-            return ()
-        return (binding,)
 
-    def _unwrap(self, value: relax.Expr) -> relax.Expr:
-        match value:
-            case relax.TupleGetItem(tuple_value=relax.Var() as whole) if isinstance(self._value(whole), relax.Tuple):
-                made = self._value(whole)
-                assert isinstance(made, relax.Tuple)
-                return made.fields[value.index]
-            case relax.Tuple(fields=(first, *_)):
-                source = self._source(first, 0)
-                count = _field_count(source)
-                fields = [self._source(field, index) for index, field in enumerate(value.fields)]
-                is_copy = source is not None and count == len(fields) and all(field is source for field in fields)
-                return source if is_copy and source is not None else value
-            case _:
+def _unwrapped(value: relax.Expr, known: Mapping[relax.Var, relax.Expr]) -> relax.Expr:
+    """Return the field that is taken of a tuple whose fields are known, or the tuple that a tuple copies."""
+
+    def source(expr: relax.Expr) -> relax.Expr:
+        while isinstance(expr, relax.Var) and expr in known:
+            expr = known[expr]
+        return expr
+
+    match value:
+        case relax.TupleGetItem(tuple_value=whole, index=index):
+            made = source(whole)
+            return made.fields[index] if isinstance(made, relax.Tuple) else value
+        case relax.Tuple(fields=(_, *_)):
+            items = [source(each) for each in value.fields]
+            wholes = [
+                item.tuple_value for at, item in enumerate(items) if isinstance(item, relax.TupleGetItem) and item.index == at
+            ]  # fmt: skip
+            if len(wholes) < len(items) or any(source(each) is not source(wholes[0]) for each in wholes):
                 return value
-
-    def _value(self, var: relax.Var) -> relax.Expr | None:
-        return self._values.get(var)
-
-    def _source(self, field: relax.Expr, index: int) -> relax.Expr | None:
-        """The tuple that `field` is field `index` of."""
-        value = self._value(field) if isinstance(field, relax.Var) else field
-        return value.tuple_value if isinstance(value, relax.TupleGetItem) and value.index == index else None
+            info = wholes[0].struct_info
+            is_all = isinstance(info, relax.TupleStructInfo) and len(info.fields) == len(items)
+            return wholes[0] if is_all else value
+        case _:
+            return value
 
 
-def _field_count(source: relax.Expr | None) -> int | None:
-    info = None if source is None else source.struct_info
-    return len(info.fields) if isinstance(info, relax.TupleStructInfo) else None
-
-
-def _says_the_same(binding: relax.MatchCast) -> bool:
+def _says_the_same(binding: relax.Binding) -> bool:
     known = binding.value.struct_info
+    if not isinstance(binding, relax.MatchCast):
+        return True
     return known is not None and structural_equal(known, binding.struct_info)
 
 
 class _Renamer(BindingRewriter):
-    """Gives outputs the name they are returned by, and hides what no one outside a dataflow block uses."""
+    """Does what is planned."""
 
-    def __init__(self, function: relax.Function) -> None:
+    def __init__(self, plan: _Plan) -> None:
         super().__init__()
-        self._outside = set(_used_outside(function.body))
+        self._plan = plan
+        for var in (*plan.used, *plan.constants):
+            last = _end(var, plan.used)
+            self.replaced[var] = plan.constants.get(last, last)
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        if not isinstance(block, relax.DataflowBlock):
-            return super().block(block)
-        outputs = self._outputs(block)
-        renamed: dict[Node, Node] = dict(outputs)
-        bindings: list[relax.Binding] = []
-        for old in block.bindings:
-            if isinstance(old, relax.VarBinding) and outputs.get(old.value) is old.var:
-                continue
-            binding = self.visit(old if not renamed else _with_value(old, substitute(old.value, renamed)))
-            var = renamed.get(binding.var, binding.var)
-            if not isinstance(var, relax.DataflowVar) and var not in self._outside:
-                assert isinstance(var, relax.Var)
-                var = renamed[binding.var] = relax.DataflowVar(
-                    var.name_hint, struct_info=var.struct_info, span=var.span
-                )
-            bindings.append(binding if var is binding.var else replace(binding, var=var))
-        is_same = len(bindings) == len(block.bindings) and all(
-            a is b for a, b in zip(bindings, block.bindings, strict=True)
-        )
-        return block if is_same else replace(block, bindings=tuple(bindings))
+        kept = tuple([binding for binding in block.bindings if binding.var not in self._plan.gone])
+        return super().block(block if len(kept) == len(block.bindings) else replace(block, bindings=kept))
 
-    def _outputs(self, block: relax.DataflowBlock) -> dict[Node, relax.Var]:
-        """The dataflow variables that are bound to one output each, the first, and that output."""
-        found: dict[Node, relax.Var] = {}
-        own = {binding.var for binding in block.bindings}
-        for binding in block.bindings:
-            value = binding.value
-            is_renaming = (
-                isinstance(binding, relax.VarBinding) and isinstance(value, relax.DataflowVar) and value in own
-            )
-            if is_renaming and not isinstance(binding.var, relax.DataflowVar) and binding.var in self._outside:
-                found.setdefault(value, binding.var)
-        return found
-
-
-def _with_value(binding: relax.Binding, value: relax.Expr) -> relax.Binding:
-    return binding if value is binding.value else replace(binding, value=value)
+    def visit(self, binding: relax.Binding) -> relax.Binding:
+        new = super().visit(binding)
+        var = _end(binding.var, self._plan.bound)
+        if new.value is not binding.value and isinstance(new, relax.VarBinding):
+            var = refined_variable(var, new.value)
+            if var.struct_info is not binding.var.struct_info:
+                self.replaced[binding.var] = self.replaced[_end(binding.var, self._plan.bound)] = var
+        return new if var is binding.var else replace(new, var=var)
 
 
 def _used_outside(body: relax.SeqExpr) -> Iterator[relax.Var]:
     """Yield the variables that are used outside the block that binds them."""
     yield from _variables(body.body)
     for block in body.blocks:
-        own = {binding.var for binding in block.bindings}
-        is_dataflow = isinstance(block, relax.DataflowBlock)
+        own = (
+            {binding.var for binding in block.bindings} if isinstance(block, relax.DataflowBlock) else set[relax.Var]()
+        )
         for binding in block.bindings:
-            for node in walk(binding.value):
-                if isinstance(node, relax.SeqExpr):
-                    yield from _used_outside(node)
-            is_inside = is_dataflow and not isinstance(binding.value, relax.Function)
-            yield from (var for var in _variables(binding.value) if not (is_inside and var in own))
+            match binding.value:
+                case relax.Function(body=inner):
+                    yield from _used_outside(inner)
+                case relax.If(cond=cond, true_branch=yes, false_branch=no):
+                    yield from _variables(cond)
+                    yield from _used_outside(yes)
+                    yield from _used_outside(no)
+                case value:
+                    yield from (var for var in _variables(value) if var not in own)
 
 
 def _variables(node: Node) -> Iterator[relax.Var]:

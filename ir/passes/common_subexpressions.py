@@ -45,10 +45,13 @@ class _Eliminator(BindingRewriter):
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         """What only a dataflow block sees is forgotten at its end."""
-        block = super().block(block)
+        outer = dict(self.replaced)
+        new = super().block(block)
+        if isinstance(block, relax.DataflowBlock):
+            self.replaced = outer
         for found in self._known.values():
             found[:] = [binding for binding in found if not isinstance(binding.var, relax.DataflowVar)]
-        return block
+        return new
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         if not self._may_be_shared(binding.value):
@@ -57,14 +60,13 @@ class _Eliminator(BindingRewriter):
         for earlier in alike:
             if _is_same(earlier, binding):
                 self.replaced[binding.var] = earlier.var
+                alike.append(binding)
                 return (relax.VarBinding(binding.var, earlier.var, span=binding.span, trivia=binding.trivia),)
         alike.append(binding)
         return (binding,)
 
     def _may_be_shared(self, value: relax.Expr) -> bool:
-        if isinstance(value, relax.Var | relax.Function | relax.Constant) or (
-            self._call_only and not isinstance(value, relax.Call)
-        ):
+        if isinstance(value, relax.Function) or (self._call_only and not isinstance(value, relax.Call)):
             return False
         calls = [node for node in walk(value) if isinstance(node, relax.Call)]
         return all(is_pure_call(call, self._mod) and not _allocates(call) for call in calls)

@@ -14,6 +14,7 @@ from ..diagnostics import TvmsError
 from ..infer import infer_struct_info
 from ..purity import is_pure_call
 from ..visit import walk
+from .dead_code import remove_unused_bindings
 from .rewriter import BindingRewriter
 from .transform import declare_pass, map_functions
 
@@ -31,9 +32,14 @@ def fold_constant(mod: IRModule, evaluate: Evaluate | None = None) -> IRModule:
     """Replace calls whose arguments are constants by their results, and use constants where their variables were.
 
     `evaluate` runs them; without one the interpreter does. Calls without a constant tensor among their arguments stay:
-    folding `R.zeros` would only make the program larger.
+    folding `R.zeros` would only make the program larger. Operators are folded in dataflow blocks only, calls of loop-level
+    functions everywhere. What nothing uses then goes.
     """
-    return map_functions(mod, relax.Function, lambda function: _Folder(mod, evaluate or _interpret).function(function))
+
+    def fold(function: relax.Function) -> relax.Function:
+        return remove_unused_bindings(_Folder(mod, evaluate or _interpret).function(function), mod)
+
+    return map_functions(mod, relax.Function, fold)
 
 
 def _interpret(mod: IRModule, name: str) -> Any:
@@ -46,6 +52,14 @@ class _Folder(BindingRewriter):
     def __init__(self, mod: IRModule, evaluate: Evaluate) -> None:
         super().__init__()
         self._mod, self._evaluate = mod, evaluate
+        self._in_dataflow = False
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        outer, self._in_dataflow = self._in_dataflow, isinstance(block, relax.DataflowBlock)
+        try:
+            return super().block(block)
+        finally:
+            self._in_dataflow = outer
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
         value = binding.value
@@ -57,11 +71,17 @@ class _Folder(BindingRewriter):
         return (binding,)
 
     def _can_fold(self, call: relax.Call) -> bool:
-        is_known_op = isinstance(call.op, Op) and call.op.name not in _STAY
+        if not isinstance(call.op, Op) or call.op.name in _STAY:
+            return False
+        is_here = self._in_dataflow or call.op.name == "relax.call_tir"
         args = [node for arg in call.args for node in walk(arg)]
-        has_data = any(isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args)
-        is_closed = not any(isinstance(arg, relax.Var | relax.Function) or _is_given_elsewhere(arg) for arg in args)
-        return is_known_op and has_data and is_closed and is_pure_call(call, self._mod)
+        has_data = call.op.name == "relax.shape_to_tensor" or any(
+            isinstance(arg, relax.Constant) and not isinstance(arg.data, Node) for arg in args
+        )
+        is_closed = not any(
+            isinstance(arg, relax.Var | relax.Function | tir.Var) or _is_given_elsewhere(arg) for arg in args
+        )
+        return is_here and has_data and is_closed and is_pure_call(call, self._mod)
 
     def _fold(self, call: relax.Call) -> relax.Expr | None:
         """Return the value of a call; None where its shape is not known, or it cannot be computed here."""

@@ -11,6 +11,7 @@ from ..base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
 from ..deep import deep
 from ..visit import children, rewrite, walk
 from .calls import clean_up, functions_only_called
+from .rewriter import refined_result
 from .transform import declare_pass
 
 Used = Mapping[str, frozenset[int]]
@@ -76,7 +77,7 @@ def _with_results(function: relax.Function, kept: frozenset[int]) -> relax.Funct
     selected = _select(info, kept)
     result = fields[0] if len(fields) == 1 else relax.Tuple(tuple(fields), struct_info=selected)
     body = replace(function.body, body=result, struct_info=selected)
-    return replace(function, body=body, ret_struct_info=selected, struct_info=None)
+    return refined_result(replace(function, body=body, ret_struct_info=selected, struct_info=None))
 
 
 def _select(info: StructInfo | None, kept: frozenset[int]) -> StructInfo:

@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .. import relax
-from ..base import Node, Op
+from .. import relax, tir
+from ..base import Node, Op, StructInfo
 from ..contradiction import contradiction
+from ..equal import structural_equal
 from ..function_table import unused_name
-from ..infer import infer_struct_info
-from ..visit import rewrite, substitute, walk
+from ..infer import infer_struct_info, join, replace_dims
+from ..visit import defined_variables, rewrite, substitute, walk
 from .flatten import flatten
 
 
@@ -144,6 +145,28 @@ class ValueRewriter(BindingRewriter):
             var = self.replaced[binding.var] = replace(var, struct_info=info)
             self._is_retyped = True
         return replace(binding, value=value, var=var)
+
+
+def refined_variable(var: relax.Var, value: relax.Expr) -> relax.Var:
+    """Return a variable that knows what follows from its value, where that is more than it knew."""
+    info = infer_struct_info(forgotten(value))
+    return replace(var, struct_info=info) if _is_more(info, var.struct_info) else var
+
+
+def refined_result(function: relax.Function) -> relax.Function:
+    """Return a function whose signature says what its body returns, where that is more, in terms of its parameters."""
+    dims = {var: var for var in defined_variables(function) if isinstance(var, tir.Var)}
+    info = replace_dims(infer_struct_info(forgotten(function.body.body)), dims, all_known=False)
+    if not _is_more(info, function.ret_struct_info):
+        return function
+    return replace(function, ret_struct_info=info, struct_info=None)
+
+
+def _is_more(info: StructInfo, known: StructInfo | None) -> bool:
+    """Whether `info` says all that is known, and more (TVM: `IsBaseOf`)."""
+    if known is None:
+        return True
+    return structural_equal(join(known, info), known) and not structural_equal(info, known)
 
 
 def forgotten(expr: Any) -> Any:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+from msgspec.structs import replace
+
 from .. import relax
 from ..base import IRModule, Node
 from ..deep import deep
+from ..schedule.analysis.trivia import joined
 from ..visit import rewrite
 from .transform import declare_pass, map_functions
 
@@ -12,7 +17,7 @@ from .transform import declare_pass, map_functions
 @declare_pass("ToNonDataflow")
 @deep
 def to_non_dataflow(mod: IRModule) -> IRModule:
-    """Replace dataflow blocks by plain ones, in which side effects are allowed, and their variables by plain ones."""
+    """Make one plain block of the blocks of each body, in which side effects are allowed, and their variables by plain ones."""
     return map_functions(mod, relax.Function, plain_blocks)
 
 
@@ -25,7 +30,15 @@ def _plain(node: Node) -> Node | None:
     match node:
         case relax.DataflowVar():
             return relax.Var(node.name_hint, struct_info=node.struct_info, span=node.span)
-        case relax.DataflowBlock():
-            return relax.BindingBlock(node.bindings, node.trivia)
+        case relax.SeqExpr(blocks=(_, *_) as blocks) if len(blocks) > 1 or isinstance(blocks[0], relax.DataflowBlock):
+            return replace(node, blocks=(relax.BindingBlock(tuple(chain.from_iterable(map(_commented, blocks)))),))
         case _:
             return None
+
+
+def _commented(block: relax.BindingBlock) -> tuple[relax.Binding, ...]:
+    """Return the bindings of a block, the first with the block's comments."""
+    if block.trivia is None or not block.bindings:
+        return block.bindings
+    first, *others = block.bindings
+    return (replace(first, trivia=joined(block.trivia, first.trivia)), *others)

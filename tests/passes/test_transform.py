@@ -173,3 +173,24 @@ def test_misuse_says_what_to_do(mod: Any, call: Any, message: str) -> None:
 @pytest.mark.parametrize("name", passes())
 def test_every_pass_is_documented(name: str) -> None:
     assert passes()[name].__doc__
+
+
+def test_two_casts_cannot_find_two_sizes_for_one_dimension() -> None:
+    mod = tvms.parse(
+        'R.function main(x: R.Tensor((2,), "float32"), y: R.Tensor((3,), "float32")):\n'
+        "    n = T.int64()\n"
+        '    a = R.match_cast(x, R.Tensor((n,), "float32"))\n'
+        '    b = R.match_cast(y, R.Tensor((n,), "float32"))\n'
+        "    return (a, b)\n",
+        "casts.tvms",
+    )
+    with pytest.raises(tvms.TvmsError) as raised:
+        get_pass("CanonicalizeBindings")(mod)
+    assert str(raised.value) == (
+        "error[E0909]: 'n' is 2 by 'a', and 3 by 'b'\n"
+        "  --> casts.tvms:4:5\n"
+        "   |\n"
+        ' 4 |     b = R.match_cast(y, R.Tensor((n,), "float32"))\n'
+        "   |     ^\n"
+        "   = help: give the dimensions that differ names of their own"
+    )
