@@ -7,16 +7,17 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ...ir import tir
 from ...ir.base import IRModule, Node, Source
-from ...ir.diagnostics import error
+from ...ir.diagnostics import TvmsError, error
 from ...ir.interp import run as interpret
 from ...ir.interp.frame import Frame
 from ...ir.interp.memory import View
 from ...ir.interp.observer import Access, Observer
-from ...ir.visit import children
+from ...ir.visit import children, walk
 from ..load import load_verified
 from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry
 from .options import split_pairs
@@ -50,7 +51,10 @@ class Debugger(Observer):
         self.lines: set[int] = set()
         self.watched: set[str] = set()
         self.written: tuple[Access, tuple[int, ...], Any] | None = None
+        self.here: tuple[tir.Stmt, Frame] | None = None
+        """The last statement that was come to."""
         functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
+        self.buffers = {node.name for function in functions for node in walk(function) if isinstance(node, tir.Buffer)}
         self.visible = {stmt: names for function in functions for stmt, names in _visible_variables(function.body)}
         self.starts: dict[Source, list[int]] = {}
 
@@ -60,6 +64,7 @@ class Debugger(Observer):
         self.is_stepping |= self._show_write(frame)
         if not _is_step(stmt):
             return
+        self.here = stmt, frame
         if self.is_stepping or self._line(stmt) in self.lines:
             self._show_place(stmt, frame)
             self._ask(stmt, frame)
@@ -80,8 +85,17 @@ class Debugger(Observer):
 
     # --- What the user asks ----------------------------------------------------------------------------------
 
+    def look_around(self) -> None:
+        """Answer questions about the place where the run has failed, until it is to go on or to end."""
+        if self.here is not None:
+            self._show_place(*self.here)
+            with suppress(_Quit):
+                self._ask(*self.here)
+
     def _ask(self, stmt: tir.Stmt, frame: Frame) -> None:
         while True:
+            if self.commands.isatty():
+                print("> ", end="", flush=True)
             line = self.commands.readline()
             if not line:
                 raise _Quit
@@ -96,7 +110,7 @@ class Debugger(Observer):
                 case "b" | "break" if rest.strip().isdigit():
                     self._break(int(rest))
                 case "w" | "watch" if rest.strip():
-                    self.watched.add(rest.strip())
+                    self._watch(rest.strip())
                 case "clear":
                     self.lines.clear()
                     self.watched.clear()
@@ -114,6 +128,12 @@ class Debugger(Observer):
             self.lines.add(line)
         else:
             self.say(f"no statement starts in line {line}")
+
+    def _watch(self, name: str) -> None:
+        if name in self.buffers:
+            self.watched.add(name)
+        else:
+            self.say(f"there is no buffer '{name}'; there are {', '.join(sorted(self.buffers))}")
 
     def _value(self, text: str, stmt: tir.Stmt, frame: Frame) -> str:
         match = _NAME.match(text)
@@ -187,7 +207,7 @@ def _visible_variables(body: tir.Stmt) -> Iterator[tuple[tir.Stmt, tuple[tir.Var
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one function step by step; 0 where it came to its end, or the user ended it."""
+    """Run one function step by step; 0 where it came to its end, or the user ended it, 1 where it failed."""
     if arguments.file == "-":
         raise error("E0815", "commands are read from standard input, so the program cannot be", None, "name a file")
     module = load_verified(arguments.file)
@@ -201,5 +221,9 @@ def run(arguments: argparse.Namespace) -> int:
         interpret(module, entry, values, thread_order=arguments.thread_order, observer=debugger)
     except _Quit:
         return 0
-    print("the run is over")
+    except TvmsError as problem:
+        debugger.say(str(problem))
+        debugger.look_around()
+        return 1
+    print("the run is over" + ("" if debugger.here else ": no loop-level function was called, where it could stop"))
     return 0

@@ -69,8 +69,9 @@ def test_a_watch_stops_after_each_write(debug: Debug) -> None:
 
 
 def test_what_cannot_be_shown_is_said(debug: Debug) -> None:
-    said = debug("p nothing", "p B[9]", "p B[x]", "p B[", "break 5", "what")
-    assert said[1:7] == [
+    said = debug("watch X", "p nothing", "p B[9]", "p B[x]", "p B[", "break 5", "what")
+    assert said[1:8] == [
+        "there is no buffer 'X'; there are A, B",
         "there is no 'nothing' here; there are A, B",
         "index 9 is out of bounds for axis 0 with size 2",
         "an index is a number or a variable",
@@ -78,6 +79,38 @@ def test_what_cannot_be_shown_is_said(debug: Debug) -> None:
         "no statement starts in line 5",
         "step (s, or an empty line)   run to the next statement",
     ]
+
+
+def test_a_run_that_fails_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gather.tvms"
+    path.write_text(
+        'T.prim_func main(A: T.Buffer((3,), "int32"), B: T.Buffer((2,), "int32")):\n'
+        "    for i in range(2):\n        B[i] = A[A[i]]\n"
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO("c\np A\n"))
+    assert main(["debug", str(path), "--arg", "A=3"]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "error[E0707]: A[3] is outside the buffer: its dimension 0 has 3 elements",
+        f"  --> {path}:3:16",
+        "   |",
+        " 3 |         B[i] = A[A[i]]",
+        "   |                ^^^^^^^",
+        "   3 |         B[i] = A[A[i]]    # i = 0",
+        "[3 3 3]",
+    ]
+
+
+def test_what_has_no_statements_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "graph.tvms"
+    path.write_text('R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n    return x\n')
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["debug", str(path)]) == 0
+    said = "the run is over: no loop-level function was called, where it could stop\n"
+    assert capsys.readouterr().out == said
 
 
 def test_the_program_cannot_come_from_standard_input_too(capsys: pytest.CaptureFixture[str]) -> None:
