@@ -8,20 +8,21 @@ every thread does to elements of its own need none. (TVM: `ThreadSync`.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
-from ...ir.analysis.evaluate import evaluate
 from ...ir.base import Node, Op
 from ...ir.diagnostics import error
 from ...ir.equal import structural_equal
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
-from .kernel import SYNC, Axis, Kernel, has_exchange, scope_of, size_of
+from .kernel import SYNC, Kernel, has_exchange, scope_of, size_of
+from .own_elements import are_apart
+from .places import domains_of
+
+_POINTER = Op("tir.tvm_access_ptr")
 
 
 class _Touch(Struct, frozen=True, eq=False):
@@ -37,18 +38,20 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 
     Raises TvmsError E0613 where one is needed under a condition that is not the same for all threads.
     """
-    return replace(kernel, body=_Inserter(kernel.threads).rewrite(kernel.body))
+    return replace(kernel, body=_Inserter(kernel).rewrite(kernel.body))
 
 
 class _Inserter(Rewriter):
-    def __init__(self, axes: Sequence[Axis]) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         super().__init__({
             tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._while,
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.Allocate: self._around, tir.DeclBuffer: self._around,
             tir.AssertStmt: self._around, tir.BufferStore: self._leaf, tir.Evaluate: self._leaf,
         })  # fmt: skip
-        self._axes = [axis for axis in axes if size_of(axis) > 1]
-        self._differing: set[tir.Var] = {axis.var for axis in axes}
+        self._sizes = {axis.var: size_of(axis) for axis in kernel.threads if size_of(axis) > 1}
+        self._differing: set[tir.Var] = {axis.var for axis in kernel.threads}
+        self._domains = domains_of(kernel)
+        self._fixed = {axis.var for axis in kernel.axes} - set(self._sizes)
         self._since: list[_Touch] = []
 
     def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
@@ -58,6 +61,9 @@ class _Inserter(Rewriter):
         """The second time, what the first iteration leaves meets what the next one begins with."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
+        touched = _touches(stmt)
+        if not has_exchange(stmt) and not any(self._crosses(a, b) for a in touched for b in touched):
+            return self._leaf(stmt)
         self._note_reads(stmt.min, stmt.extent)
         once = self.rewrite(stmt.body)
         return replace(stmt, body=self.rewrite(once))
@@ -127,17 +133,14 @@ class _Inserter(Rewriter):
         return not (self._is_own(a) and structural_equal(a.indices, b.indices))
 
     def _is_own(self, touch: _Touch) -> bool:
-        """Whether each thread touches an element that no other one does, whatever the other variables are."""
-        names = {axis.var for axis in self._axes}
+        """Whether each thread touches elements that no other one does, whatever the other variables are."""
         used = {node for index in touch.indices for node in walk(index) if isinstance(node, tir.Var)}
-        if not touch.indices or not names <= used:
+        if not touch.indices or not self._sizes.keys() <= used:
             return False
-        points: list[dict[tir.Var, int]] = [{}]
-        for axis in self._axes:
-            points = [{**point, axis.var: value} for point in points for value in range(size_of(axis))]
-        zeros = dict.fromkeys(used - names, 0)
-        places = [tuple(evaluate(index, {**zeros, **point}) for index in touch.indices) for point in points]
-        return None not in {part for place in places for part in place} and len(set(places)) == len(points)
+        others = {
+            var: (0, 1) if var in self._fixed else _values(self._domains.get(var)) for var in used - self._sizes.keys()
+        }
+        return are_apart(touch.indices, self._sizes, others)
 
     def _differs(self, expr: tir.PrimExpr) -> bool:
         """Whether `expr` may have different values in threads of a block."""
@@ -147,14 +150,22 @@ class _Inserter(Rewriter):
         )
 
 
+def _values(domain: tir.Range | None) -> tuple[int, int]:
+    """Return the first value of a variable, and how many it has; none where that is not known."""
+    if domain is None or not isinstance(domain.min, tir.IntImm) or not isinstance(domain.extent, tir.IntImm):
+        return 0, 0
+    return domain.min.value, domain.extent.value
+
+
 def _touches(node: Node) -> list[_Touch]:
-    """Return the accesses to shared memory in `node`, those of calls by pointers included."""
+    """Return the accesses to shared memory in `node`, those of calls by pointers included, which say what they do there."""
     found: list[_Touch] = []
     for part in walk(node):
         if isinstance(part, tir.BufferLoad | tir.BufferStore) and _is_shared(part.buffer.data):
             found.append(_Touch(part.buffer.data, part.indices, isinstance(part, tir.BufferStore)))
         elif isinstance(part, tir.Call) and isinstance(part.op, Op):
-            found += [_Touch(arg, (), True) for arg in part.args if isinstance(arg, tir.Var) and _is_shared(arg)]
+            does_write = part.op != _POINTER or not isinstance(part.args[4], tir.IntImm) or bool(part.args[4].value & 2)
+            found += [_Touch(arg, (), does_write) for arg in part.args if isinstance(arg, tir.Var) and _is_shared(arg)]
             loads = [arg.buffer.data for arg in part.args if isinstance(arg, tir.BufferLoad) and part.dtype == "handle"]
             found += [_Touch(data, (), True) for data in loads if _is_shared(data)]
     return found

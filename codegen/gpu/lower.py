@@ -29,7 +29,7 @@ from .emulate import emulate_matrix_units
 from .fallback import bind_threads
 from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
-from .memory import compact_memory
+from .memory import alignments_in, compact_memory
 from .places import match_by_places, resolve_places
 from .reductions import reduce_across_threads
 from .simulate import simulate
@@ -54,12 +54,13 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
     is_in_order = not means_threads(func)
     if is_in_order:
         func = reduce_across_threads(func)
+    aligned = alignments_in(func)
     for step in {**BLOCK_STEPS, "LowerMatchBuffer": match_by_places}.values():
         func = step(func)
     func, safety = guard_indices(threads_as_loops(func), bounds)
 
     def lowered(kernel: Kernel) -> Kernel:
-        kernel = resolve_places(compact_memory(kernel, is_in_order))
+        kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))
         kernel = lower_allreduce(insert_barriers(kernel) if is_in_order else kernel)
         body = tir.PrimFunc((), kernel.body)
         for step in STEPS:

@@ -11,12 +11,13 @@ one element. (TVM: `PlanAndUpdateBufferAllocationLocation` and `CompactBufferAll
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Node
 from ...ir.dtype import lanes_of
@@ -28,6 +29,7 @@ from ..lower.rewriter import Rewriter
 from .kernel import Kernel, scope_of
 from .places import domains_of, parts_in
 
+_ALIGN = "buffer_dim_align"
 _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
 
@@ -41,7 +43,27 @@ class _Found(Struct):
     loops: list[tir.For]
 
 
-def compact_memory(kernel: Kernel, is_in_order: bool) -> Kernel:
+class Alignment(Struct, frozen=True):
+    """What `S.storage_align` asks of a buffer: a stride of dimension `axis` that leaves `offset` when divided by `factor`,
+    so that columns lie in different banks."""
+
+    axis: int
+    factor: int
+    offset: int
+
+
+def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
+    """Return what is asked of the memory that blocks write (TVM: "buffer_dim_align")."""
+    found: dict[tir.Var, Alignment] = {}
+    for block in walk(func.body):
+        if isinstance(block, tir.Block):
+            for index, axis, factor, offset in block.annotations.get(_ALIGN, ()):
+                region: tir.BufferRegion = block.writes[index]
+                found[region.buffer.data] = Alignment(axis, factor, offset)
+    return found
+
+
+def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, Alignment] = {}) -> Kernel:
     """Return `kernel` with memory of threads as small as one of them needs it; where it means what its loops do in order,
     and barriers are still to come, that of blocks as well."""
     domains = domains_of(kernel)
@@ -60,7 +82,7 @@ def compact_memory(kernel: Kernel, is_in_order: bool) -> Kernel:
         loops = {loop.loop_var: loop for loop in each.loops} if is_in_order else {}
         needs = _Needs(axes, loops, domains)
         shape = [needs.length(axis, buffer, each.accesses, compacter) for axis in range(len(buffer.shape))]
-        compacter.take(buffer, shape)
+        compacter.take(buffer, shape, aligned.get(buffer.data))
     return replace(kernel, body=compacter.rewrite(kernel.body))
 
 
@@ -137,6 +159,20 @@ class _Needs:
         return True
 
 
+def _aligned_strides(shape: Sequence[tir.PrimExpr], alignment: Alignment) -> tuple[tir.PrimExpr, ...]:
+    """Return row-major strides with room as `alignment` says; none where a dimension is no constant."""
+    strides: list[int] = []
+    step = 1
+    for axis, extent in reversed(list(enumerate(shape))):
+        if not isinstance(extent, tir.IntImm):
+            return ()
+        if axis == alignment.axis % len(shape):
+            step += (alignment.offset - step) % alignment.factor
+        strides.insert(0, step)
+        step *= extent.value
+    return tuple([tir.IntImm("int64", stride) for stride in strides])
+
+
 class _Compacter(Rewriter):
     def __init__(self) -> None:
         super().__init__(
@@ -145,11 +181,14 @@ class _Compacter(Rewriter):
         self.indices: dict[tuple[_Access, int], tir.PrimExpr] = {}
         self._shapes: dict[tir.Var, tuple[tir.PrimExpr, ...]] = {}
 
-    def take(self, buffer: tir.Buffer, shape: list[tir.PrimExpr]) -> None:
-        """Let `buffer` have the shape that one thread needs."""
-        if any(new is not old for new, old in zip(shape, buffer.shape, strict=True)):
-            self.buffers[buffer] = replace(buffer, shape=tuple(shape))
-            self._shapes[buffer.data] = tuple(shape)
+    def take(self, buffer: tir.Buffer, shape: list[tir.PrimExpr], alignment: Alignment | None) -> None:
+        """Let `buffer` have the shape that one thread needs, and the strides that are asked for."""
+        strides = _aligned_strides(shape, alignment) if alignment else ()
+        if strides or any(new is not old for new, old in zip(shape, buffer.shape, strict=True)):
+            self.buffers[buffer] = replace(buffer, shape=tuple(shape), strides=strides)
+            self._shapes[buffer.data] = (
+                (make.mul(strides[0], make.cast(shape[0], "int64")),) if strides else tuple(shape)
+            )
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
         shape = self._shapes.get(stmt.buffer_var)
