@@ -58,7 +58,7 @@ def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
     for block in walk(func.body):
         if isinstance(block, tir.Block):
             for index, axis, factor, offset in block.annotations.get(_ALIGN, ()):
-                region: tir.BufferRegion = block.writes[index]
+                region = block.writes[int(index)]
                 found[region.buffer.data] = Alignment(axis, factor, offset)
     return found
 
