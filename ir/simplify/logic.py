@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
 from ..intern import joined
@@ -50,6 +52,10 @@ def _join(s: Simplifier, kind: type[tir.And | tir.Or], parts: list[tir.PrimExpr]
 @simplifies(tir.Not)
 def negation(s: Simplifier, expr: tir.Not) -> tir.PrimExpr:
     """A comparison of integers is turned around; of floats only equality is, as they may be unordered."""
+    if isinstance(expr.a, tir.And | tir.Or) and parse_dtype(expr.dtype).lanes == 1:
+        kind = tir.Or if isinstance(expr.a, tir.And) else tir.And
+        parts = [tir.Not(expr.dtype, part) for part in joined(type(expr.a), expr.a)]
+        return s.visit(reduce(lambda a, b: kind(expr.dtype, a, b), parts))
     a = s.visit(expr.a)
     match a:
         case tir.IntImm():
