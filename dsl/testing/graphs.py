@@ -136,7 +136,7 @@ def arrange(graph: Graph) -> None:
     rank = len(x.shape)
     match graph.choose.number(0, 5):
         case 0:
-            order = list(range(rank))[:: graph.choose.pick((-1, 1))]
+            order = graph.choose.pick(([*range(1, rank), 0], [*range(rank)][::-1]))
             graph.bind(f"R.permute_dims({x.name}, axes={order})", tuple(x.shape[axis] for axis in order), x.dtype)
         case 1:
             graph.bind(f"R.expand_dims({x.name}, axis=[0])", (1, *x.shape), x.dtype)
@@ -181,7 +181,19 @@ def call(graph: Graph) -> None:
         graph.bind(f"R.call_tir(cls.{name}, ({x.name},), out_sinfo={info})", (4,), "float32")
 
 
-OPERATORS: tuple[Operator, ...] = (unary, binary, matmul, reduce, arrange, compare, normalise, pair, call)
+OPERATORS: tuple[Operator, ...] = (
+    unary,
+    binary,
+    matmul,
+    reduce,
+    arrange,
+    compare,
+    normalise,
+    pair,
+    call,
+    arrange,
+    reduce,
+)
 
 
 def _sizes(shape: Shape) -> str:
