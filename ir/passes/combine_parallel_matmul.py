@@ -23,7 +23,7 @@ Check = Callable[[relax.Var, Sequence[relax.Var], Sequence[relax.Var], Mapping[r
 def combine_parallel_matmul(mod: IRModule, check: Check | None = None) -> IRModule:
     """Join the right matrices of products in a dataflow block whose left matrix is the same, and split their product.
 
-    They have known widths and the same other dimensions; `check` may refuse a group.
+    They have known widths, but for one at most, and the same other dimensions; `check` may refuse a group.
     """
     return map_functions(mod, relax.Function, lambda function: _Combiner(function, check).function(function))
 
@@ -52,7 +52,7 @@ class _Combiner(ValueRewriter):
                 if known in groups:
                     names.add(binding.var)
         values = {binding.var: binding.value for binding in block.bindings}
-        for members in groups.values():
+        for members in map(_with_one_symbolic, groups.values()):
             left, rights = _left(members[0]), [_right(binding) for binding in members]
             if len(members) > 1 and (self._check is None or self._check(left, rights, (), values)):
                 self._groups |= dict.fromkeys([member.var for member in members], members)
@@ -68,11 +68,13 @@ class _Combiner(ValueRewriter):
     def _compute(self, first: relax.Binding, members: Sequence[relax.Binding]) -> None:
         assert isinstance(first.value, relax.Call)
         rights = [self.use(_right(each)) for each in members]
-        widths = [_width(each) for each in members]
+        widths = [_width(each) or 0 for each in members]
         joined = apply("concat", rights, axis=len(_dims(rights[0])) - 1)
-        product = apply("matmul", first.value.args[0], joined, **first.value.attrs)
-        places = [sum(widths[: number + 1]) for number in range(len(widths) - 1)]
-        parts = self.emit(apply("split", product, places, axis=len(_dims(first.value)) - 1))
+        info = infer_struct_info(first.value)
+        assert isinstance(info, relax.TensorStructInfo)
+        product = apply("matmul", first.value.args[0], joined, out_dtype=info.dtype)
+        places = [sum(widths[: number + 1]) for number in range(len(widths))]
+        parts = self.emit(apply("split", product, places[:-1], axis=len(_dims(first.value)) - 1))
         for number, each in enumerate(members):
             self._parts[each.var] = relax.TupleGetItem(parts, number)
 
@@ -89,7 +91,7 @@ def _key(binding: relax.Binding) -> object:
     if any(not isinstance(info, relax.TensorStructInfo) or dims_of(info) is None for info in infos):
         return None
     left, right = _dims(call.args[0]), _dims(call.args[1])
-    if len(left) < 1 or len(right) < 2 or not isinstance(right[-1], tir.IntImm):
+    if len(left) < 1 or len(right) < 2:
         return None
     others = tuple([d.value_of(dim) if isinstance(dim, tir.IntImm) else id(dim) for dim in right[:-1]])
     return call.args[0], others, tuple(call.attrs.values()), infos[1].dtype  # type: ignore[reportAttributeAccessIssue]
@@ -115,7 +117,11 @@ def _right(binding: relax.Binding) -> relax.Var:
     return binding.value.args[1]
 
 
-def _width(binding: relax.Binding) -> int:
-    width = d.value_of(_dims(_right(binding))[-1])
-    assert width is not None
-    return width
+def _width(binding: relax.Binding) -> int | None:
+    return d.value_of(_dims(_right(binding))[-1])
+
+
+def _with_one_symbolic(members: Sequence[relax.Binding]) -> list[relax.Binding]:
+    """Return those of known width, and one other at the end: what is split off before it has a place that is known."""
+    known = [each for each in members if _width(each) is not None]
+    return [*known, *[each for each in members if _width(each) is None][:1]]

@@ -15,9 +15,12 @@ from ..equal import structural_equal
 from ..function_table import unused_name
 from ..ops.inference import dims_of
 from ..visit import rewrite, substitute, variables_of_buffer, walk
-from .dead_code import is_public, remove_unused_functions
+from .canonicalize_bindings import canonicalize_bindings
+from .dead_code import eliminate_dead_code
+from .expand_tuple_arguments import expand_tuple_arguments
 from .grouping import PRIMITIVE
 from .normalize import normalized
+from .remove_unused_parameters import remove_unused_parameters
 from .rewriter import BindingRewriter
 from .transform import declare_pass
 
@@ -33,6 +36,9 @@ def fuse_tir(mod: IRModule) -> IRModule:
     where a called function wants its buffers laid out in a way of its own.
     """
     fused: dict[str, tir.PrimFunc] = {}
+    if not any(PRIMITIVE in function.attrs for function in mod.functions.values()):
+        return mod
+    mod = remove_unused_parameters(canonicalize_bindings(expand_tuple_arguments(mod)))
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function) and function.attrs.get(PRIMITIVE):
             made = _Fuser(mod).fuse(function)
@@ -42,12 +48,10 @@ def fuse_tir(mod: IRModule) -> IRModule:
         return mod
     caller = _Caller(fused)
     functions: dict[str, BaseFunc] = {
-        name: fused.get(name, _call(function, caller) if isinstance(function, relax.Function) else function)
+        name: _call(function, caller) if isinstance(function, relax.Function) else function
         for name, function in mod.functions.items()
     }
-    return remove_unused_functions(
-        replace(mod, functions=functions), [name for name, function in functions.items() if is_public(function)]
-    )
+    return eliminate_dead_code(replace(mod, functions={**functions, **fused}))
 
 
 class _Declined(Exception):
@@ -85,7 +89,7 @@ class _Fuser:
     def _declare(self, param: relax.Var) -> tuple[tir.Buffer, ...]:
         """The buffers of a parameter; a shape has none: its dimensions become numbers."""
         info = param.struct_info
-        infos = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
+        infos = _leaves(info)
         names = [param.name_hint] if len(infos) == 1 else [f"{param.name_hint}_{n}" for n in range(len(infos))]
         buffers: tuple[tir.Buffer, ...] = ()
         if not isinstance(info, relax.ShapeStructInfo):
@@ -110,10 +114,11 @@ class _Fuser:
                 return self._buffers[expr]
             case relax.Tuple():
                 return tuple([buffer for part in expr.fields for buffer in self._value(part)])
-            case relax.TupleGetItem(tuple_value=relax.Expr(struct_info=relax.TupleStructInfo(fields=fields))):
-                if any(isinstance(each, relax.TupleStructInfo) for each in fields):
-                    raise _Declined
-                return (self._value(expr.tuple_value)[expr.index],)
+            case relax.TupleGetItem(
+                tuple_value=relax.Expr(struct_info=relax.TupleStructInfo(fields=fields)), index=index
+            ):
+                start = sum(len(_leaves(each)) for each in fields[:index])
+                return self._value(expr.tuple_value)[start : start + len(_leaves(fields[index]))]
             case _:
                 raise _Declined
 
@@ -131,11 +136,7 @@ class _Fuser:
         """Add the body of a called function, on the buffers of its arguments and new ones for its results."""
         inputs = self._value(call.args[1])
         scalars = call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
-        infos = [
-            each
-            for info in call.sinfo_args
-            for each in (info.fields if isinstance(info, relax.TupleStructInfo) else (info,))
-        ]
+        infos = [each for info in call.sinfo_args for each in _leaves(info)]
         old = [function.buffer_map.get(param) for param in function.params]
         places = [buffer for buffer in old if buffer is not None]
         is_root = isinstance(function.body, tir.BlockRealize) and function.body.block.name_hint == "root"
@@ -196,9 +197,25 @@ class _Fuser:
         body = statements[0] if len(statements) == 1 else tir.SeqStmt(statements)
         root = tir.Block((), (), (), "root", body, alloc_buffers=allocated)
         realize = tir.BlockRealize((), tir.IntImm("bool", 1), root)
-        kept = {key: value for key, value in function.attrs.items() if key != PRIMITIVE}
+        kept = {key: value for key, value in function.attrs.items() if key not in (PRIMITIVE, "global_symbol")}
         attrs = {"tir.noalias": tir.IntImm("bool", 1), **kept}
         return tir.PrimFunc((*buffer_map, *numbers), realize, buffer_map=buffer_map, attrs=attrs)
+
+
+def _leaves(info: StructInfo | None) -> list[StructInfo | None]:
+    """What a value holds, through all tuples."""
+    if isinstance(info, relax.TupleStructInfo):
+        return [leaf for each in info.fields for leaf in _leaves(each)]
+    return [info]
+
+
+def _parts(value: relax.Expr) -> list[relax.Expr]:
+    """The values in a value, through all tuples."""
+    info = value.struct_info
+    if not isinstance(info, relax.TupleStructInfo):
+        return [value]
+    fields = [relax.TupleGetItem(value, n, struct_info=each) for n, each in enumerate(info.fields)]
+    return [part for each in fields for part in _parts(each)]
 
 
 def _bind(before: tir.Buffer, after: tir.Buffer, replaced: dict[Node, Node]) -> None:
@@ -288,16 +305,8 @@ class _Caller(BindingRewriter):
         call = binding.value
         if not (isinstance(call, relax.Call) and isinstance(call.op, GlobalVar) and call.op.name_hint in self._fused):
             return (binding,)
-        args: list[relax.Expr] = []
-        dims: list[relax.ShapeExpr] = []
-        for arg in call.args:
-            info = arg.struct_info
-            if isinstance(info, relax.TupleStructInfo):
-                args += [relax.TupleGetItem(arg, n, struct_info=each) for n, each in enumerate(info.fields)]
-            elif isinstance(arg, relax.ShapeExpr):
-                dims.append(arg)
-            else:
-                args.append(arg)
+        dims = [arg for arg in call.args if isinstance(arg, relax.ShapeExpr)]
+        args = [part for arg in call.args if not isinstance(arg, relax.ShapeExpr) for part in _parts(arg)]
         result = call.struct_info
         assert result is not None
         tuple_info = relax.TupleStructInfo(tuple([arg.struct_info or relax.ObjectStructInfo() for arg in args]))

@@ -7,13 +7,18 @@ import math
 from collections.abc import Callable, Mapping, Set
 from typing import TypeAlias
 
-from .. import relax
+from .. import relax, tir
+from ..analysis.proof import Verdict, prove
 from ..base import IRModule, Node, Op
 from ..building.values import apply
 from ..deep import deep
 from ..infer import infer_struct_info
+from ..int_set import Interval
+from ..make import less
 from ..ops import dims as d
 from ..ops.inference import dims_of
+from ..visit import walk
+from .dead_code import remove_unused_bindings
 from .lift_transform_params import known_from_weights
 from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
@@ -42,7 +47,13 @@ Rule: TypeAlias = Callable[[relax.Call, Values], relax.Expr | None]
 
 
 def _apply(mod: IRModule, name: str, rule: Rule) -> IRModule:
-    return map_functions(mod, relax.Function, lambda function: _Rewriter(function, mod, name, rule).function(function))
+    """Rewrite the calls of operator `name`; what nothing uses then goes."""
+
+    def rewritten(function: relax.Function) -> relax.Function:
+        changed = _Rewriter(function, mod, name, rule).function(function)
+        return function if changed is function else remove_unused_bindings(changed, mod)
+
+    return map_functions(mod, relax.Function, rewritten)
 
 
 class _Rewriter(ValueRewriter):
@@ -92,11 +103,14 @@ def reorder_permute_dims_after_concat(mod: IRModule) -> IRModule:
     return _apply(mod, "concat", _permuted_late)
 
 
-def _sizes(value: relax.Expr) -> list[int] | None:
+def _dims(value: relax.Expr) -> d.Dims | None:
     info = infer_struct_info(value)
-    dims = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
-    sizes = None if dims is None else [d.value_of(dim) for dim in dims]
-    return None if sizes is None or None in sizes else [size for size in sizes if size is not None]
+    return dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+
+
+def _sizes(value: relax.Expr) -> list[int] | None:
+    sizes = [d.value_of(dim) for dim in _dims(value) or (tir.Var("int64", "unknown"),)]
+    return None if None in sizes else [size for size in sizes if size is not None]
 
 
 def _is_plain(call: relax.Call | None) -> bool:
@@ -113,7 +127,7 @@ def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr]
     if turned is None or inner is None or not _is_plain(inner) or turned.attrs["axes"] not in (None, (1, 0)):
         return None
     a, b = inner.args
-    if any(len(_sizes(each) or ()) != 2 for each in (a, b)):
+    if any(len(_dims(each) or ()) != 2 for each in (a, b)):
         return None
     return apply("permute_dims", b), apply("permute_dims", a)
 
@@ -123,25 +137,36 @@ def _in_order(call: relax.Call, values: Values) -> relax.Expr | None:
     if not _is_plain(call) or (left is None) == (right is None):
         return None
     a, b, c = (*left, call.args[1]) if left is not None else (call.args[0], *(right or ()))
-    sizes = [_sizes(each) for each in (a, b, c)]
-    if any(size is None or len(size) < 2 for size in sizes) or any(len(size or ()) != 2 for size in sizes[1:]):
+    if not _dims(a) or len(_dims(b) or ()) != 2 or not _dims(c) or values.are_early(a, b, c):
         return None
-    if values.are_early(a, b, c):
-        return None
-    is_left_first = _is_left_first(a, b, c, sizes, values)
-    if is_left_first == (left is not None):
-        return None
-    if is_left_first:
+    if left is None and _is_better(a, b, c, values, left_first=True):
         return apply("matmul", apply("matmul", a, b), c)
-    return apply("matmul", a, apply("matmul", b, c))
+    if left is not None and _is_better(a, b, c, values, left_first=False):
+        return apply("matmul", a, apply("matmul", b, c))
+    return None
 
 
-def _is_left_first(a: relax.Expr, b: relax.Expr, c: relax.Expr, sizes: list[list[int] | None], values: Values) -> bool:
-    """Whether (a · b) · c is the better order; where both are as good, it is."""
-    if values.are_early(a, b) != values.are_early(b, c):
-        return values.are_early(a, b)
-    rows, (k, n), p = math.prod((sizes[0] or [])[:-1]), sizes[1] or (0, 0), (sizes[2] or [0])[-1]
-    return rows * k * n + rows * n * p <= k * n * p + rows * k * p
+def _is_better(a: relax.Expr, b: relax.Expr, c: relax.Expr, values: Values, left_first: bool) -> bool:
+    """Whether this order joins two weights, or is proven to take fewer multiplications than the other one."""
+    if values.are_early(a, b) or values.are_early(b, c):
+        return values.are_early(a, b) == left_first
+    (some, rows, inner), (others, width, columns) = _matrices(_dims(a) or ()), _matrices(_dims(c) or (), d.dim(1))
+    both = max(some, others)
+    left = d.product([rows, width, d.add(d.multiply(inner, some), d.multiply(columns, both))])
+    right = d.product([inner, columns, d.add(d.multiply(width, others), d.multiply(rows, both))])
+    fewer, more = (left, right) if left_first else (right, left)
+    sizes = {node: Interval(d.dim(1), None) for node in (*walk(left), *walk(right)) if isinstance(node, tir.Var)}
+    return prove(less(fewer, more), sizes).verdict is Verdict.PROVEN
+
+
+def _matrices(dims: d.Dims, *columns: tir.PrimExpr) -> tuple[int, tir.PrimExpr, tir.PrimExpr]:
+    """How many matrices a tensor holds, and their sizes; a vector is a row, or a column of `columns`.
+
+    A batch of unknown size counts as one.
+    """
+    if len(dims) == 1:
+        dims = (*dims, *columns) if columns else (d.dim(1), *dims)
+    return math.prod([d.value_of(dim) or 1 for dim in dims[:-2]]), dims[-2], dims[-1]
 
 
 def _expanded(call: relax.Call, values: Values) -> relax.Expr | None:
