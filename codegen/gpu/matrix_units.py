@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,10 +13,10 @@ from ...ir import make, tir
 from ...ir.diagnostics import error
 from ...ir.matrix_units import (
     WARP,
+    WHOLE_WARP,
     is_fragment_scope,
     name_of,
     number,
-    whole_warp_calls,
 )  # fmt: skip
 from ...ir.visit import walk
 from ..llvm.types import element_bytes
@@ -24,18 +25,20 @@ from .kernel import Kernel, scope_of, size_of
 from .warp_memory import lane_number, thread_number
 
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
-MATRIX_CALLS = ("ptx_mma", "ptx_ldmatrix")
+_BY_WARPS = ("ptx_mma", "ptx_ldmatrix", *WHOLE_WARP)
 
 
 def check_matrix_units(kernel: Kernel) -> None:
     """Raise what is wrong with the operators of matrix units in a lowered kernel: E0611 where a block has no whole warps,
     E0606 where elements of a fragment are accessed."""
-    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call) and name_of(each) in MATRIX_CALLS]
-    calls += whole_warp_calls(kernel.body)
-    for axis in kernel.axes:
-        if calls and axis.tag == "threadIdx.x" and size_of(axis) % WARP:
-            reason = f"T.{name_of(calls[0])} needs whole warps, but 'threadIdx.x' has {size_of(axis)} threads"
-            raise error("E0611", reason, calls[0].span, "bind a loop of 32 iterations to 'threadIdx.x'")
+    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call) and name_of(each) in _BY_WARPS]
+    along_x = [size_of(axis) for axis in kernel.threads if axis.tag == "threadIdx.x"]
+    for call in calls:
+        is_whole = name_of(call) in WHOLE_WARP
+        count = prod(along_x) if is_whole else kernel.thread_count
+        if count % WARP:
+            reason = f"T.{name_of(call)} needs whole warps, but {'threadIdx.x' if is_whole else 'a block'} has {count} threads"
+            raise error("E0611", reason, call.span, "bind a loop of 32 iterations to 'threadIdx.x'")
     for access in walk(kernel.body):
         if isinstance(access, tir.BufferLoad | tir.BufferStore) and is_fragment_scope(scope_of(access.buffer.data)):
             reason = f"an element of the fragment '{access.buffer.name}' is accessed: no thread knows where it is"

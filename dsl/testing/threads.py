@@ -2,7 +2,7 @@
 
 A kernel goes from phase to phase, with barriers between: in one phase each thread writes its own element of a shared
 buffer, in the next ones all threads read any of them. Between barriers threads go their own ways: conditions and loops
-that differ, memory of their own, shuffles within a warp, sums of the block, atomic additions.
+that differ, memory of their own, shuffles and products of matrices within a warp, sums of the block, atomic additions.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Writer:
             elif kind == 7:
                 lines += self._sum()
             elif kind == 8 and self.is_warps:
-                lines += self._shuffle()
+                lines += self._product() if self.choose.rarely(3) else self._shuffle()
             else:
                 lines += self._apart(0)
         return lines
@@ -139,6 +139,27 @@ class _Writer:
         width = self.choose.pick((32, 16, 8))
         call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
         lines = [f"{name}: T.float32 = {call}", f"L[{self.choose.number(0, 2)}] = {name} + {self._value(1)}"]
+        return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
+
+    def _product(self) -> list[str]:
+        """Multiply matrices whose elements the threads of a warp hold; all warps of the block do, or the first one."""
+        name = self.choose.fresh("m")
+        shape, kind, ptx_type, count = self.choose.pick(
+            (("m16n8k16", "float16", "fp16", 8), ("m16n8k8", "bfloat16", "bf16", 4))
+        )
+        lines: list[str] = []
+        for matrix, dtype, size in (("a", kind, count), ("b", kind, count // 2), ("c", "float32", 4)):
+            lines += [
+                f'{name}_{matrix} = T.allocate([{size}], "{dtype}", "local")',
+                f'{name}_{matrix}1 = T.Buffer(({size},), "{dtype}", data={name}_{matrix}, scope="local")',
+                f"for i in range({size}):",
+                f'    {name}_{matrix}1[i] = T.Cast("{dtype}", {self._value(1)} + T.Cast("float32", i))',
+            ]
+        pointers = ", ".join(f"{name}_{matrix}, 0" for matrix in "abc")
+        lines += [
+            f'T.ptx_mma("float32", "{shape}", "row", "col", "{ptx_type}", "{ptx_type}", "fp32", {pointers}, False)',
+            f"L[{self.choose.number(0, 2)}] = {name}_c1[{self.choose.number(0, 3)}] * T.float32(0.0625)",
+        ]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
     # --- What one thread does
