@@ -144,6 +144,9 @@ def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple
         if each.kind is DepKind.WAR:
             return f"{name_of(each.dst)} writes what {name_of(each.src)} has read", (each.dst, each.src)
     for block in scope.blocks:
+        outside = next((each for each in (*block.reads, *block.writes) if scope.is_used_outside(each.buffer)), None)
+        if outside is not None:
+            return f"a statement outside of blocks uses '{outside.buffer.name}', as {name_of(block)} does", (block,)
         if not is_region_covered(program, scope, block):
             return f"{name_of(block)} may read what no block before it has written", (block,)
     return None

@@ -8,8 +8,10 @@ from enum import Enum
 from msgspec import Struct
 
 from ... import tir
+from ...visit import walk
 from ..conditions import NOT_ROOT
 from ..program import Program, child_blocks
+from ..tree import statements_in
 
 
 class DepKind(Enum):
@@ -36,6 +38,7 @@ class Scope:
         self.writers: dict[tir.Buffer, list[tir.Block]] = {}
         self.readers: dict[tir.Buffer, list[tir.Block]] = {}
         self.dependencies: list[Dependency] = []
+        self._read_outside, self._written_outside = _touched_outside(node)
         for block in self.blocks:
             self._add(block)
 
@@ -52,6 +55,10 @@ class Scope:
         for regions, table in ((block.reads, self.readers), (block.writes, self.writers)):
             for region in regions:
                 table.setdefault(region.buffer, []).append(block)
+
+    def is_used_outside(self, buffer: tir.Buffer) -> bool:
+        """Whether a statement outside of blocks writes a buffer, or reads one that blocks write."""
+        return buffer in self._written_outside or (buffer in self._read_outside and buffer in self.writers)
 
     def before(self, block: tir.Block) -> list[Dependency]:
         """Return why `block` must run after others."""
@@ -81,6 +88,22 @@ def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
 def is_output_block(block: tir.Block, scope: tir.Block) -> bool:
     """Whether a block writes what is not allocated in its scope (TVM: `IsOutputBlock`)."""
     return any(all(region.buffer is not each for each in scope.alloc_buffers) for region in block.writes)
+
+
+def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
+    """Return what statements outside of blocks read, and write."""
+    reads, writes = set[tir.Buffer](), set[tir.Buffer]()
+    stack = list(statements_in(node))
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, tir.BlockRealize):
+            continue
+        inside = statements_in(statement)
+        if not inside:
+            reads.update(each.buffer for each in walk(statement) if isinstance(each, tir.BufferLoad))
+            writes.update(each.buffer for each in walk(statement) if isinstance(each, tir.BufferStore))
+        stack.extend(inside)
+    return reads, writes
 
 
 def _unique(blocks: Iterable[tir.Block]) -> list[tir.Block]:

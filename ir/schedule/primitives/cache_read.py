@@ -78,7 +78,10 @@ def cache_read(
 
 
 def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
-    """Return the block of a scope that writes a buffer, if any; refused where there are several (E0548)."""
+    """Return the block of a scope that writes a buffer, if any; refused where there are several, or where a statement
+    outside of blocks uses it (E0548)."""
+    if scope.is_used_outside(buffer):
+        raise ONE_WRITER.refuse(f"a statement outside of blocks uses '{buffer.name}'", *scope.blocks[:1])
     writers = list(dict.fromkeys(scope.writers.get(buffer, ())))
     if len(writers) > 1:
         names = " and ".join([name_of(each) for each in writers])
