@@ -1,0 +1,276 @@
+"""Matrix units: the interpreter, simulated threads and NumPy agree, kernels assemble where GPUs have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen.gpu.ptxas import assemble, find_ptxas
+from tvms.ir.base import IRModule
+from tvms.ir.interp import run
+from tvms.ir.matrix_units import DTYPES, PRODUCTS, Product
+from tvms.ir.schedule.intrinsics import mma, wmma
+from tvms.testing.oracle import assert_equivalent
+from tvms.tir import TensorIntrin
+
+NUMPY: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16}
+
+
+def array(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
+    """Return small whole numbers, whose products are exact in every dtype."""
+    low = 0 if dtype.startswith("uint") else -4
+    return np.random.default_rng(seed).integers(low, 5, shape).astype(NUMPY.get(dtype, dtype))
+
+
+def module(text: str) -> IRModule:
+    return tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
+
+
+def everywhere(program: IRModule, *args: Any) -> Any:
+    """Return what the last argument is afterwards, which must be the same interpreted and simulated."""
+    results: list[Any] = []
+    run(program, "main", [*args[:-1], expected := args[-1].copy()], track=True)
+    for order in ("ascending", "random"):
+        tvms.compile(program, target=f"cuda -simulate={order}", level=0)["main"](*args[:-1], found := args[-1].copy())
+        results.append(found)
+    assert all((found == expected).all() for found in results)
+    return expected
+
+
+def check_assembles(program: IRModule, arch: str) -> None:
+    ptx, tool = tvms.emit(program, "ptx", f"cuda -arch={arch}"), find_ptxas()
+    assert isinstance(ptx, str)
+    if tool is not None:
+        made = assemble(ptx, arch, tool)
+        assert made.image or "is not defined for option" in made.problem, made.problem
+
+
+# --- Registers of threads ---------------------------------------------------------------------------------------
+
+
+def product_text(shape: str, product: Product) -> str:
+    """Return a kernel of one warp that loads tiles as the formulas of `ir.matrix_units` say, and multiplies them."""
+    a, b, c = (DTYPES[each] for each in (product.a, product.b, product.c))
+    v = product.packed
+    return f"""
+T.prim_func main(A: T.Buffer(({product.m}, {product.k}), "{a}"), B: T.Buffer(({product.k}, 8), "{b}"), C: T.Buffer(({product.m}, 8), "{c}")):
+    tx = T.launch_thread("threadIdx.x", 32)
+    a = T.allocate([{product.a_count}], "{a}", "local")
+    b = T.allocate([{product.b_count}], "{b}", "local")
+    c = T.allocate([4], "{c}", "local")
+    a_1 = T.Buffer(({product.a_count},), "{a}", data=a, scope="local")
+    b_1 = T.Buffer(({product.b_count},), "{b}", data=b, scope="local")
+    c_1 = T.Buffer((4,), "{c}", data=c, scope="local")
+    for i in range({product.a_count}):
+        a_1[i] = A[tx // 4 + i // {v} % 2 * 8, tx % 4 * {v} + i % {v} + i // {v} // 2 * {4 * v}]
+    for i in range({product.b_count}):
+        b_1[i] = B[tx % 4 * {v} + i % {v} + i // {v} * {4 * v}, tx // 4]
+    for i in range(4):
+        c_1[i] = C[tx // 4 + i // 2 * 8, tx % 4 * 2 + i % 2]
+    T.ptx_mma("{c}", "{shape}", "row", "col", "{product.a}", "{product.b}", "{product.c}", a, 0, b, 0, c, 0, False)
+    for i in range(4):
+        C[tx // 4 + i // 2 * 8, tx % 4 * 2 + i % 2] = c_1[i]
+"""
+
+
+@pytest.mark.parametrize("name", PRODUCTS, ids="-".join)
+def test_products(name: tuple[str, str, str, str]) -> None:
+    product = PRODUCTS[name]
+    program = module(product_text(name[0], product))
+    a, b = array((product.m, product.k), DTYPES[product.a], 1), array((product.k, 8), DTYPES[product.b], 2)
+    c = array((product.m, 8), DTYPES[product.c], 3)
+    wide = np.int64 if product.c == "s32" else np.float32
+    assert (everywhere(program, a, b, c) == (a.astype(wide) @ b.astype(wide) + c.astype(wide)).astype(c.dtype)).all()
+    check_assembles(program, "sm_80")
+
+
+def test_tf32_leaves_out_bits_and_sums_of_integers_may_stop() -> None:
+    name = ("m16n8k8", "tf32", "tf32", "f32")
+    a, b = np.full((16, 8), 1 + 2.0**-20, np.float32), np.ones((8, 8), np.float32)
+    assert (everywhere(module(product_text(name[0], PRODUCTS[name])), a, b, np.zeros((16, 8), np.float32)) == 8).all()
+    name = ("m16n8k16", "s8", "s8", "s32")
+    text = product_text(name[0], PRODUCTS[name])
+    ones, most = np.ones((16, 16), np.int8), np.full((16, 8), 2**31 - 1, np.int32)
+    wrapped = everywhere(module(text), ones, np.ones((16, 8), np.int8), most)
+    assert (wrapped == -(2**31) + 15).all()
+    assert (
+        everywhere(module(text.replace("c, 0, False", "c, 0, True")), ones, np.ones((16, 8), np.int8), most)
+        == 2**31 - 1
+    ).all()
+
+
+# --- Fragments --------------------------------------------------------------------------------------------------
+
+FRAGMENTS = """
+T.prim_func main(A: T.Buffer(({m}, {k}), "{dtype}"), B: T.Buffer(({n}, {k}), "{dtype}"), C: T.Buffer(({n}, {m}), "{result}")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        with T.block("whole"):
+            a = T.alloc_buffer(({m}, {k}), "{dtype}", scope="wmma.matrix_a")
+            b = T.alloc_buffer(({n}, {k}), "{dtype}", scope="wmma.matrix_b")
+            c = T.alloc_buffer(({m}, {n}), "{result}", scope="wmma.accumulator")
+            T.tvm_fill_fragment(c.data, {m}, {n}, {k}, 0, T.float32(1))
+            T.tvm_load_matrix_sync(a.data, {m}, {n}, {k}, 0, A.access_ptr("r"), {k}, "row_major")
+            T.tvm_load_matrix_sync(b.data, {m}, {n}, {k}, 0, B.access_ptr("r"), {k}, "col_major")
+            T.tvm_mma_sync(c.data, 0, a.data, 0, b.data, 0, c.data, 0)
+            T.tvm_store_matrix_sync(c.data, {m}, {n}, {k}, 0, C.access_ptr("w"), {m}, "col_major")
+"""
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "dtype", "result"),
+    [
+        (16, 16, 16, "float16", "float32"), (32, 8, 16, "float16", "float16"), (8, 32, 16, "bfloat16", "float32"),
+        (16, 16, 8, "float32", "float32"), (16, 16, 16, "int8", "int32"), (32, 8, 16, "uint8", "int32"),
+    ],
+)  # fmt: skip
+def test_fragments(m: int, n: int, k: int, dtype: str, result: str) -> None:
+    program = module(FRAGMENTS.format(m=m, n=n, k=k, dtype=dtype, result=result))
+    a, b, c = array((m, k), dtype, 1), array((n, k), dtype, 2), np.zeros((n, m), NUMPY.get(result, result))
+    expected = (a.astype(np.float32) @ b.astype(np.float32).T + 1).T
+    assert (everywhere(program, a, b, c) == expected.astype(c.dtype)).all()
+    check_assembles(program, "sm_80")
+
+
+# --- Intrinsics -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["wmma_load", "wmma_fill", "wmma_store", "wmma_sync", "mma_ldmatrix", "mma_f16", "mma_bf16", "mma_i8", "mma_fill", "mma_store"])  # fmt: skip
+def test_intrinsics_read_and_verify(kind: str) -> None:
+    names = [name for name in (*mma.TEXTS, *wmma.TEXTS) if name.startswith(kind)]
+    assert names
+    for name in names[:: 1 if len(names) < 5 else 4]:
+        found = TensorIntrin.get(name)
+        assert found is not None
+        for function in (found.desc, found.impl):
+            assert not tvms.verify(IRModule({"main": function}))
+
+
+@pytest.mark.parametrize("name", ["wmma_load_16x16x16_s8_a_trans_shared_dyn", "wmma_store_16x16x16_f16_global", "mma_ldmatrix_bf16_a", "mma_ldmatrix_i8_b_dyn", "mma_i8i8i32", "mma_fill_16x16_f16", "mma_store_16x16_i32_shared_simple_", "mma_store_16x16_f32_global_"])  # fmt: skip
+def test_intrinsics_do_what_they_say(name: str) -> None:
+    found = TensorIntrin.get(name)
+    assert found is not None
+    assert_equivalent(IRModule({"main": found.desc}), IRModule({"main": found.impl}), integers=(-8, 9))
+
+
+# --- Copies that go on by themselves ------------------------------------------------------------------------------
+
+COPIES = """
+T.prim_func main(A: T.Buffer((32, 4), "float32"), B: T.Buffer((32, 4), "float32")):
+    S = T.allocate([{size}], "float32", "{scope}")
+    tx = T.launch_thread("threadIdx.x", 32)
+    S_1 = T.Buffer(({size},), "float32", data=S, scope="{scope}")
+    T.ptx_cp_async("float32", S, tx * 4, A.data, tx * 4, 16{predicate})
+    T.ptx_commit_group()
+    T.ptx_wait_group({left})
+    T.tvm_storage_sync("shared")
+    for i in range(4):
+        B[tx, i] = S_1[(31 - tx) * 4 + i]
+"""
+
+
+def copies(left: int = 0, scope: str = "shared", size: int = 128, predicate: str = "") -> IRModule:
+    return module(COPIES.format(left=left, scope=scope, size=size, predicate=predicate))
+
+
+def test_copies_arrive_when_they_are_waited_for() -> None:
+    a, b = np.arange(128, dtype=np.float32).reshape(32, 4), np.zeros((32, 4), np.float32)
+    assert (everywhere(copies(), a, b) == a[::-1]).all()
+    where = everywhere(copies(predicate=", tx < 16"), a, b)
+    assert (where[16:] == a[15::-1]).all()
+    assert (where[:16] == 0).all()
+    with pytest.raises(tvms.TvmsError) as caught:
+        run(copies(left=1), "main", [a, b], track=True)
+    assert caught.value.diagnostics[0].code == "E0710"
+
+
+def test_older_gpus_copy_at_once() -> None:
+    newer, older = (tvms.emit(copies(), "ptx", f"cuda -arch={arch}") for arch in ("sm_80", "sm_75"))
+    assert "cp.async.cg.shared.global" in str(newer)
+    assert "cp.async" not in str(older)
+    check_assembles(copies(predicate=", tx < 16"), "sm_80")
+
+
+# --- Shared memory whose size the launch says ---------------------------------------------------------------------
+
+
+def test_launches_ask_for_memory(driver: Any) -> None:
+    program = copies(scope="shared.dyn", size=16384)
+    executable = tvms.compile(program, target="cuda -arch=sm_80")
+    driver.show(executable)
+    a, b = np.arange(128, dtype=np.float32).reshape(32, 4), np.zeros((32, 4), np.float32)
+    executable["main"](a, b)
+    assert (b == a[::-1]).all()
+    assert ("function", "tvms_main", 65536) in driver.asked
+    assert next(asked for asked in driver.asked if asked[0] == "launch")[-1] == 65536
+    check_assembles(program, "sm_80")
+
+
+# --- What no GPU does -----------------------------------------------------------------------------------------------
+
+WARP = """
+T.prim_func main(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32"), n: T.int32):
+    tx = T.launch_thread("threadIdx.x", {threads})
+    a = T.allocate([64], "float16", "local")
+    c = T.allocate([16], "float32", "local")
+    f = T.allocate([256], "float16", "wmma.matrix_a")
+    g = T.allocate([256], "float32", "wmma.accumulator")
+    f_1 = T.Buffer((256,), "float16", data=f, scope="wmma.matrix_a")
+    {line}
+"""
+MMA = 'T.ptx_mma("float32", "{}", "{}", "col", "{}", "fp16", "fp32", a, 0, a, 8, c, 0, False)'
+FILL = "T.tvm_fill_fragment(g, 16, 16, 16, 0, T.float32(0))"
+REFUSED: dict[str, tuple[str, str]] = {
+    "a shape that there is not": (MMA.format("m8n8k8", "row", "fp16"), "E0606"),
+    "a shape of another dtype": (MMA.format("m16n8k32", "row", "fp16"), "E0606"),
+    "a factor by columns": (MMA.format("m16n8k16", "col", "fp16"), "E0606"),
+    "a dtype that there is not": (MMA.format("m16n8k16", "row", "fp64"), "E0606"),
+    "text in the place of a dtype": (MMA.format("m16n8k16", "row", "f16; exit;"), "E0606"),
+    "three matrices": ('T.ptx_ldmatrix("float16", False, 3, ".b16", a, 0, A.data, 0)', "E0606"),
+    "n matrices": ('T.ptx_ldmatrix("float16", False, n, ".b16", a, 0, A.data, 0)', "E0606"),
+    "bytes transposed": ('T.ptx_ldmatrix("int8", True, 4, ".b16", a, 0, A.data, 0)', "E0606"),
+    "matrices of 8 bits": ('T.ptx_ldmatrix("float16", False, 4, ".b8", a, 0, A.data, 0)', "E0606"),
+    "a fragment of another size": ("T.tvm_fill_fragment(g, 16, 16, 4, 0, T.float32(0))", "E0606"),
+    "a fragment of size n": ("T.tvm_fill_fragment(g, n, 16, 16, 0, T.float32(0))", "E0606"),
+    "what is no fragment": ("T.tvm_fill_fragment(c, 16, 16, 16, 0, T.float32(0))", "E0606"),
+    "a layout that there is not": ('T.tvm_load_matrix_sync(f, 16, 16, 16, 0, A.data, 16, "diagonal")', "E0606"),
+    "a fragment with nothing in it": ("T.tvm_mma_sync(g, 0, f, 0, f, 0, g, 0)", "E0606"),
+    "an element of a fragment": ("f_1[tx] = T.float16(0)", "E0606"),
+    "three bytes": ('T.ptx_cp_async("float32", c, 0, A.data, 0, 3)', "E0606"),
+    "n bytes": ('T.ptx_cp_async("float32", c, 0, A.data, 0, n)', "E0606"),
+    "n groups": ("T.ptx_wait_group(n)", "E0606"),
+    "a sparse product": ('T.ptx_mma_sp("float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32", a, 0, a, 0, c, 0, a, 0, 0, False)', "E0602"),
+    "a barrier of memory": ("T.ptx_init_barrier_thread_count(0, 32)", "E0602"),
+}  # fmt: skip
+
+
+def refusal(line: str, threads: int = 32, arch: str = "sm_80") -> Any:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.emit(module(WARP.format(line=line, threads=threads)), "ptx", f"cuda -arch={arch}")
+    return caught.value.diagnostics[0]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_where_it_stands(name: str) -> None:
+    line, code = REFUSED[name]
+    found = refusal(line)
+    assert (found.code, found.span is not None) == (code, True), found
+
+
+def test_older_gpus_and_parts_of_warps_are_refused() -> None:
+    assert str(refusal(MMA.format("m16n8k16", "row", "fp16"), arch="sm_75").message) == (
+        "products m16n8k16 of f16 exist from sm_80 on; the target is sm_75"
+    )
+    assert refusal(FILL, threads=16).message == (
+        "T.tvm_fill_fragment needs whole warps, but threadIdx.x has 16 threads"
+    )
+
+
+def test_more_memory_than_the_gpu_has() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.emit(copies(scope="shared.dyn", size=1 << 15), "ptx", "cuda -arch=sm_86")
+    assert caught.value.diagnostics[0].message == (
+        "kernel 'main' needs 131072 bytes of shared.dyn memory; there are 101376"
+    )
