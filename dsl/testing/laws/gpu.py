@@ -58,7 +58,7 @@ def _interpreted_once() -> Execute:
                 results.append((interpreted(module, entry)(*args), [copy(arg) for arg in args]))
             returned, written = results[0]
             for arg, value in zip(args, written, strict=True):
-                if hasattr(arg, "shape"):
+                if hasattr(arg, "__setitem__"):
                     arg[...] = value
             return returned
 
