@@ -47,10 +47,9 @@ def _divide(
         else:
             result = by_constant(s, dividend.scaled(-1), -b.value, dtype).scaled(1 if by_constant is quotient else -1)
     else:
-        a, b, common = _cancelled(s, a, b)
-        if isinstance(b, tir.IntImm) or common is not None:
-            new = s.visit(type(expr)(dtype, a, b))
-            return new if common is None or isinstance(expr, tir.FloorDiv) else s.visit(tir.Mul(dtype, new, common))
+        cancelled = _cancelled(s, type(expr), a, b)
+        if cancelled is not None:
+            return cancelled
         result = by_symbol(s, a, b)
     new = s.to_expr(result, dtype) or s.rebuild(expr)
     return s.visit(new) if isinstance(new, tir.Add | tir.Sub) else new
@@ -217,31 +216,34 @@ def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 
 
 def _cancelled(
-    s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr
-) -> tuple[tir.PrimExpr, tir.PrimExpr, tir.PrimExpr | None]:
-    """Return a dividend and a divisor without the product that is in all of their terms, and that product if any."""
+    s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod | tir.Div | tir.Mod], a: tir.PrimExpr, b: tir.PrimExpr
+) -> tir.PrimExpr | None:
+    """Return the quotient or remainder without the product that is in all terms of both, or None where there is none."""
     terms = [*s.sum(a).terms, *s.sum(b).terms]
     if not is_index(b.dtype) or s.sum(a).constant or s.sum(b).constant or len(s.sum(b).terms) != 1 or len(terms) < 2:
-        return a, b, None
+        return None
     shared = reduce(lambda a, b: a & b, [Counter(factors(term)) for term in terms])
     scale = gcd(s.sum(a).content, s.sum(b).content)
     if not shared and scale == 1:
-        return a, b, None
+        return None
 
-    def without(value: tir.PrimExpr) -> tir.PrimExpr:
+    def without(value: tir.PrimExpr) -> tir.PrimExpr | None:
         total = Sum()
         for term, factor in s.sum(value).factors():
             total.add(s.sum(_product(s, (Counter(factors(term)) - shared).elements(), b.dtype)), factor // scale)
-        return s.to_expr(total, b.dtype) or value
+        return s.to_expr(total, b.dtype)
 
     common = s.to_expr(s.sum(_product(s, shared.elements(), b.dtype)).scaled(scale), b.dtype)
-    return (a, b, None) if common is None else (without(a), without(b), common)
+    dividend, divisor = without(a), without(b)
+    if common is None or dividend is None or divisor is None:
+        return None
+    new = s.visit(kind(b.dtype, dividend, divisor))
+    return new if kind in (tir.FloorDiv, tir.Div) else s.visit(tir.Mul(b.dtype, new, common))
 
 
 def _product(s: Simplifier, parts: Iterable[tir.PrimExpr], dtype: str) -> tir.PrimExpr:
-    return (
-        reduce(lambda a, b: s.intern(tir.Mul(dtype, a, b)), parts) if (parts := list(parts)) else s.constant(1, dtype)
-    )
+    first, *others = [*parts] or [s.constant(1, dtype)]
+    return reduce(lambda a, b: s.intern(tir.Mul(dtype, a, b)), others, first)
 
 
 def _is_remainder(s: Simplifier, value: Sum, divisor: tir.PrimExpr) -> bool:
@@ -302,7 +304,9 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
         if positive is not None:
             result = s.to_expr(s.sum(s.visit(kind(expr.dtype, positive, b))).scaled(-1), expr.dtype)
             return s.rebuild(expr) if result is None else result
-    if not (isinstance(b, tir.IntImm) and b.value and is_index(expr.dtype)):
+    if not isinstance(b, tir.IntImm):
+        return _cancelled(s, type(expr), a, b) or s.rebuild(expr)
+    if not (b.value and is_index(expr.dtype)):
         return s.rebuild(expr)
     dividend = s.sum(a)
     scale = gcd(dividend.content, dividend.constant, b.value)
