@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .dsl.sidecar import save_module as save
     from .ir.base import GlobalVar, IRModule
     from .ir.diagnostics import Diagnostic, TvmsError
+    from .ir.diagnostics import TvmsError as TVMError
     from .ir.equal import structural_equal, structural_hash
     from .ir.functions import get_global_func, register_func
     from .ir.functions import register_func as register_global_func
@@ -46,6 +47,7 @@ __all__ = [
     "PrimFunc",
     "Schedule",
     "ScheduleError",
+    "TVMError",
     "TvmsError",
     "compile",
     "cpu",
@@ -73,6 +75,7 @@ _PLACES = {
     "PrimFunc": "ir.tir.PrimFunc",
     "Schedule": "ir.schedule.Schedule",
     "ScheduleError": "ir.schedule.ScheduleError",
+    "TVMError": "ir.diagnostics.TvmsError",
     "TvmsError": "ir.diagnostics.TvmsError",
     "compile": "codegen.compile",
     "cpu": "codegen.device.cpu",
@@ -94,6 +97,8 @@ _PLACES = {
 
 _ALIASES = {
     "tvms.arith": "tvms.ir.api.arith",
+    "tvms.base": "tvms.ir.api.error",
+    "tvms.error": "tvms.ir.api.error",
     "tvms.instrument": "tvms.ir.passes.instrument",
     "tvms.ir.transform": "tvms.ir.passes.transform",
     "tvms.nd": "tvms.codegen.runtime.ndarray",

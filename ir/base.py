@@ -77,6 +77,15 @@ Attrs: TypeAlias = dict[str, Any]
 tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different values. Never modified in place."""
 
 
+class NamedAttrs(dict[str, Any]):
+    """Attributes of an operator call, which are read as fields, too: `call.attrs.axis`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"there is no attribute '{name}', only {', '.join(self)}")
+        return self[name]
+
+
 class StructInfo(Node, frozen=True, eq=False):
     """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`."""
 

@@ -44,6 +44,10 @@ class TvmsError(Exception):
         return script.render(self.diagnostics)
 
 
+class ArgumentError(TvmsError, TypeError):
+    """Arguments of a call in Python whose number, kinds or dtypes do not fit: a TypeError, too."""
+
+
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:
     """Return the exception of a single error, to be raised."""
     return TvmsError(Diagnostic(code, message, span, help, notes))

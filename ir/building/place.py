@@ -11,16 +11,19 @@ from types import FrameType
 from msgspec.structs import replace
 
 from ..base import Source, Span
-from ..diagnostics import TvmsError
+from ..diagnostics import ArgumentError, TvmsError
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _OURS = tuple(f"{_PACKAGE}/{room}/" for room in ("ir", "dsl", "codegen"))
+_TYPE_CODES = ("E0105", "E0321", "E0322", "E0324")
+"""Mistakes in the number, the kinds or the dtypes of arguments: what Python calls a TypeError."""
 
 
 def with_place(problem: TvmsError) -> TvmsError:
     """Return `problem` with the expression of the calling program as the place of what has none."""
     span = _caller()
-    return TvmsError(tuple(each if each.span else replace(each, span=span) for each in problem.diagnostics))
+    kind = ArgumentError if all(each.code in _TYPE_CODES for each in problem.diagnostics) else TvmsError
+    return kind(tuple(each if each.span else replace(each, span=span) for each in problem.diagnostics))
 
 
 def _caller() -> Span | None:

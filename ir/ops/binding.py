@@ -8,7 +8,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from .. import tir
-from ..base import BaseFunc, GlobalVar, Op, Span, StructInfo
+from ..base import BaseFunc, GlobalVar, NamedAttrs, Op, Span, StructInfo
 from ..diagnostics import TvmsError, error
 from ..dtype import is_dtype
 from ..relax import (
@@ -45,7 +45,7 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
             arguments.extend(value)
         elif value is not None:
             arguments.append(value)
-    attrs = {param.name: values[param.name] for param in op.attributes}
+    attrs = NamedAttrs((param.name, values[param.name]) for param in op.attributes)
     sinfo_args: list[StructInfo] = []
     for param in op.params:
         if param.kind == "sinfo" and values[param.name] is not None:
@@ -223,6 +223,8 @@ def _as_argument(kind: str, value: Any) -> tuple[bool, Any]:
     match kind.removeprefix("opt_"):
         case "shape":
             result: Any = _as_shape(value)
+        case "sizes":
+            result = _as_shape(value if isinstance(value, tuple | list | Expr) else (value,))
         case "exprs":
             fields = as_expr(value)
             result = fields.fields if isinstance(fields, Tuple) else None
@@ -252,7 +254,7 @@ def _as_struct_info(kind: str, value: Any) -> tuple[bool, Any]:
 
 _EXPECTED = {
     "int": "an integer", "ints": "integers", "sections": "an integer or a list of integers", "float": "a number",
-    "bool": "True or False", "str": "a string", "dtype": 'a dtype such as "float32"', "shape": "a shape",
+    "bool": "True or False", "str": "a string", "dtype": 'a dtype such as "float32"', "shape": "a shape", "sizes": "a shape or a number",
     "string": "a string", "datatype": 'a dtype such as "float32"', "callee": "a function of the module or its name",
     "tuple": "a tuple of values", "sinfo": "struct info such as R.Tensor(…)", "sinfos": "struct info such as R.Tensor(…)",
 }  # fmt: skip

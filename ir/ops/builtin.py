@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import tir
 from ..base import StructInfo
-from ..relax import DataTypeImm, PrimStructInfo, ShapeStructInfo, TensorStructInfo
+from ..dtype import lanes_of, parse_dtype
+from ..relax import DataTypeImm, PrimStructInfo, TensorStructInfo, TupleStructInfo
 from . import dims as d
 from .inference import Inference, any_object, dims_of, nothing, same_as_first, tensor_info
 from .registry import InferRule, Kind, Param, RelaxOp, register
@@ -67,11 +69,37 @@ register(RelaxOp("relax.vm.kill_object", (Param("obj"),), nothing, "Give up an o
 
 def _infer_view(a: Inference) -> StructInfo:
     info = a.tensor("data")
-    dtype = _dtype(a) if a.has("dtype") and isinstance(a.argument("dtype"), DataTypeImm) else info.dtype
-    if not a.has("shape") or not isinstance(a.info("shape"), ShapeStructInfo):
-        return tensor_info(dims_of(info), dtype, info.ndim, info.vdevice)
-    shape = a.shape("shape")
-    return tensor_info(shape.values, dtype, shape.ndim, info.vdevice)
+    dtype, dims, ndim = info.dtype, dims_of(info), info.ndim
+    if _is_given(a, "dtype"):
+        dtype = _dtype(a)
+    if _is_given(a, "shape"):
+        dims, ndim = a.shape("shape").values, a.shape("shape").ndim
+    result = tensor_info(dims, dtype, ndim, info.vdevice)
+    _check_view(a, info, result)
+    return result
+
+
+def _is_given(a: Inference, name: str) -> bool:
+    return a.has(name) and not isinstance(a.info(name), TupleStructInfo)
+
+
+def _check_view(a: Inference, whole: TensorStructInfo, view: TensorStructInfo) -> None:
+    """A view lies inside of what is viewed, as far as shapes and dtypes are known (E0326)."""
+    same_shape, same_dtype = not _is_given(a, "shape"), not _is_given(a, "dtype")
+    if not (same_shape or None not in (dims_of(whole), dims_of(view))):
+        return
+    if not (same_dtype or "void" not in (whole.dtype, view.dtype)):
+        return
+    offset = a.number("relative_byte_offset") if same_shape or whole.dtype != "void" else None
+    end = d.add(_bytes(view), d.dim(0) if offset is None else offset)
+    if d.is_greater(end, _bytes(whole)):
+        raise a.fail("E0326", f"views {d.show_one(end)} bytes of a tensor of {d.show_one(_bytes(whole))}")
+
+
+def _bytes(info: TensorStructInfo) -> tir.PrimExpr:
+    """The size of a tensor; where its shape or dtype is not known, as if there were one element, of one byte."""
+    size = 1 if info.dtype == "void" else -(-parse_dtype(info.dtype).bits * lanes_of(info.dtype) // 8)
+    return d.multiply(d.product(dims_of(info) or ()), size)
 
 
 def _complete_view(values: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te
@@ -32,6 +32,8 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
             return tensor_info(None, dtype, out_layout.ndim, device)
         x, w = layout.primal(own, letters), kernel_layout.primal(kernel, kernel_letters)
         groups = a.attr("groups")
+        if groups < 1:
+            raise a.fail("E0321", f"cannot have {groups} groups", "give a positive number")
         channels = w[0] if transposed else d.multiply(w[1], groups)
         a.check_equal(
             x[1],
@@ -39,9 +41,9 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
             f"has {d.show_one(x[1])} input channels, but its kernel is for {d.show_one(channels)}",
             "check the layouts and the groups",
         )
-        filters = d.value_of(w[0])
-        if not transposed and filters is not None and filters % groups:
-            raise a.fail("E0326", f"cannot split {filters} output channels into {groups} groups")
+        kind = "input" if transposed else "output"
+        if d.is_different(d.multiply(d.floordiv(w[0], groups), groups), w[0]):
+            raise a.fail("E0326", f"cannot split {d.show_one(w[0])} {kind} channels into {groups} groups")
         windows = _transposed_lengths if transposed else _lengths
         result = [x[0], d.multiply(w[1], groups) if transposed else w[0], *windows(a, x[2:], w[2:])]
         return tensor_info(out_layout.split(result, letters), dtype, out_layout.ndim, device)
@@ -50,12 +52,17 @@ def _infer(spatial: int, transposed: bool) -> InferRule:
 
 
 def _lengths(a: Inference, x: Any, w: Any) -> list[Any]:
-    parts = zip(x, w, a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), strict=True)
-    return [window_length(*part) for part in parts]
+    return [window_length(*part) for part in zip(x, w, *_windows(a, len(x)), strict=True)]
+
+
+def _windows(a: Inference, spatial: int) -> tuple[Sequence[Any], ...]:
+    """The strides, the dilation and the padding of each dimension (E0321)."""
+    strides, dilation = a.per_dimension("strides", spatial), a.per_dimension("dilation", spatial)
+    return strides, dilation, sides(a.per_dimension("padding", 2 * spatial))
 
 
 def _transposed_lengths(a: Inference, x: Any, w: Any) -> list[Any]:
-    attributes = (a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")), a.attr("output_padding"))
+    attributes = (*_windows(a, len(x)), a.per_dimension("output_padding", len(x)))
     result: list[Any] = []
     for length, window, stride, dilation, padding, extra in zip(x, w, *attributes, strict=True):
         if not 0 <= extra < max(stride, dilation):

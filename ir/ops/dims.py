@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
+from math import gcd
 from typing import TypeAlias
 
 from .. import tir
@@ -87,6 +89,11 @@ def is_different(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
     return _difference(a, b) not in (0, None)
 
 
+def is_greater(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Whether `a` is proven greater than `b`."""
+    return (_difference(a, b) or 0) > 0
+
+
 def is_one(dim: tir.PrimExpr) -> bool:
     return isinstance(dim, tir.IntImm) and dim.value == 1
 
@@ -101,39 +108,40 @@ def dim(value: int) -> tir.PrimExpr:
 
 
 def simplify(node: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `node` with like terms collected, constants folded and the constant term last."""
+    """Return `node` with like terms collected and constants folded; in sums what is subtracted stands last."""
     match node:
         case tir.FloorDiv():
             return _floordiv(simplify(node.a), simplify(node.b))
         case tir.Max() | tir.Min():
             return _extremum(node, simplify(node.a), simplify(node.b))
         case _:
-            pass
-    atoms = _Atoms()
-    polynomial = _polynomial(_with_simple_atoms(node), atoms)
-    terms = [(monomial, factor) for monomial, factor in polynomial.items() if monomial]
-    constant = polynomial.get((), 0)
+            atoms = _Atoms()
+            return _render(_polynomial(_with_simple_atoms(node), atoms), atoms)
+
+
+def _render(polynomial: _Polynomial, atoms: _Atoms) -> tir.PrimExpr:
+    """Return the sum that `polynomial` is: terms that are added, the constant, terms that are subtracted."""
+    terms = sorted(polynomial.items(), key=lambda term: (term[1] < 0, term[0] == ()))
     if not terms:
-        return dim(constant)
-    terms.sort(key=lambda term: term[1] < 0)
-    result: tir.PrimExpr | None = None
+        return dim(0)
+    (monomial, factor), *rest = terms
+    if monomial and factor == -1:
+        return _render_rest(dim(0), terms, atoms)
+    return _render_rest(_term(monomial, factor, atoms), rest, atoms)
+
+
+def _render_rest(start: tir.PrimExpr, terms: list[tuple[_Monomial, int]], atoms: _Atoms) -> tir.PrimExpr:
+    result = start
     for monomial, factor in terms:
-        value = reduce(lambda a, b: tir.Mul("int64", a, b), [atoms.nodes[number] for number in monomial])
-        scaled = value if abs(factor) == 1 else tir.Mul("int64", value, dim(abs(factor)))
-        if result is None:
-            result = (
-                scaled
-                if factor > 0
-                else tir.Sub("int64", dim(0), scaled)
-                if factor == -1
-                else tir.Mul("int64", value, dim(factor))
-            )
-        else:
-            result = (tir.Add if factor > 0 else tir.Sub)("int64", result, scaled)
-    assert result is not None
-    if constant == 0:
-        return result
-    return (tir.Add if constant > 0 else tir.Sub)("int64", result, dim(abs(constant)))
+        result = (tir.Add if factor > 0 else tir.Sub)("int64", result, _term(monomial, abs(factor), atoms))
+    return result
+
+
+def _term(monomial: _Monomial, factor: int, atoms: _Atoms) -> tir.PrimExpr:
+    factors = [atoms.nodes[number] for number in monomial]
+    if factor != 1 or not factors:
+        factors.append(dim(factor))
+    return reduce(lambda a, b: tir.Mul("int64", a, b), factors)
 
 
 def _with_simple_atoms(node: tir.PrimExpr) -> tir.PrimExpr:
@@ -147,39 +155,31 @@ def _with_simple_atoms(node: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _floordiv(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """The quotient with common factors cancelled, and the terms that a constant divides in front of it."""
     left, right = value_of(a), value_of(b)
     if left is not None and right:
         return dim(left // right)
-    if right == 1:
-        return a
     atoms = _Atoms()
     dividend, divisor = _polynomial(a, atoms), _polynomial(b, atoms)
-    quotient = _exact_quotient(dividend, divisor)
-    if quotient is None:
+    if len(divisor) != 1:
         return tir.FloorDiv("int64", a, b)
-    terms: list[tir.PrimExpr] = []
-    for monomial, factor in quotient.items():
-        nodes = [atoms.nodes[number] for number in monomial]
-        terms.append(reduce(lambda x, y: tir.Mul("int64", x, y), [*nodes, dim(factor)]))
-    return simplify(reduce(lambda x, y: tir.Add("int64", x, y), terms))
-
-
-def _exact_quotient(dividend: _Polynomial, divisor: _Polynomial) -> _Polynomial | None:
-    """The quotient by a single term that divides every term of the dividend."""
-    if len(divisor) != 1 or not dividend:
-        return None
     ((monomial, factor),) = divisor.items()
-    quotient: _Polynomial = {}
-    for term, coefficient in dividend.items():
-        rest = list(term)
-        for number in monomial:
-            if number not in rest:
-                return None
-            rest.remove(number)
-        if coefficient % factor:
-            return None
-        quotient[tuple(rest)] = coefficient // factor
-    return quotient
+    common = Counter(monomial)
+    for term in dividend:
+        common &= Counter(term)
+    scale = gcd(factor, *dividend.values())
+    dividend = {_without(term, common): coefficient // scale for term, coefficient in dividend.items()}
+    monomial, factor = _without(monomial, common), factor // scale
+    whole = {} if monomial else {term: number // factor for term, number in dividend.items() if number % factor == 0}
+    part = {term: number for term, number in dividend.items() if term not in whole}
+    if part:
+        quotient = tir.FloorDiv("int64", _render(part, atoms), _term(monomial, factor, atoms))
+        whole[(atoms.number(quotient),)] = 1
+    return _render(whole, atoms)
+
+
+def _without(monomial: _Monomial, factors: Counter[int]) -> _Monomial:
+    return tuple(sorted((Counter(monomial) - factors).elements()))
 
 
 def _extremum(node: tir.Max | tir.Min, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from .. import te, tir
 from ..base import StructInfo
+from ..relax import ShapeExpr
 from .inference import Inference, dims_of, tensor_info
 from .layouts import layout_of, numpy_packed, numpy_unpacked, packed, unpacked, whole_dims
 from .registry import Param, RelaxOp, register
@@ -23,6 +24,13 @@ _CHOICES = {
 }  # fmt: skip
 _EPSILON = 1e-5
 """What keeps a coordinate that is whole but for its rounding on its own side of floor and ceil."""
+
+
+def _complete_size(values: dict[str, Any]) -> None:
+    """One number stands for height and width."""
+    size = values["size"]
+    if isinstance(size, ShapeExpr) and len(size.values) == 1:
+        values["size"] = ShapeExpr(size.values * 2, span=size.span)
 
 
 def _infer_resize(a: Inference) -> StructInfo:
@@ -258,7 +266,7 @@ register(
         "relax.image.resize2d",
         (
             Param("data"),
-            Param("size", "shape"),
+            Param("size", "sizes"),
             Param("roi", "value", (0.0, 0.0, 0.0, 0.0)),
             Param("layout", "str", "NCHW"),
             Param("method", "str", "linear"),
@@ -273,5 +281,6 @@ register(
         "Return images scaled to `size`, height and width.",
         _numpy_resize,
         _resize,
+        complete=_complete_size,
     )
 )

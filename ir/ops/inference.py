@@ -134,6 +134,13 @@ class Inference:
                 raise self.fail("E0325", f"names axis {axis} twice in {list(axes)}", "name each axis once")
         return result
 
+    def per_dimension(self, name: str, count: int) -> tuple[Any, ...]:
+        """The attribute `name`, which must have `count` values (E0321)."""
+        values = self.attr(name)
+        if len(values) != count:
+            raise self.fail("E0321", f"needs {count} values as '{name}', not {len(values)}")
+        return values
+
     def rank(self, name: str, *allowed: int) -> TensorStructInfo:
         """The tensor `name`, whose rank must be among `allowed` where it is known (E0323)."""
         info = self.tensor(name)

@@ -122,12 +122,12 @@ def _infer_split(a: Inference) -> StructInfo:
     count = parts if isinstance(parts, int) else len(parts) + 1
     if count < 1:
         raise a.fail("E0321", f"cannot split into {count} parts", "give a positive number, or a list of indices")
+    axis = a.axis(a.attr("axis"), info.ndim) if info.ndim != -1 else 0
     if count == 1:
         return info
     dims = dims_of(info)
-    if dims is None or info.ndim == -1:
+    if dims is None:
         return TupleStructInfo((tensor_info(None, info.dtype, info.ndim, info.vdevice),) * count)
-    axis = a.axis(a.attr("axis"), info.ndim)
     shapes = [[*dims[:axis], size, *dims[axis + 1 :]] for _, size in _pieces(dims[axis], parts)]
     return TupleStructInfo(tuple(tensor_info(shape, info.dtype, info.ndim, info.vdevice) for shape in shapes))
 
@@ -178,9 +178,9 @@ def _infer_repeat(a: Inference) -> StructInfo:
     dims = dims_of(info)
     if axis is None:
         return tensor_info(dims and [d.multiply(d.product(dims), repeats)], info.dtype, 1, info.vdevice)
+    axis = a.axis(axis, info.ndim) if info.ndim != -1 else axis
     if dims is None:
         return tensor_info(None, info.dtype, info.ndim, info.vdevice)
-    axis = a.axis(axis, info.ndim)
     return tensor_info([*dims[:axis], d.multiply(dims[axis], repeats), *dims[axis + 1 :]], info.dtype, -1, info.vdevice)
 
 

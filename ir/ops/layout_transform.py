@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import te, tir
 from ..base import StructInfo
+from ..dtype import is_int
 from ..te.index_dtype import IndexDtype
 from ..visit import walk
 from . import dims as d
@@ -54,12 +56,27 @@ def _domains(whole: Mapping[tir.Var, int]) -> dict[tir.Var, tir.Range]:
     return {var: tir.Range(d.dim(0), d.dim(size)) for var, size in whole.items()}
 
 
+def _complete(values: dict[str, Any]) -> None:
+    """A function of indices becomes the index map that it says (TVM: `IndexMap.from_func`)."""
+    given = values["index_map"]
+    if callable(given):
+        indices = [te.var(name, "int64") for name in inspect.signature(given).parameters]
+        result = cast("Any", given(*indices))
+        final = cast("Sequence[te.Expr | int]", result if isinstance(result, tuple | list) else (result,))
+        values["index_map"] = tir.IndexMap(
+            tuple(cast("tir.Var", index.node) for index in indices),
+            tuple(te.node_of(index, "int64") for index in final),
+        )
+
+
 def _infer(a: Inference) -> StructInfo:
     info, index_map = a.tensor("x"), a.attr("index_map")
     if not isinstance(index_map, tir.IndexMap):
         return same_as_first(a)
     if info.ndim not in (-1, len(index_map.initial_indices)):
         raise a.fail("E0323", f"maps {len(index_map.initial_indices)} dimensions, but 'x' has {info.ndim}")
+    if is_int(info.dtype) and isinstance(_pad_value(a.call.attrs.get("pad_value")), float):
+        raise a.fail("E0324", f"cannot fill a tensor of dtype {info.dtype} with {a.attr('pad_value')}")
     sizes = [d.value_of(dim) for dim in dims_of(info) or ()]
     known = [size for size in sizes if size is not None]
     if len(known) != len(index_map.initial_indices):
@@ -96,14 +113,14 @@ def _compute(a: Any) -> te.Tensor | None:
         assert source is not None
         short = [n for n, size in enumerate(known) if whole[index_map.initial_indices[n]] != size]
         inside = [source[n] < te.const(known[n], "int64") for n in short]
-        fill = te.const(_pad_value(a), a.x.dtype)
+        fill = te.const(_pad_value(a.pad_value), a.x.dtype)
         return te.if_then_else(te.all(*inside), a.x(*source), fill) if inside else a.x(*source)
 
     return te.compute(a.result.dims, value, "te_layout_transform")
 
 
-def _pad_value(a: Any) -> Any:
-    return getattr(a.pad_value, "value", a.pad_value) or 0
+def _pad_value(given: Any) -> Any:
+    return getattr(given, "value", given) or 0
 
 
 def _numpy(np: Any, a: Any) -> Any:
@@ -111,7 +128,7 @@ def _numpy(np: Any, a: Any) -> Any:
 
     index_map = _int64(a.index_map)
     shape = [d.value_of(dim) for dim in _map_shape(index_map, _whole_sizes(index_map, a.x.shape))]
-    result = np.full(shape, _pad_value(a), a.x.dtype)
+    result = np.full(shape, _pad_value(a.pad_value), a.x.dtype)
     for place in np.ndindex(*a.x.shape):
         at = dict(zip(index_map.initial_indices, place, strict=True))
         result[tuple(evaluate(index, at) for index in index_map.final_indices)] = a.x[place]
@@ -132,6 +149,7 @@ register(
         "Return `x` laid out as `index_map` says; where a dimension does not divide, `pad_value` fills the rest.",
         _numpy,
         _compute,
+        complete=_complete,
         prim_func="te_layout_transform",
     )
 )

@@ -55,8 +55,6 @@ def _infer_nll(a: Inference) -> StructInfo:
     x, targets = a.float_tensor("predictions"), index_tensor_info(a, "targets")
     names = ("predictions", "weights") if a.has("weights") else ("predictions",)
     dtype = a.same_dtype(*names)
-    if a.has("weights"):
-        a.rank("weights", 1)
     if a.attr("reduction") not in _REDUCTIONS:
         raise a.fail("E0321", f'has no reduction "{a.attr("reduction")}"', 'choose one of "none", "sum", "mean"')
     dims, labels = dims_of(x), dims_of(targets)
@@ -66,6 +64,10 @@ def _infer_nll(a: Inference) -> StructInfo:
         rest = dims[1:] if len(dims) == 1 else (dims[0], *dims[2:])
         for p, q in zip(rest, labels, strict=False):
             a.check_equal(p, q, f"has predictions {d.show(dims)}, which do not fit targets {d.show(labels)}")
+    weights = dims_of(a.rank("weights", 1)) if a.has("weights") else None
+    if dims is not None and weights is not None:
+        classes = dims[0] if len(dims) == 1 else dims[1]
+        a.check_equal(classes, weights[0], f"has {d.show_one(classes)} classes, but weights {d.show(weights)}")
     if a.attr("reduction") == "none":
         return tensor_info(labels, dtype, targets.ndim, common_vdevice(x, targets))
     return tensor_info((), dtype, 0, common_vdevice(x, targets))

@@ -91,7 +91,8 @@ register(
 def _infer_flatten(a: Inference) -> StructInfo:
     info = a.tensor("x")
     dims = dims_of(info)
-    return tensor_info(dims and [d.product(dims)] if dims != () else [d.dim(1)], info.dtype, 1, info.vdevice)
+    count = d.dim(1) if info.ndim == 0 else d.product(dims) if dims is not None else None
+    return tensor_info(None if count is None else [count], info.dtype, 1, info.vdevice)
 
 
 register(

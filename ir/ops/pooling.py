@@ -34,10 +34,11 @@ def _laid_out(a: Inference, spatial: int, lengths: Callable[[list[tir.PrimExpr]]
 
 def _infer_pool(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        attributes = (a.attr("pool_size"), a.attr("strides"), a.attr("dilation"), sides(a.attr("padding")))
+        size, strides, dilation = (a.per_dimension(name, spatial) for name in ("pool_size", "strides", "dilation"))
+        windows = (size, strides, dilation, sides(a.per_dimension("padding", 2 * spatial)))
 
         def lengths(x: list[tir.PrimExpr]) -> list[tir.PrimExpr]:
-            return [window_length(*part, a.attr("ceil_mode")) for part in zip(x, *attributes, strict=True)]
+            return [window_length(*part, a.attr("ceil_mode")) for part in zip(x, *windows, strict=True)]
 
         return _laid_out(a, spatial, lengths)
 
@@ -176,7 +177,7 @@ def _declare_pool(spatial: int, average: bool) -> None:
 
 def _infer_adaptive(spatial: int) -> InferRule:
     def infer(a: Inference) -> StructInfo:
-        size = a.attr("output_size")
+        size = a.attr("output_size") and a.per_dimension("output_size", spatial)
         return _laid_out(a, spatial, lambda x: x if size is None else [d.as_dim(item) for item in size])
 
     return infer

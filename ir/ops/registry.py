@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal[
     # arguments of the call
-    "expr", "opt_expr", "exprs", "tuple", "opt_tuple", "shape", "opt_shape", "prim", "opt_prim", "string", "datatype", "opt_datatype", "callee",
+    "expr", "opt_expr", "exprs", "tuple", "opt_tuple", "shape", "opt_shape", "sizes", "prim", "opt_prim", "string", "datatype", "opt_datatype", "callee",
     # struct info arguments of the call
     "sinfo", "sinfos",
     # attributes of the call
@@ -27,7 +27,7 @@ Kind: TypeAlias = Literal[
 """What a parameter takes.
 
 expr: a value · exprs: all further positional values · tuple: a tuple of values · shape: dimensions or a value that
-holds a shape · prim: a scalar of the loop level · string, datatype: a literal · callee: a function of the module, or
+holds a shape · sizes: a shape, or one number for all of it · prim: a scalar of the loop level · string, datatype: a literal · callee: a function of the module, or
 an external one by name · sinfo(s): struct info · sections: a count or a list of indices · value: any attribute.
 `opt_…` may be left out or None.
 """
@@ -41,6 +41,7 @@ ARGUMENT_KINDS = frozenset(
         "opt_tuple",
         "shape",
         "opt_shape",
+        "sizes",
         "prim",
         "opt_prim",
         "string",

@@ -80,9 +80,15 @@ def _argsort(a: Any) -> te.Tensor:
     return topi.cast(_order_tensor(a.data, axis, a.descending, a.data.dims[axis]), a.result.dtype)
 
 
+def _best(k: int, length: tir.PrimExpr) -> tir.PrimExpr:
+    """How many `k` of `length` are: a length that is not known is taken to be enough."""
+    known = d.value_of(length)
+    return d.dim(k if known is None else min(k, known))
+
+
 def _topk(a: Any) -> tuple[te.Tensor, ...]:
     axis = a.axis % a.data.ndim
-    length = d.dim(a.k) if a.k >= 1 else a.data.dims[axis]
+    length = _best(a.k, a.data.dims[axis]) if a.k >= 1 else a.data.dims[axis]
     order = _order_tensor(a.data, axis, a.largest, length)
     values = _taken(a.data, axis, order, "T_topk")
     indices = topi.cast(order, "int32" if a.dtype == "void" else a.dtype)
@@ -118,7 +124,7 @@ def _infer_topk(a: Inference) -> StructInfo:
     if info.ndim != -1:
         axis = a.axis(a.attr("axis"), info.ndim)
         if dims is not None and k >= 1:
-            dims = (*dims[:axis], d.dim(k), *dims[axis + 1 :])
+            dims = (*dims[:axis], _best(k, dims[axis]), *dims[axis + 1 :])
     values = tensor_info(dims, info.dtype, info.ndim, info.vdevice)
     indices = tensor_info(dims, dtype, info.ndim, info.vdevice)
     match ret_type:
@@ -134,7 +140,7 @@ def _infer_topk(a: Inference) -> StructInfo:
 
 def _numpy_topk(np: Any, a: Any) -> Any:
     size = a.data.shape[a.axis]
-    order = np.take(_order(np, a.data, a.axis, a.largest), range(a.k if a.k >= 1 else size), a.axis)
+    order = np.take(_order(np, a.data, a.axis, a.largest), range(min(a.k, size) if a.k >= 1 else size), a.axis)
     values = np.take_along_axis(a.data, order, a.axis)
     indices = order.astype("int32" if a.dtype == "void" else a.dtype)
     return {"both": (values, indices), "values": values, "indices": indices}[a.ret_type]

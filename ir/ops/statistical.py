@@ -21,7 +21,7 @@ def reduced(a: Inference, dtype: str | None = None) -> StructInfo:
     dtype = dtype or info.dtype
     axis = (axis,) if isinstance(axis, int) else axis
     if info.ndim == -1:
-        return tensor_info(None, dtype, 0 if axis is None and not keepdims else -1, info.vdevice)
+        return tensor_info([] if axis is None and not keepdims else None, dtype, -1, info.vdevice)
     gone = tuple(range(info.ndim)) if axis is None else a.axes(axis, info.ndim)
     ndim = info.ndim if keepdims else info.ndim - len(gone)
     dims = dims_of(info)
