@@ -13,6 +13,7 @@ from ...base import Node
 from ...buffers import data_pointer
 from ...int_set import cover, eval_set, from_range, intersect
 from ...simplify import simplify
+from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import sequence
@@ -112,6 +113,13 @@ def clipped(
             axis = _simplified(cover(inside, extent))
         found.append(axis)
     return tuple(found)
+
+
+def is_compact(program: Program, spot: Spot, scope: tir.Block, region: tuple[tir.Range, ...]) -> bool:
+    """Whether a copy is to hold no more than a region of a buffer: where it is made once in a scope, and the region does
+    not vary with loops outside of it, which a block may use by its iterators only."""
+    outside = {each.loop_var for each in program.around(scope) if isinstance(each, tir.For)}
+    return spot.place is scope and not any(each in outside for axis in region for each in walk(axis))
 
 
 def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:

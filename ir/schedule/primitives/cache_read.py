@@ -14,6 +14,7 @@ from ..analysis.caching import (
     allocate,
     check_in_bounds,
     insert,
+    is_compact,
     region_in,
     scope_body,
     spot_between,
@@ -67,7 +68,7 @@ def cache_read(
         spot = spot_between(program, root, writer, readers[0] if readers else None)
         written = next(each for each in writer.writes if each.buffer is buffer)
         region = region_in(program, writer, written, spot.place)
-    cache = Cache(buffer, region, storage_scope, is_compact=spot.place is root)
+    cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=True)
     insert(program, spot, nest)
     for each in readers:

@@ -14,6 +14,7 @@ from ..analysis.caching import (
     allocate,
     fixed_domains,
     insert,
+    is_compact,
     region_in,
     spot_between,
 )
@@ -64,7 +65,7 @@ def cache_write(
     region = region_in(program, block, written, spot.place)
     if all(each is not buffer for each in root.alloc_buffers):
         _check_all_written(program, block, buffer, region, spot)
-    cache = Cache(buffer, region, storage_scope, is_compact=spot.place is root)
+    cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=False)
     insert(program, spot, nest)
     for each in (block, *named):
