@@ -105,15 +105,22 @@ def lower_module(
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
                 continue
             safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
-            is_safe, may_move = not safety[name].checked, name not in called or function.attrs.get("tir.noalias")
-            if settings.schedule and is_safe and may_move:
-                function, decisions[name] = apply_rules(function, target.processor)
-            kernels[name] = lower(function, "trust" if is_safe else settings.bounds)
+            may_move = name not in called or function.attrs.get("tir.noalias")
+            if settings.schedule and may_move:
+                scheduled, decided = apply_rules(function, target.processor)
+                if _is_as_safe(scheduled, safety[name], settings.bounds):
+                    function, decisions[name] = scheduled, decided
+            kernels[name] = lower(function, settings.bounds if safety[name].checked else "trust")
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:
         raise TvmsError(problems)
     return kernels, decisions, safety, {"lower": time.perf_counter() - start}
+
+
+def _is_as_safe(scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds) -> bool:
+    """Whether nothing but what was to be checked before, such as the indices of a gather, is to be checked now."""
+    return not safety.checked or guard_indices(lower_blocks(scheduled), bounds)[1].places <= safety.places
 
 
 def _as_module(program: IRModule | BaseFunc) -> IRModule:

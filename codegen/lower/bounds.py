@@ -29,6 +29,8 @@ class Safety(Struct, frozen=True):
 
     proven: int
     checked: int
+    places: frozenset[tuple[str, int]] = frozenset()
+    """The names of the buffers that are checked, and in which dimension."""
 
     def __str__(self) -> str:
         return f"{self.proven} indices proven, {self.checked} checked at run time"
@@ -40,7 +42,7 @@ def guard_indices(func: tir.PrimFunc, mode: Bounds) -> tuple[tir.PrimFunc, Safet
         return func, Safety(0, 0)
     guard = _Guard(mode)
     body = guard.rewrite(func.body)
-    return replace(func, body=body), Safety(guard.proven, guard.checked)
+    return replace(func, body=body), Safety(guard.proven, guard.checked, frozenset(guard.places))
 
 
 class _Guard(Rewriter):
@@ -54,6 +56,7 @@ class _Guard(Rewriter):
         )  # fmt: skip
         self._is_proving = mode == "prove"
         self.proven = self.checked = 0
+        self.places: set[tuple[str, int]] = set()
         self._domains: dict[tir.Var, tir.Range] = {}
         self._facts: list[tir.PrimExpr] = []
 
@@ -112,6 +115,7 @@ class _Guard(Rewriter):
                 self.proven += 1
                 continue
             self.checked += 1
+            self.places.add((access.buffer.name, axis))
             checked = _where_on(changed.indices[axis], changed.predicate)
             said = (tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis), *changed.indices, *extents)
             indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, (checked, *said), span=access.span)

@@ -6,16 +6,18 @@ iteration touches what another one writes. (TVM: `VectorizeLoop`, which takes th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.analysis.const_bounds import const_bounds
 from ...ir.base import Op
 from ...ir.dtype import lanes_of, with_lanes
 from ...ir.equal import structural_equal
-from ...ir.visit import walk
+from ...ir.visit import substitute, walk
+from .bounds import CHECKED_INDEX
 from .rewriter import Rewriter, sequence, uses
 from .vectors import add, multiply, subtract
 
@@ -46,13 +48,15 @@ def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
 class _LoopFinder(Rewriter):
     def __init__(self) -> None:
         super().__init__({tir.For: self._for})
+        self._domains: dict[tir.Var, tir.Range] = {}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
+        self._domains[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
         if stmt.kind is not tir.ForKind.VECTORIZED:
             return self.rebuild(stmt)
         serial = replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         try:
-            return _Vectorizer(serial).run()
+            return _Vectorizer(serial, self._domains).run()
         except _Declined:
             return serial
 
@@ -60,7 +64,7 @@ class _LoopFinder(Rewriter):
 class _Vectorizer(Rewriter):
     """Rewrites the body of one loop; values that depend on its variable become vectors of `lanes`."""
 
-    def __init__(self, loop: tir.For) -> None:
+    def __init__(self, loop: tir.For, domains: Mapping[tir.Var, tir.Range]) -> None:
         rules: dict[type[Any], Callable[[Any], Any]] = {
             tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
@@ -75,6 +79,7 @@ class _Vectorizer(Rewriter):
             raise _Declined
         self._loop, self._lanes = loop, extent.value
         self._mask: tir.PrimExpr | None = None
+        self._domains = domains
         self._count = tir.IntImm("int32", extent.value)
         dtype = with_lanes(loop.loop_var.dtype, self._lanes)
         one = tir.IntImm(loop.loop_var.dtype, 1)
@@ -122,10 +127,16 @@ class _Vectorizer(Rewriter):
         return result
 
     def _both(self, node: tir.And | tir.Or) -> tir.PrimExpr:
-        """Vectors evaluate both sides."""
-        if any(isinstance(part, tir.BufferLoad | tir.Call) for part in walk(node.b)):
-            raise _Declined
+        """Vectors evaluate both sides: the right one may only read what is there whatever the left one says."""
+        for part in walk(node.b):
+            if isinstance(part, tir.Call) or (isinstance(part, tir.BufferLoad) and not self._is_inside(part)):
+                raise _Declined
         return self._binary(node)
+
+    def _is_inside(self, load: tir.BufferLoad) -> bool:
+        (size,) = load.buffer.shape
+        bounds = const_bounds(load.indices[0], self._domains)
+        return isinstance(size, tir.IntImm) and bounds.min >= 0 and bounds.max < size.value
 
     def _widen(self, value: tir.PrimExpr, lanes: int) -> tir.PrimExpr:
         if lanes == 1 or lanes_of(value.dtype) == lanes:
@@ -175,6 +186,8 @@ class _Vectorizer(Rewriter):
             return node
         if node.op == _IF_THEN_ELSE:
             return self._choice(node)
+        if node.op == CHECKED_INDEX and not uses(node.args[:1], {self._loop.loop_var}) and self._mask is None:
+            return substitute(node, {self._loop.loop_var: self._loop.min})  # one check for all lanes
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
             raise _Declined
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))

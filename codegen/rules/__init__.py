@@ -15,6 +15,7 @@ from ...ir import tir
 from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
+from .argument import schedule_argument
 from .convolution import schedule_convolution
 from .epilogue import with_epilogue
 from .fusion import compact, flattened, inline_producers, shared_axes
@@ -87,7 +88,7 @@ class _Scheduler:
             try:
                 read.append(read_nest(part))
             except Declined as problem:
-                self.decisions.append(Decision("", None, (("all", str(problem)),)))
+                part = self._alone(part, str(problem))
                 others.append(part)
                 read.append(part)
         foreign = {node for part in others for node in walk(part) if isinstance(node, tir.Buffer)}
@@ -98,6 +99,17 @@ class _Scheduler:
             result += [*self._segment(nests, foreign, read), part]
             nests = []
         return sequence([*result, *self._segment(nests, foreign, read)])
+
+    def _alone(self, part: tir.Stmt, reason: str) -> tir.Stmt:
+        """Return what becomes of a statement that is no nest, for the `reason` given."""
+        try:
+            statement = schedule_argument(part, self.machine)
+        except Declined as problem:
+            own = () if str(problem) == reason else (("argument", str(problem)),)
+            self.decisions.append(Decision("", None, (("all", reason), *own)))
+            return part
+        self.decisions.append(Decision(_name_of(part), "argument", ()))
+        return statement
 
     def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], parts: Sequence[Nest | tir.Stmt]) -> list[tir.Stmt]:
         elsewhere = {
@@ -196,6 +208,10 @@ def _chain(nest: Nest, rest: Sequence[Nest], nests: Sequence[Nest], owned: Seque
         chain.append(joined)
         writer, together = following, joined
     return chain
+
+
+def _name_of(part: tir.Stmt) -> str:
+    return next(node.name_hint for node in walk(part) if isinstance(node, tir.Block))
 
 
 def _accesses(nest: Nest, buffer: tir.Buffer) -> bool:

@@ -71,7 +71,7 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     loops: list[tir.For] = []
     inner = stmt
     while isinstance(inner, tir.For):
-        _check_loop(inner)
+        check_loop(inner)
         loops.append(inner)
         inner = inner.body
     if not isinstance(inner, tir.BlockRealize):
@@ -84,7 +84,7 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     store, init = _only_store(block.body, block), None
     if block.init is not None:
         init = _only_store(block.init, block).value
-    axes, units = _axes(inner, loops)
+    axes, units = axes_of(inner, loops)
     store = substitute(store, units)
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
         raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
@@ -123,7 +123,8 @@ def statement_of(nest: Nest) -> tir.Stmt:
     return statement
 
 
-def _check_loop(loop: tir.For) -> None:
+def check_loop(loop: tir.For) -> None:
+    """Raise Declined where somebody scheduled `loop`."""
     if loop.kind is not tir.ForKind.SERIAL or loop.annotations or loop.thread_binding is not None:
         raise Declined(f"loop '{loop.loop_var.name}' is scheduled already")
     if not (isinstance(loop.min, tir.IntImm) and loop.min.value == 0):
@@ -136,7 +137,9 @@ def _only_store(body: tir.Stmt, block: tir.Block) -> tir.BufferStore:
     return body
 
 
-def _axes(realize: tir.BlockRealize, loops: Iterable[tir.For]) -> tuple[tuple[Axis, ...], dict[tir.Var, tir.PrimExpr]]:
+def axes_of(
+    realize: tir.BlockRealize, loops: Iterable[tir.For]
+) -> tuple[tuple[Axis, ...], dict[tir.Var, tir.PrimExpr]]:
     """Return the axes in the order of the loops, and the values of the iterators that have only one."""
     block, units = realize.block, dict[tir.Var, tir.PrimExpr]()
     by_loop: dict[tir.Var, Axis] = {}

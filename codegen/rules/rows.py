@@ -13,6 +13,7 @@ end: always the same ones, whatever the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 from msgspec.structs import replace
 
@@ -75,24 +76,30 @@ def schedule_rows(nests: Sequence[Nest], outer: int, machine: Machine, buffers: 
 
 
 def _is_large(nests: Sequence[Nest]) -> bool:
-    steps = 0
-    for nest in nests:
-        product = 1
-        for axis in nest.axes:
-            product *= PARALLEL_STEPS if axis.size is None else axis.size
-        steps += product
-    return steps >= PARALLEL_STEPS
+    return sum(_steps(nest.axes) for nest in nests) >= PARALLEL_STEPS
+
+
+def _steps(axes: Sequence[Axis]) -> int:
+    return prod(PARALLEL_STEPS if axis.size is None else axis.size for axis in axes)
 
 
 def _around(shared: Sequence[Axis], nests: Sequence[Nest], body: Callable[[], tir.Stmt], machine: Machine) -> tir.Stmt:
     """Return loops over the shared axes; the first one that is long enough is parallel."""
     statement = body()
     mapping = {axis.var: common.var for nest in nests[1:] for axis, common in zip(nest.axes, shared, strict=False)}
-    statement = substitute(statement, mapping)
-    is_open = [axis.size is None or axis.size >= machine.threads for axis in shared]
-    distributed = is_open.index(True) if True in is_open and _is_large(nests) else -1
-    for position in reversed(range(len(shared))):
-        axis = shared[position]
+    return _distributed(shared, substitute(statement, mapping), _is_large(nests), machine)
+
+
+def around_rows(outer: Sequence[Axis], inner: Axis, body: Callable[[], tir.Stmt], machine: Machine) -> tir.Stmt:
+    """Return loops over `outer` around `body`, which goes along `inner`; the first one that is long enough is parallel."""
+    return _distributed(outer, body(), _steps((*outer, inner)) >= PARALLEL_STEPS, machine)
+
+
+def _distributed(axes: Sequence[Axis], statement: tir.Stmt, is_large: bool, machine: Machine) -> tir.Stmt:
+    is_open = [axis.size is None or axis.size >= machine.threads for axis in axes]
+    distributed = is_open.index(True) if True in is_open and is_large else -1
+    for position in reversed(range(len(axes))):
+        axis = axes[position]
         kind = tir.ForKind.PARALLEL if position == distributed else tir.ForKind.SERIAL
         statement = tir.For(axis.var, tir.IntImm(axis.var.dtype, 0), axis.extent, kind, statement)
     return statement

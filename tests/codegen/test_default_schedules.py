@@ -266,3 +266,61 @@ def test_rules_say_why_they_decline() -> None:
         "for i, j, k in T.grid(64, 64, 64):", "for i in T.parallel(64):\n      for j, k in T.grid(64, 64):"
     )
     assert decide(scheduled) == ["block '': as it stands (all: loop 'i' is scheduled already)"]
+
+
+ARGUMENT = """
+T.prim_func main(A: T.Buffer(({n}, {m}), "float32"), I: T.Buffer(({n},), "int64"), V: T.Buffer(({n},), "float32")):
+    for i, k in T.grid({n}, {m}):
+        with T.block("argument"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                I[vi] = T.int64(-1)
+                V[vi] = T.{start}("float32")
+            index: T.int64 = T.Select(V[vi] {sign} A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < T.Cast("int64", vk), I[vi], T.Cast("int64", vk))
+            value: T.float32 = T.Select(V[vi] {sign} A[vi, vk], V[vi], A[vi, vk])
+            I[vi] = index
+            V[vi] = value
+"""
+
+
+@pytest.mark.parametrize(("sign", "start"), [(">", "min_value"), ("<", "max_value")])
+@pytest.mark.parametrize(("n", "m"), [(3, 16), (5, 131), (300, 259)])
+def test_the_first_of_the_greatest_is_found_by_vectors(
+    sign: str, start: str, n: int, m: int, agree: Any, numbers: Any
+) -> None:
+    text = ARGUMENT.format(n=n, m=m, sign=sign, start=start)
+    assert decide(text) == ["block 'argument': argument"]
+    rows = np.random.default_rng(m).integers(-9, 9, (n, m)).astype("f4")
+    call = tvms.compile(tvms.parse(text))["main"]
+    index, value = np.zeros(n, "i8"), np.zeros(n, "f4")
+    call(rows, index, value)
+    find = np.argmax if sign == ">" else np.argmin
+    np.testing.assert_array_equal(index, find(rows, 1))
+    np.testing.assert_array_equal(value, np.take_along_axis(rows, find(rows, 1)[:, None], 1)[:, 0])
+    if n < 300:
+        agree(text, rows, index, value)
+
+
+def test_a_gather_runs_by_vectors_and_checks_what_it_reads() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((10, 48), "float32"), I: T.Buffer((7,), "int32"), B: T.Buffer((7, 48), "float32")):
+    for i, j in T.grid(7, 48):
+        with T.block("take"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[I[vi], vj]
+"""
+    assert decide(text)[-1] == "block 'take': rows"
+    call = tvms.compile(tvms.parse(text))["main"]
+    a, places, b = (
+        np.random.default_rng(0).random((10, 48)).astype("f4"),
+        np.arange(7, dtype="i4"),
+        np.zeros((7, 48), "f4"),
+    )
+    call(a, places, b)
+    np.testing.assert_array_equal(b, a[:7])
+    for wrong in (10, -1):
+        places[3] = wrong
+        with pytest.raises(tvms.TvmsError) as caught:
+            call(a, places, b)
+        (problem,) = caught.value.diagnostics
+        assert problem.message == f"A[{wrong}, 0] is outside the buffer: its dimension 0 has 10 elements"

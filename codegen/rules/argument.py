@@ -1,0 +1,164 @@
+"""Where the greatest or the least element is: reductions of two values at once, along rows, by vectors.
+
+    for i, k in T.grid(n, m):                          argmax: k is reduced, contiguous in what is read
+        better = V[i] < A[i, k]              →         64 pairs at once, each as the loop would find its own,
+        I[i], V[i] = … k …, … A[i, k] …                then those combined, always in the same order
+
+The same function that takes in an element combines two pairs, which is the case where ties go to the lesser index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.base import Node
+from ...ir.equal import structural_equal
+from ...ir.visit import substitute, walk
+from ..lower.rewriter import sequence
+from ..machine import Machine
+from .build import (
+    Index,
+    allocated,
+    divide,
+    index,
+    load,
+    loop,
+    minus,
+    new_buffer,
+    plus,
+    store,
+    times,
+    unrolled,
+    vector_loop,
+    vectorized,
+)
+from .nest import Axis, Declined, axes_of, check_loop
+from .rows import PARTS, around_rows
+from .strides import step_along
+
+
+class _Pair(Struct, frozen=True, eq=False):
+    """A reduction of two values: `stores` say where they lie, `values` what they become, of their old ones, of `axis` and
+    of `taken`, the element of this step."""
+
+    axes: tuple[Axis, ...]
+    axis: Axis
+    stores: tuple[tir.BufferStore, tir.BufferStore]
+    inits: tuple[tir.PrimExpr, ...]
+    values: tuple[Node, ...]
+    taken: tir.BufferLoad
+    old: Mapping[tir.BufferLoad, int]
+    """Which loads are of the old values, the first or the second one."""
+    loads: tuple[Node, ...]
+    """All loads of `taken`."""
+
+    def step(self, old: tuple[tir.PrimExpr, ...], taken: tuple[tir.PrimExpr, ...]) -> list[tir.PrimExpr]:
+        """Return both values after a step, where the axis and the element are `taken`."""
+        places: dict[Node, Node] = {node: old[number] for node, number in self.old.items()}
+        places |= {self.axis.var: taken[0], **dict.fromkeys(self.loads, taken[1])}
+        return [substitute(value, places) for value in self.values]
+
+
+def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:
+    """Return the loops of a reduction to an index and a value; Declined where `stmt` is none."""
+    pair = _read(stmt)
+    width = machine.vector_bytes // 4
+    if pair.axis.size is not None and pair.axis.size < width:
+        raise Declined("the rows are shorter than a vector")
+    steps = [step_along(pair.taken, pair.axis.var), *[step_along(each, pair.axis.var) for each in pair.stores]]
+    if steps != [1, 0, 0]:
+        raise Declined("the reduced axis is not contiguous in what is read")
+    outer = [axis for axis in pair.axes if not axis.is_reduced]
+    return around_rows(outer, pair.axis, lambda: _row(pair, width), machine)
+
+
+def _read(stmt: tir.Stmt) -> _Pair:
+    loops: list[tir.For] = []
+    while isinstance(stmt, tir.For):
+        check_loop(stmt)
+        loops.append(stmt)
+        stmt = stmt.body
+    if not isinstance(stmt, tir.BlockRealize) or not isinstance(stmt.block.init, tir.SeqStmt):
+        raise Declined("it is no reduction of several values")
+    block, init, bound, body = stmt.block, stmt.block.init, dict[Node, Node](), stmt.block.body
+    axes, units = axes_of(stmt, loops)
+    while isinstance(body, tir.LetStmt):
+        bound[body.var] = substitute(body.value, bound)
+        body = body.body
+    stores, inits = _stores(body), _stores(init)
+    reduced = [axis for axis in axes if axis.is_reduced]
+    if block.alloc_buffers or block.match_buffers or units or len(reduced) != 1 or (len(stores), len(inits)) != (2, 2):
+        raise Declined("it is no reduction of two values along one axis")
+    if any(each.value not in bound for each in stores) or any(
+        a.buffer is not b.buffer or not structural_equal(a.indices, b.indices)
+        for a, b in zip(stores, inits, strict=True)
+    ):
+        raise Declined("its values are not computed before the first of them is stored")
+    values = tuple([bound[each.value] for each in stores])
+    loads = [node for value in values for node in walk(value) if isinstance(node, tir.BufferLoad)]
+    buffers = [each.buffer for each in stores]
+    old = {node: buffers.index(node.buffer) for node in loads if node.buffer in buffers}
+    others = [node for node in loads if node not in old]
+    if not others or any(not structural_equal(node, others[0]) for node in others):
+        raise Declined("it takes in more than one element in a step")
+    if any(not structural_equal(node.indices, stores[place].indices) for node, place in old.items()):
+        raise Declined("it reads another result than its own")
+    if any(old.get(node) == 0 for node in walk(values[1]) if isinstance(node, tir.BufferLoad)):
+        raise Declined("the second value depends on the first")
+    first, second = stores
+    starts = tuple([each.value for each in inits])
+    return _Pair(axes, reduced[0], (first, second), starts, values, others[0], old, tuple(others))
+
+
+def _stores(body: tir.Stmt) -> list[tir.BufferStore]:
+    parts = body.seq if isinstance(body, tir.SeqStmt) else (body,)
+    if not all(isinstance(part, tir.BufferStore) for part in parts):
+        raise Declined("it is no reduction of several values")
+    return [part for part in parts if isinstance(part, tir.BufferStore)]
+
+
+def _row(pair: _Pair, width: int) -> tir.Stmt:
+    """Return the statements for one row."""
+    axis, block = pair.axis, PARTS * width
+    partial = [new_buffer("partial", each.buffer.dtype, (PARTS, width), "local") for each in pair.stores]
+    others = [new_buffer("other", each.buffer.dtype, (width,), "local") for each in pair.stores]
+    pairs = list(zip(others, partial, strict=True))
+    counts = index(PARTS, axis.var.dtype), index(width, axis.var.dtype)
+
+    def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
+        return unrolled("u", counts[0], lambda u: vectorized("v", counts[1], lambda v: body(u, v)))
+
+    def update(taken: tuple[tir.PrimExpr, ...], *place: Index) -> tir.Stmt:
+        old = tuple([load(each, *place) for each in partial])
+        new = pair.step(old, taken)
+        return sequence([store(each, value, *place) for each, value in zip(partial, new, strict=True)])
+
+    def take(u: Index, v: Index, position: tir.PrimExpr) -> tir.Stmt:
+        return update((position, substitute(pair.taken, {axis.var: position})), u, v)
+
+    def combine(part: Index, first: int, count: int) -> list[tir.Stmt]:
+        """Combine the first pairs with as many others, which are copied: the same memory is in no two vectors' way."""
+        copy = [
+            vectorized("v", count, lambda v, o=o, p=p: store(o, load(p, part, plus(v, first)), v)) for o, p in pairs
+        ]
+        taken = vectorized("v", count, lambda v: update(tuple([load(each, v) for each in others]), 0, v))
+        return [*copy, taken]
+
+    begin = each(lambda u, v: sequence([store(p, i, u, v) for p, i in zip(partial, pair.inits, strict=True)]))
+    whole = divide(axis.extent, block)
+    done = times(whole, block)
+
+    def step(number: tir.Var) -> tir.Stmt:
+        start = times(number, block)
+        return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
+
+    rest = vector_loop("rest", minus(axis.extent, done), width, lambda start, v: take(0, v, plus(done, plus(start, v))))
+    halves = [width >> bits for bits in range(1, width.bit_length())]
+    merge = [stmt for part in range(1, PARTS) for stmt in combine(part, 0, width)]
+    merge += [stmt for half in halves for stmt in combine(0, half, half)]
+    finish = [replace(each, value=load(p, 0, 0)) for each, p in zip(pair.stores, partial, strict=True)]
+    return allocated([*partial, *others], [begin, loop("step", whole, step), rest, *merge, *finish])
