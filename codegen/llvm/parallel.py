@@ -4,7 +4,8 @@ What the body uses of the function around it travels in a structure. The runtime
 
     i32 tvms_parallel(i32 (*body)(void *closure, i64 begin, i64 end), void *closure, i64 extent, i32 threads)
 
-Each thread gets one range of consecutive iterations; the result is the greatest status that any of them returned.
+Each thread gets one range of consecutive iterations; where there is little to do (`work`), one thread gets all. The result is
+the greatest status that any of them returned.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .api import Value, ir
 from .casts import emit_cast
 from .operators import number
 from .types import I32, I64, POINTER
+from .work import ENOUGH, statements_run
 
 if TYPE_CHECKING:
     from .statements import StatementEmitter
@@ -40,7 +42,17 @@ def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
     trampoline = _emit_trampoline(body, closure_type)
     extent = emit_cast(builder, emitter.emit(loop.extent), loop.extent.dtype, "int64")
     run = module.c_function(PARALLEL, I32, [POINTER, POINTER, I64, I32])
-    emitter.fail_with(builder.call(run, [trampoline, closure, extent, number(I32, module.threads)]))
+    emitter.fail_with(builder.call(run, [trampoline, closure, extent, _threads(emitter, loop)]))
+
+
+def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
+    """Emit how many threads the runtime is to use: one, where there is little to do."""
+    most = number(I32, emitter.module.threads)
+    steps = statements_run(replace(loop, kind=tir.ForKind.SERIAL), emitter.values)
+    if steps is None:
+        return most
+    is_enough = emitter.builder.icmp_signed(">=", emitter.emit(steps), number(I64, ENOUGH))
+    return emitter.builder.select(is_enough, most, number(I32, 1))
 
 
 def _captured(emitter: StatementEmitter, loop: tir.For) -> dict[tir.Var, Value]:

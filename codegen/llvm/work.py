@@ -1,0 +1,62 @@
+"""How much a parallel loop has to do, so that threads are asked only where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from ...ir import make, tir
+from ...ir.int_set import Interval, evaluate, from_range
+from ...ir.visit import walk
+
+ENOUGH = 1 << 14
+"""Statements, vectors or not, that take longer than to wake a thread: some microseconds."""
+
+_NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
+
+
+def statements_run(stmt: tir.Stmt, known: Container[tir.Var]) -> tir.PrimExpr | None:
+    """Return how many statements `stmt` runs at most, an int64 of variables in `known`; None where nobody knows."""
+    return _Counter(known).count(stmt)
+
+
+class _Counter:
+    def __init__(self, known: Container[tir.Var]) -> None:
+        self._known = known
+        self._domains: dict[tir.Var, Interval] = {}
+
+    def count(self, stmt: tir.Stmt) -> tir.PrimExpr | None:
+        match stmt:
+            case tir.SeqStmt(seq=parts):
+                return self._sum(parts)
+            case tir.For():
+                extent = evaluate(stmt.extent, self._domains).max
+                self._domains[stmt.loop_var] = from_range(stmt.min, stmt.extent)
+                body = self.count(stmt.body)
+                if extent is None or body is None or not self._is_known(extent):
+                    return None
+                return make.mul(make.cast(extent, "int64"), body)
+            case tir.IfThenElse():
+                then, other = self.count(stmt.then_case), self.count(stmt.else_case or _NOTHING)
+                return None if then is None or other is None else make.maximum(then, other)
+            case tir.BufferStore() | tir.Evaluate(value=tir.IntImm()):
+                return make.const(1, "int64")
+            case tir.LetStmt() | tir.AttrStmt() | tir.AssertStmt() | tir.Allocate() | tir.AllocateConst():
+                return self.count(stmt.body)
+            case tir.DeclBuffer():
+                return self.count(stmt.body)
+            case _:  # a loop without an end that is known, or a call that may do anything
+                return None
+
+    def _is_known(self, extent: tir.PrimExpr) -> bool:
+        """Whether an extent can be computed before the loop, without side effects."""
+        return all(
+            each in self._known if isinstance(each, tir.Var) else not isinstance(each, tir.BufferLoad | tir.Call)
+            for each in walk(extent)
+        )
+
+    def _sum(self, parts: Sequence[tir.Stmt]) -> tir.PrimExpr | None:
+        counts = [self.count(part) for part in parts]
+        total: tir.PrimExpr | None = make.const(0, "int64")
+        for each in counts:
+            total = None if total is None or each is None else make.add(total, each)
+        return total
