@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def parse(text: str, name: str = "<string>", constants: Mapping[str, NDArray[Any]] | None = None) -> IRModule:
@@ -81,9 +84,12 @@ def load_verified(path: str) -> IRModule:
 def read_source(path: str) -> Source:
     """Return the text of a file, without a byte-order mark.
 
-    A file that cannot be read is E0001, one that is no UTF-8 E0002, one with a NUL character E0003.
+    A file that cannot be read is E0001, one that is no UTF-8 E0002, one with a NUL character E0003, one with lines that
+    a carriage return alone ends E0020.
     """
     name = "<stdin>" if path == "-" else path
+    if path == "-" and sys.stdin is None:  # type: ignore[reportUnnecessaryComparison]  # as a shell's `<&-` makes it
+        raise error("E0001", "standard input is closed", help="name a file, or give it a text")
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except IsADirectoryError:
@@ -103,4 +109,8 @@ def read_source(path: str) -> Source:
     if nul >= 0:
         line = text.count("\n", 0, nul) + 1
         raise error("E0003", f"'{name}' holds a NUL character in line {line}", help="is it a binary file?")
+    if lone := _LONE_RETURN.search(text):
+        line = text.count("\n", 0, lone.start()) + 1
+        message = f"'{name}' ends line {line} by a carriage return alone"
+        raise error("E0020", message, help="save the file with line feeds at the ends of its lines")
     return Source(name, text)

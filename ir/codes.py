@@ -36,6 +36,7 @@ CODES: dict[str, str] = {
     "E0017": "a text whose layout cannot be changed safely",
     "E0018": "a file of tensors that cannot be read",
     "E0019": "a definition whose source cannot be read",
+    "E0020": "a line that a carriage return alone ends",
     "E0101": "a name that is not defined",
     "E0102": "a function that the module does not have",
     "E0103": "an attribute or a form that does not exist",

@@ -109,6 +109,10 @@ class Scope:
             _undo(self._values, self._undo.pop())
 
 
+def _is_within(inner: Span | None, outer: Span | None) -> bool:
+    return inner is not None and (outer is None or (outer.start <= inner.start and inner.end <= outer.end))
+
+
 def _undo(values: dict[str, Any], changes: Sequence[tuple[str, Any]]) -> None:
     for name, value in reversed(changes):
         if value is _ABSENT:
@@ -155,12 +159,16 @@ class Context:
         return Failed()
 
     def report(self, error: TvmsError, node: syntax.Syntax | Node) -> Failed:
-        """Record what `ir` refused; where it does not say the place, it is that of `node`. Return the exception to raise."""
+        """Record what `ir` refused: at the place it says if that is within `node`, else at `node`. Return what to raise.
+
+        An operand that is a variable says where it is declared, not where it stands.
+        """
         span = node.span if isinstance(node, Node) else self.span(node)
         for diagnostic in error.diagnostics:
             help = diagnostic.help or REMEDIES.get(diagnostic.code)
             notes = (*diagnostic.notes, *self.uses[:1])
-            self.diagnostics.append(replace(diagnostic, span=diagnostic.span or span, help=help, notes=notes))
+            place = diagnostic.span if _is_within(diagnostic.span, span) else span
+            self.diagnostics.append(replace(diagnostic, span=place, help=help, notes=notes))
         return Failed()
 
     def lookup(self, node: syntax.Name) -> Any:

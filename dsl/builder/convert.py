@@ -86,7 +86,7 @@ def expression(value: Any, span: Span | None, hint: str | None = None) -> tir.Pr
     if isinstance(value, tir.IterVar):
         return value.var
     if isinstance(value, tir.Buffer):
-        raise Mismatch("an expression", f"give the index of an element: {value.name}[{_indices(value)}]")
+        raise Mismatch("an expression", f"give the index of an element: {value.name or 'A'}[{_indices(value)}]")
     raise Mismatch("an expression", "write a number, a variable or an element of a buffer")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.base import GlobalVar, Metadata, Span
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
@@ -216,9 +216,13 @@ def _conditional(context: Context, node: syntax.Conditional) -> Any:
         condition = bool(condition.value)
     if isinstance(condition, bool | int | None):
         return evaluate(context, node.then if condition else node.otherwise)
-    message = f"`a if … else b` chooses when the text is read, and cannot by {describe(condition)}"
-    help = "write T.if_then_else(condition, a, b), or T.Select to evaluate both sides"
-    raise context.error("E0202", message, node.condition, help)
+    if not isinstance(condition, tir.PrimExpr):
+        raise context.error("E0202", f"expected a condition, got {describe(condition)}", node.condition)
+    sides = (build_expr(context, node.then), build_expr(context, node.otherwise))
+    try:
+        return make.if_then_else(condition, *sides, context.span(node))
+    except TvmsError as error:
+        raise context.report(error, node) from None
 
 
 def _lambda(context: Context, node: syntax.Lambda) -> Closure:

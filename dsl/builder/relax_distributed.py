@@ -20,17 +20,17 @@ _SPLIT = re.compile(r"S\[(\d+)\]$")
 
 
 def vdevice(builder: BlockBuilder, node: syntax.Expr) -> VDevice | None:
-    """Return the device that `node` is or names, as "llvm:0", "cuda" or "vdevice:1"; E0321 where it names none."""
+    """Return the device that `node` is or names, as "llvm:0:global", "cuda" or "vdevice:1"; E0321 where it names none."""
     value = values.evaluate(builder, node)
     if value is None or isinstance(value, VDevice):
         return value
     infos = builder.context.global_infos.get("vdevice", ())
     devices = [info for info in infos if isinstance(info, VDevice)]
     if isinstance(value, str):
-        kind, _, number = value.partition(":")
+        kind, number, scope, *_ = f"{value}:::".split(":")
         alike = [device for device in devices if kind == "vdevice" or device.target.get("kind") == kind]
         index = int(number or 0) if (number or "0").isdecimal() else len(alike)
-        if index < len(alike):
+        if index < len(alike) and scope in ("", alike[index].memory_scope):
             return alike[index]
     help = 'list it with I.module_global_infos({"vdevice": [I.vdevice("llvm")]})'
     raise builder.context.error("E0321", f"{describe(value)} is not a device of the module", node, help)

@@ -162,7 +162,7 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
         return context.global_var(node.attr, node)
     if not isinstance(value, relax.Expr):
         return expressions.evaluate(context, node)
-    if node.attr == "struct_info":
+    if node.attr in ("struct_info", "ty"):
         return value.struct_info
     if field is not None:
         return operator_call(builder, f"inspect.{field}", node, value)

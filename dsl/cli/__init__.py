@@ -6,12 +6,15 @@ Exit codes: 0 fine · 1 findings (the program is wrong, or results differ) · 2 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import re
 import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
 from ...ir.diagnostics import TvmsError
+from ..builder.remedies import did_you_mean
 from . import options
 
 COMMANDS = {
@@ -43,7 +46,10 @@ def _version() -> str:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise options.UsageError(message, self.format_usage())
+        help = f"'{self.prog} --help' says more"
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+            help = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) or help
+        raise options.UsageError(message, self.format_usage(), help)
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -70,11 +76,13 @@ def _run(argv: list[str]) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; never raises, never shows a traceback (unless TVMS_DEBUG is set)."""
     try:
+        _open_closed_streams()
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
         return code
     except options.UsageError as error:
-        print(f"{error.usage}error[E0801]: {error}", file=sys.stderr)
+        help = f"\n  = help: {error.help}" if error.help else ""
+        print(f"{error.usage}error[E0801]: {error}{help}", file=sys.stderr)
         return 2
     except TvmsError as error:
         options.report(error.diagnostics)
@@ -82,17 +90,40 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as exit:  # argparse's --help and --version
         return exit.code if isinstance(exit.code, int) else 2
     except BrokenPipeError:
-        # The reader of a pipe went away; keep Python from complaining when it flushes stdout at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader of a pipe went away
         return 0
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or problem.filename is not None:
+            return _internal(problem)
+        _forget_output()
+        print(f"error[E0802]: cannot write to standard output: {problem.strerror}", file=sys.stderr)
+        print("  = help: make room, or write elsewhere", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # the promise of this function
-        if os.environ.get("TVMS_DEBUG"):
-            raise
-        print(
-            f"internal error: {type(error).__name__}: {error}\n"
-            "  = help: this is a bug of tvms; set TVMS_DEBUG=1 to see where, and please report it with the file",
-            file=sys.stderr,
-        )
-        return 3
+        return _internal(error)
+
+
+def _internal(error: Exception) -> int:
+    """Say that it is our own fault."""
+    if os.environ.get("TVMS_DEBUG"):
+        raise error
+    print(
+        f"internal error: {type(error).__name__}: {error}\n"
+        "  = help: this is a bug of tvms; set TVMS_DEBUG=1 to see where, and please report it with the file",
+        file=sys.stderr,
+    )
+    return 3
+
+
+def _open_closed_streams() -> None:
+    """Let what is written to a stream that a shell closed (`>&-`) go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # it is open to the end
+
+
+def _forget_output() -> None:
+    """Keep Python from complaining when it flushes standard output at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

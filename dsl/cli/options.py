@@ -25,11 +25,23 @@ BOUNDS = ("check", "prove", "trust")
 
 
 class UsageError(Exception):
-    """The command line itself is wrong."""
+    """The command line itself is wrong; `help` says what to do where the message does not."""
 
-    def __init__(self, message: str, usage: str = "") -> None:
+    def __init__(self, message: str, usage: str = "", help: str = "") -> None:
         super().__init__(message)
         self.usage = usage
+        self.help = help
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads an option that is a number of at least `least`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least {least}")
+        return int(text)
+
+    return read
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +78,9 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms files below), or -")
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is not formatted")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
-    parser.add_argument("--line-length", type=int, metavar="N", help="wrap lines beyond N columns (default: never)")
+    parser.add_argument(
+        "--line-length", type=at_least(1), metavar="N", help="wrap lines beyond N columns (default: never)"
+    )
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name to show for standard input")
 
 
@@ -174,7 +188,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         default="prove",
         help="check all indices as the program runs, those that are not proven, or none (default: prove)",
     )
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads of a parallel loop (default: all)")
+    parser.add_argument(
+        "--threads", type=at_least(0), default=0, metavar="N", help="threads of a parallel loop (default: all)"
+    )
     parser.add_argument("--no-schedule", action="store_true", help="leave functions that nobody scheduled as they are")
     parser.add_argument(
         "-O", dest="opt_level", type=int, choices=range(4), default=3, help="how much LLVM optimises (default: 3)"
@@ -197,7 +213,9 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
 def _add_reduce(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--passes", metavar="LIST", required=True, help="the passes that go wrong")
-    parser.add_argument("--tries", type=int, default=2000, metavar="N", help="run them at most N times (default: 2000)")
+    parser.add_argument(
+        "--tries", type=at_least(1), default=2000, metavar="N", help="run them at most N times (default: 2000)"
+    )
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
@@ -227,9 +245,9 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", metavar="LAW", nargs="?", help="the law to check (default: list all)")
     parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file to make the examples of")
-    parser.add_argument("--n", type=int, default=1000, metavar="N", help="how many examples (default: 1000)")
+    parser.add_argument("--n", type=at_least(1), default=1000, metavar="N", help="how many examples (default: 1000)")
     parser.add_argument("--seed", type=int, metavar="S", help="the seed of the examples (default: a random one)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="how many processes (default: 1)")
+    parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="how many processes (default: 1)")
     parser.add_argument("--state", metavar="FILE", help="keep the progress in this file, and go on where it stands")
     parser.add_argument(
         "--save",
@@ -291,6 +309,8 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
     """Return the files that `paths` name: themselves, or for a folder all below it that match a pattern."""
+    if paths.count("-") > 1:
+        raise UsageError("'-' is given twice", help="standard input is read once: name each file once")
     files: list[str] = []
     for path in paths:
         if path == "-" or not Path(path).is_dir():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +112,42 @@ def test_convert_refuses_to_write_two_files_to_one_place(tmp_path: Path, capsys:
 def test_round_trip_is_a_user_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--round-trip", str(SAMPLES)]) == 0
     assert capsys.readouterr().out.endswith("files checked: no errors\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chek", "a.tvms"], "help: did you mean 'check'?\n"),
+        (["fmt", "--line-length", "-3", "a.tvms"], "'-3' is not a number of at least 1\n  = help: 'tvms fmt --help' says more\n"),
+        (["check", "-", "-"], "error[E0801]: '-' is given twice\n  = help: standard input is read once: name each file once\n"),
+    ],
+    ids=["a command", "a number", "standard input twice"],
+)  # fmt: skip
+def test_command_lines_that_are_wrong(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.endswith(said)
+
+
+def test_lines_that_a_carriage_return_ends_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "old.tvms"
+    path.write_bytes(NEAT.replace("\n", "\r").encode())
+    assert main(["fmt", str(path)]) == 2
+    said = f"error[E0020]: '{path}' ends line 1 by a carriage return alone\n"
+    assert capsys.readouterr().err.startswith(said)
+    assert b"\n" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        ("> /dev/full", 2, "error[E0802]: cannot write to standard output: No space left on device\n  = help: make room, or write elsewhere\n"),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("- <&-", 2, "error[E0001]: standard input is closed\n  = help: name a file, or give it a text\n"),
+    ],
+)  # fmt: skip
+def test_streams_that_are_closed_or_full(redirection: str, code: int, said: str) -> None:
+    path = "" if redirection.startswith("-") else str(SAMPLES / "01_elementwise_add.tvms")
+    command = f"'{sys.executable}' -m tvms.dsl.cli print {path} {redirection}"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stderr) == (code, said)
