@@ -1,45 +1,106 @@
-"""How fast kernels run on the GPU of this machine: a tiled product, and a transposition against the rate of copies.
+"""How fast kernels run on the GPU of this machine, beside cuBLAS and torch where torch is there.
 
-Needs a GPU and pycuda (`tvms doctor --gpu`); says so where there is none.
+Products of 4096 × 4096 in float32, float16 and bfloat16, softmax, layer norm, and a transposition against the rate of copies;
+each is checked against NumPy or torch first. Needs a GPU and pycuda (`tvms doctor --gpu`); says so where there is none.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tvms
 from tvms.codegen.gpu.driver import find_driver, why_missing
 
-REPEAT = 20
+KERNELS = Path(__file__).parent / "gpu_kernels"
+N, REPEAT, WARM_UP = 4096, 50, 10
+_DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
-def sample(name: str, sizes: dict[str, str]) -> tvms.IRModule:
-    """Return a sample with other sizes: what stands for what."""
-    text = Path("samples", f"{name}.tvms").read_text(encoding="utf-8")
-    for old, new in sizes.items():
-        text = text.replace(old, new)
+def kernel(name: str) -> tvms.IRModule:
+    """Return a kernel; of bfloat16, the one of float16 says the same."""
+    text = (KERNELS / f"{name.replace('bf16', 'f16')}.tvms").read_text(encoding="utf-8")
+    if name.endswith("bf16"):
+        text = text.replace("float16", "bfloat16").replace("_f16_", "_bf16_").replace("f16f16f32", "bf16bf16f32")
     return tvms.parse(text)
 
 
-def square_matmul(n: int) -> tvms.IRModule:
-    return sample("08_gpu_matmul", {"(64, 64, 64)": f"({n}, {n}, {n})", "(64, 64)": f"({n}, {n})"})
-
-
-def square_transpose(n: int) -> tvms.IRModule:
-    return sample("09_gpu_transpose", dict.fromkeys(("(64, 48)", "(48, 64)"), f"({n}, {n})"))
-
-
-def milliseconds(call: Any, *arrays: Any) -> float:
-    """Return the time of one call, of many."""
+def milliseconds(call: Callable[[], object]) -> float:
+    """Return the time of one call, the mean of many."""
     driver = find_driver()
-    call(*arrays)
+    for _ in range(WARM_UP):
+        call()
     start = driver.event()
     for _ in range(REPEAT):
-        call(*arrays)
+        call()
     return driver.milliseconds(start, driver.event()) / REPEAT
+
+
+def on_torch(name: str, arrays: list[Any]) -> Callable[[], Any] | None:
+    """Return what computes the same by torch, whose products are cuBLAS's; None where there is no torch with a GPU."""
+    if find_spec("torch") is None:
+        return None
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    torch.backends.cuda.matmul.allow_tf32 = False
+    given = [torch.from_numpy(each.astype(np.float32)).cuda() for each in arrays]
+    if name.endswith("f16"):
+        dtype = torch.bfloat16 if name.endswith("bf16") else torch.float16
+        given = [each.to(dtype) for each in given]
+    functional = torch.nn.functional
+    calls: dict[str, Callable[[], Any]] = {
+        "softmax": lambda: torch.softmax(given[0], 1), "transpose": lambda: given[0].t().contiguous(),
+        "layer_norm": lambda: functional.layer_norm(given[0], (N,), given[1], given[2]),
+    }  # fmt: skip
+    return calls.get(name, lambda: given[0] @ given[1])
+
+
+def inputs(name: str) -> list[Any]:
+    """Return random arrays for a kernel, without its result."""
+    random = np.random.default_rng(0)
+    shapes = {"softmax": [(N, N)], "transpose": [(N, N)], "layer_norm": [(N, N), (N,), (N,)]}.get(name, [(N, N)] * 2)
+    dtype = _DTYPES.get(name.rpartition("_")[2], np.float32)
+    return [random.standard_normal(shape, np.float32).astype(dtype) for shape in shapes]
+
+
+def difference(found: Any, expected: Any) -> float:
+    """Return the greatest difference, relative to the greatest value."""
+    expected = np.asarray(expected, np.float32)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def measure(name: str) -> str:
+    """Return a line: the time of a kernel, its rate, and beside what torch takes."""
+    driver, arrays = find_driver(), inputs(name)
+    program = kernel(name)
+    (function,) = program.functions
+    call = tvms.compile(program, target=f"cuda -arch={driver.arch}", bounds="trust")[function]
+    device = [tvms.nd.array(each, tvms.cuda()) for each in (*arrays, np.zeros((N, N), np.float32))]
+    spent = milliseconds(lambda: call(*device))
+    work = (2 * N**3 / spent / 1e9, "TFLOP/s") if name.startswith("matmul") else (2 * 4 * N * N / spent / 1e6, "GB/s")
+    line = f"{name:12} {spent:8.3f} ms  {work[0]:8.1f} {work[1]:8}"
+    peer = on_torch(name, arrays)
+    if peer is None:
+        return f"{line}  (no torch to compare with)"
+    wrong = difference(device[-1].numpy(), peer().float().cpu().numpy())
+    theirs = milliseconds(peer)
+    return f"{line}  torch {theirs:8.3f} ms, {theirs / spent:5.2f} × its rate; largest difference {wrong:.1e}"
+
+
+def copy_rate() -> float:
+    """Return the rate of copies on the GPU, read and written, in GB/s."""
+    cuda: Any = __import__("pycuda.driver").driver
+    source, target = (tvms.nd.array(np.zeros((N, N), np.float32), tvms.cuda()) for _ in range(2))
+    size = 4 * N * N
+    spent = milliseconds(lambda: cuda.memcpy_dtod_async(target.address, source.address, size, None))
+    return 2 * size / spent / 1e6
 
 
 def main() -> int:
@@ -49,14 +110,10 @@ def main() -> int:
         print(f"there is no GPU here: {missing}")
         return 0
     driver = find_driver()
-    target, n = f"cuda -arch={driver.arch}", 4096
-    print(f"{driver.name} ({driver.arch})")
-    arrays = [tvms.nd.array(np.ones((n, n), np.float32), tvms.cuda()) for _ in range(3)]
-    spent = milliseconds(tvms.compile(square_matmul(n), target=target, bounds="trust")["matmul"], *arrays)
-    print(f"matmul f32 {n}: {spent:.2f} ms, {2 * n**3 / spent / 1e9:.2f} TFLOP/s")
-    call = tvms.compile(square_transpose(n), target=target, bounds="trust")["transpose"]
-    spent = milliseconds(call, *arrays[:2])
-    print(f"transpose f32 {n}: {spent:.3f} ms, {2 * 4 * n * n / spent / 1e6:.0f} GB/s")
+    print(f"{driver.name} ({driver.arch}), {N} × {N}")
+    print(f"copy {copy_rate():.0f} GB/s")
+    for name in ("matmul_f32", "matmul_f16", "matmul_bf16", "softmax", "layer_norm", "transpose"):
+        print(measure(name))
     return 0
 
 

@@ -32,6 +32,7 @@ from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import alignments_in, compact_memory
 from .places import match_by_places, resolve_places
 from .reductions import reduce_across_threads
+from .registers import keep_in_registers
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .warp_memory import place_warp_memory
@@ -113,5 +114,5 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     """Return what launches `kernel`, or the loops that simulate it; without what the target has not."""
     if not target.order:
         copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
-        return Launch(kernel if copies else expand_copies(kernel))
+        return Launch(keep_in_registers(kernel if copies else expand_copies(kernel)))
     return simulate(emulate_matrix_units(expand_copies(kernel)), target.order)  # type: ignore[arg-type]

@@ -1,0 +1,81 @@
+"""Loops over what a thread holds: unrolled, so that indices of its memory are constants and it can lie in registers.
+
+for i in range(4):                           T.ptx_mma(…, C.data, 0)
+    T.ptx_mma(…, C.data, i * 4)      →       T.ptx_mma(…, C.data, 4)    …
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from msgspec.structs import replace
+
+from ...ir import tir
+from ...ir.matrix_units import is_fragment_scope
+from ...ir.visit import walk
+from ..lower.rewriter import Rewriter
+from ..lower.unroll import unroll_loops
+from .kernel import Kernel, scope_of
+
+_MOST_STATEMENTS = 1024
+"""Loops that would become more than that stay."""
+_MOST_ELEMENTS = 256
+"""Memory of more elements lies in no thread's registers."""
+
+
+def keep_in_registers(kernel: Kernel) -> Kernel:
+    """Return a lowered kernel with loops unrolled whose variables are in indices of small memory of a thread."""
+    marked = _Marker(kernel).rewrite(kernel.body)
+    return replace(kernel, body=unroll_loops(tir.PrimFunc((), marked)).body)
+
+
+class _Marker(Rewriter):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__({tir.For: self._for, tir.Buffer: lambda buffer: buffer})
+        self._private = {
+            stmt.buffer_var for stmt in walk(kernel.body) if isinstance(stmt, tir.Allocate) and _fits_registers(stmt)
+        }
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        loop: tir.For = self.rebuild(stmt)
+        is_known = isinstance(loop.extent, tir.IntImm) and loop.kind is tir.ForKind.SERIAL
+        if is_known and _statements(loop) <= _MOST_STATEMENTS and self._is_index(loop):
+            return replace(loop, kind=tir.ForKind.UNROLLED)
+        return loop
+
+    def _is_index(self, loop: tir.For) -> bool:
+        """Whether the variable of `loop` says which of its elements a thread touches."""
+        for node in walk(loop.body):
+            places: tuple[object, ...] = ()
+            if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer.data in self._private:
+                places = node.indices
+            elif isinstance(node, tir.Call) and any(arg in self._private for arg in node.args):
+                places = node.args
+            if any(
+                part is loop.loop_var for place in places if isinstance(place, tir.PrimExpr) for part in walk(place)
+            ):
+                return True
+        return False
+
+
+def _fits_registers(stmt: tir.Allocate) -> bool:
+    scope = scope_of(stmt.buffer_var)
+    if is_fragment_scope(scope):
+        return True
+    sizes = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
+    return scope == "local" and len(sizes) == len(stmt.extents) and prod(sizes) <= _MOST_ELEMENTS
+
+
+def _statements(stmt: tir.Stmt) -> int:
+    """Return how many statements `stmt` becomes, when its loops of a known length are unrolled."""
+    match stmt:
+        case tir.For(extent=tir.IntImm(value=extent)):
+            return extent * _statements(stmt.body)
+        case tir.SeqStmt():
+            return sum(map(_statements, stmt.seq))
+        case tir.IfThenElse():
+            return _statements(stmt.then_case) + (_statements(stmt.else_case) if stmt.else_case else 0)
+        case tir.For() | tir.LetStmt() | tir.AttrStmt() | tir.Allocate() | tir.DeclBuffer() | tir.While():
+            return _statements(stmt.body)
+        case _:
+            return 1
