@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from .. import relax, tir
 from ..base import IRModule, Node
+from ..building.values import graph_value, plain_nodes
 from ..deep import deep
 from ..diagnostics import error
 from ..infer import Bindings, bind_dims, infer_struct_info
@@ -26,25 +27,30 @@ def bind_params(mod: IRModule, func_name: str, params: Mapping[str | relax.Var, 
     Raises TvmsError: E0905 where the module has no such function, E0906 where it has no such parameter, or the array
     does not fit it.
     """
-    function = _graph_function(mod, func_name)
+    bound = with_params(_graph_function(mod, func_name), params, f"'{func_name}'")
+    return replace(mod, functions={**mod.functions, func_name: bound})
+
+
+@deep
+def with_params(
+    function: relax.Function, params: Mapping[str | relax.Var, Any], name: str = "the function"
+) -> relax.Function:
+    """Return `function` with constants, or other values, in the place of parameters (TVM: `Function.bind_params`)."""
     by_name = {param.name_hint: param for param in function.params}
     replaced: dict[Node, Node] = {}
     dims: Bindings = {}
     for key, value in params.items():
         param = by_name.get(key) if isinstance(key, str) else key
         if param is None or param not in function.params:
-            name = key if isinstance(key, str) else key.name_hint
-            raise error("E0906", f"'{func_name}' has no parameter '{name}'", help=f"it has {', '.join(by_name)}")
-        constant = value if isinstance(value, relax.Expr) else relax.Constant(value)
-        info = infer_struct_info(constant)
-        reason = bind_dims(infer_struct_info(param), info, dims)
+            shown = key if isinstance(key, str) else key.name_hint
+            raise error("E0906", f"{name} has no parameter '{shown}'", help=f"it has {', '.join(by_name)}")
+        replaced[param] = bound = graph_value(value)
+        reason = bind_dims(infer_struct_info(param), infer_struct_info(bound), dims)
         if reason is not None:
-            message = f"the value does not fit parameter '{param.name_hint}' of '{func_name}': {reason}"
+            message = f"the value does not fit parameter '{param.name_hint}' of {name}: {reason}"
             raise error("E0906", message, param.span, "give an array of the declared shape and dtype")
-        replaced[param] = replace(constant, struct_info=info)
     kept = tuple([param for param in function.params if param not in replaced])
-    bound = substitute(replace(function, params=kept), {**replaced, **dims})
-    return replace(mod, functions={**mod.functions, func_name: bound})
+    return substitute(replace(function, params=kept), {**replaced, **dims})
 
 
 @declare_pass("BindSymbolicVars")
@@ -60,16 +66,29 @@ def bind_symbolic_vars(
     functions = dict(mod.functions)
     for name in names if func_name is None else [func_name]:
         function = _graph_function(mod, name)
-        known = {node: node.name for node in walk(function) if isinstance(node, tir.Var)}
-        replaced: dict[Node, Node] = {}
-        for key, value in binding_map.items():
-            found = [var for var, own in known.items() if key in (var, own)]
-            if not found and func_name is not None:
-                shown = key if isinstance(key, str) else key.name
-                raise error("E0906", f"'{name}' has no symbolic dimension '{shown}'", help=f"it has {_list(known)}")
-            replaced |= {var: tir.IntImm(var.dtype, value) if isinstance(value, int) else value for var in found}
-        functions[name] = substitute(function, replaced)
+        functions[name] = with_symbolic_vars(function, binding_map, f"'{name}'", must_exist=func_name is not None)
     return replace(mod, functions=functions)
+
+
+@deep
+def with_symbolic_vars(
+    function: relax.Function,
+    binding_map: Mapping[str | tir.Var, int | tir.PrimExpr],
+    name: str = "the function",
+    must_exist: bool = True,
+) -> relax.Function:
+    """Return `function` with symbolic dimensions replaced (TVM: `Function.bind_symbolic_vars`)."""
+    known = {node: node.name for node in walk(function) if isinstance(node, tir.Var)}
+    replaced: dict[Node, Node] = {}
+    for given, value in binding_map.items():
+        key = plain_nodes(given)
+        found = [var for var, own in known.items() if key in (var, own)]
+        if not found and must_exist:
+            shown = key if isinstance(key, str) else key.name
+            raise error("E0906", f"{name} has no symbolic dimension '{shown}'", help=f"it has {_list(known)}")
+        node = plain_nodes(value)
+        replaced |= {var: tir.IntImm(var.dtype, node) if isinstance(node, int) else node for var in found}
+    return substitute(function, replaced)
 
 
 def _list(known: Mapping[tir.Var, str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from .. import relax, tir
@@ -9,6 +11,8 @@ from ..base import IRModule
 from ..deep import deep
 from ..diagnostics import error
 from ..infer import infer_struct_info
+from ..visit import walk
+from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 NUM_INPUT = "num_input"
@@ -33,12 +37,54 @@ def bundled(function: relax.Function, name: str) -> relax.Function:
     inputs, weights = function.params[:count], function.params[count:]
     info = relax.TupleStructInfo(tuple(map(infer_struct_info, weights)))
     whole = relax.Var(name, struct_info=info)
-    fields = [
-        relax.VarBinding(param, relax.TupleGetItem(whole, index, struct_info=field), span=param.span)
-        for index, (param, field) in enumerate(zip(weights, info.fields, strict=True))
-    ]
-    blocks = (relax.BindingBlock(tuple(fields)), *function.body.blocks) if fields else function.body.blocks
-    return replace(function, params=(*inputs, whole), body=replace(function.body, blocks=blocks), struct_info=None)
+    function = replace(function, params=(*inputs, whole), struct_info=None)
+    return _Unpacker(function, whole, weights).function(function)
+
+
+class _Unpacker(ValueRewriter):
+    """Takes weights from their tuple where a block uses them first."""
+
+    def __init__(self, function: relax.Function, whole: relax.Var, weights: Sequence[relax.Var]) -> None:
+        super().__init__(function)
+        self._whole, self._places = whole, {weight: index for index, weight in enumerate(weights)}
+        self._names -= {weight.name_hint for weight in weights}
+
+    def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
+        """Rewrite a body; weights that it returns are taken in a last block."""
+        body = super().sequence(body)
+        with self.collecting() as new:
+            value = self._with_fields(body.body)
+        last = (relax.BindingBlock(tuple(new)),) if new else ()
+        return body if value is body.body else replace(body, blocks=(*body.blocks, *last), body=value)
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Rewrite a block; what it takes of the tuple, others do not see."""
+        outer, self.replaced = (
+            self.replaced,
+            {var: new for var, new in self.replaced.items() if var not in self._places},
+        )
+        block = super().block(block)
+        taken = {var: new for var, new in outer.items() if var in self._places}
+        self.replaced = {var: new for var, new in self.replaced.items() if var not in self._places} | taken
+        return block
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return a value that uses fields in the place of weights."""
+        match binding.value:
+            case relax.If() as branch:
+                cond = self._with_fields(branch.cond)
+                return branch if cond is branch.cond else replace(branch, cond=cond)
+            case relax.Function() as function:
+                return function
+            case value:
+                return self._with_fields(value)
+
+    def _with_fields(self, value: relax.Expr) -> relax.Expr:
+        for weight in dict.fromkeys(node for node in walk(value) if isinstance(node, relax.Var)):
+            if weight in self._places and weight not in self.replaced:
+                field = relax.TupleGetItem(self._whole, self._places[weight], struct_info=infer_struct_info(weight))
+                self.replaced[weight] = self.emit(field, weight.name_hint)
+        return self.use(value)
 
 
 def input_count(function: relax.Function) -> int | None:

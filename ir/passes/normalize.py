@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from .. import relax
 from ..base import IRModule
 from ..deep import deep
 from .flatten import flatten
-from .rewriter import ValueRewriter
+from .rewriter import ValueRewriter, commented_bindings
 from .transform import declare_pass, map_functions
 
 
 @declare_pass("Normalize")
 @deep
 def normalize(mod: IRModule) -> IRModule:
-    """Bind every nested call to a variable of its own, also where a value is returned, and infer struct info."""
+    """Bind every nested call to a variable of its own, also where a value is returned, and infer struct info.
+
+    Blocks of one kind that stand side by side become one.
+    """
     return map_functions(mod, relax.Function, normalized)
 
 
@@ -32,6 +37,18 @@ class _Normalizer(ValueRewriter):
             value = flatten(body.body, self.emit)
             if isinstance(value, relax.Call | relax.TupleGetItem):
                 value = self.emit(value)
-        if new:
-            body = replace(body, blocks=(*body.blocks, relax.BindingBlock(tuple(new))))
-        return body if value is body.body else replace(body, body=value)
+        blocks = _merged((*body.blocks, relax.BindingBlock(tuple(new))) if new else body.blocks)
+        if value is body.body and blocks == body.blocks:
+            return body
+        return replace(body, blocks=blocks, body=value)
+
+
+def _merged(blocks: Sequence[relax.BindingBlock]) -> tuple[relax.BindingBlock, ...]:
+    """Return blocks with those of one kind that stand side by side made one."""
+    merged: list[relax.BindingBlock] = []
+    for block in blocks:
+        if merged and type(merged[-1]) is type(block):
+            merged[-1] = replace(merged[-1], bindings=(*merged[-1].bindings, *commented_bindings(block)))
+        else:
+            merged.append(block)
+    return tuple(merged)

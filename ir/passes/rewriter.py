@@ -14,6 +14,7 @@ from ..contradiction import contradiction
 from ..equal import structural_equal
 from ..function_table import unused_name
 from ..infer import infer_struct_info, join, replace_dims
+from ..schedule.analysis.trivia import joined
 from ..visit import defined_variables, rewrite, substitute, walk
 from .flatten import flatten
 
@@ -167,6 +168,14 @@ def _is_more(info: StructInfo, known: StructInfo | None) -> bool:
     if known is None:
         return True
     return structural_equal(join(known, info), known) and not structural_equal(info, known)
+
+
+def commented_bindings(block: relax.BindingBlock) -> tuple[relax.Binding, ...]:
+    """Return the bindings of a block, the first with the block's comments."""
+    if block.trivia is None or not block.bindings:
+        return block.bindings
+    first, *others = block.bindings
+    return (replace(first, trivia=joined(block.trivia, first.trivia)), *others)
 
 
 def forgotten(expr: Any) -> Any:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from .. import relax
 from ..base import IRModule, Node
 from ..deep import deep
-from ..schedule.analysis.trivia import joined
 from ..visit import rewrite
+from .rewriter import commented_bindings
 from .transform import declare_pass, map_functions
 
 
@@ -30,15 +30,11 @@ def _plain(node: Node) -> Node | None:
     match node:
         case relax.DataflowVar():
             return relax.Var(node.name_hint, struct_info=node.struct_info, span=node.span)
-        case relax.SeqExpr(blocks=(_, *_) as blocks) if len(blocks) > 1 or isinstance(blocks[0], relax.DataflowBlock):
-            return replace(node, blocks=(relax.BindingBlock(tuple(chain.from_iterable(map(_commented, blocks)))),))
+        case relax.SeqExpr(blocks=blocks) if len(blocks) > 1 or any(
+            isinstance(each, relax.DataflowBlock) for each in blocks
+        ):
+            return replace(
+                node, blocks=(relax.BindingBlock(tuple(chain.from_iterable(map(commented_bindings, blocks)))),)
+            )
         case _:
             return None
-
-
-def _commented(block: relax.BindingBlock) -> tuple[relax.Binding, ...]:
-    """Return the bindings of a block, the first with the block's comments."""
-    if block.trivia is None or not block.bindings:
-        return block.bindings
-    first, *others = block.bindings
-    return (replace(first, trivia=joined(block.trivia, first.trivia)), *others)
