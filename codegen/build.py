@@ -17,7 +17,7 @@ from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, emit_module
-from .lower import Bounds, Safety, guard_indices, lower, lower_blocks
+from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
 from .pipeline import lower_graphs
 from .rules import Decision, apply_rules
 from .runtime.signature import Signature, signature_of
@@ -104,13 +104,14 @@ def lower_module(
             if target.arch and name not in drivers:
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
                 continue
-            safety[name] = guard_indices(lower_blocks(function), settings.bounds)[1]
+            loops, safety[name] = guard_indices(lower_blocks(function), settings.bounds)
             may_move = name not in called or function.attrs.get("tir.noalias")
             if settings.schedule and may_move:
                 scheduled, decided = apply_rules(function, target.processor)
-                if _is_as_safe(scheduled, safety[name], settings.bounds):
-                    function, decisions[name] = scheduled, decided
-            kernels[name] = lower(function, settings.bounds if safety[name].checked else "trust")
+                faster = loops if scheduled is function else _as_safe(scheduled, safety[name], settings.bounds)
+                if faster is not None:
+                    loops, decisions[name] = faster, decided
+            kernels[name] = lower_loops(loops)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:
@@ -118,9 +119,13 @@ def lower_module(
     return kernels, decisions, safety, {"lower": time.perf_counter() - start}
 
 
-def _is_as_safe(scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds) -> bool:
-    """Whether nothing but what was to be checked before, such as the indices of a gather, is to be checked now."""
-    return not safety.checked or guard_indices(lower_blocks(scheduled), bounds)[1].places <= safety.places
+def _as_safe(scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds) -> tir.PrimFunc | None:
+    """Return `scheduled` as guarded loops; None where more is to be checked than before, such as what a gather reads."""
+    loops = lower_blocks(scheduled)
+    if not safety.checked:
+        return loops
+    guarded, now = guard_indices(loops, bounds)
+    return guarded if now.places <= safety.places else None
 
 
 def _as_module(program: IRModule | BaseFunc) -> IRModule:

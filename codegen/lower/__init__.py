@@ -51,6 +51,7 @@ LOOP_STEPS: dict[str, Step] = {
 """The steps from then on. Between the two, indices are guarded where they are to be checked."""
 
 
+@deep
 def lower_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with loops only, and memory where its blocks had buffers."""
     for step in BLOCK_STEPS.values():
@@ -59,13 +60,25 @@ def lower_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 @deep
-def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
-    """Return `func` as a kernel: loops, flat memory, pointers and numbers for parameters."""
-    func = lower_blocks(func)
-    func, _ = guard_indices(func, bounds)
+def lower_loops(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, which has loops only, as a kernel: flat memory, pointers and numbers for parameters."""
     for step in LOOP_STEPS.values():
         func = step(func)
     return func
 
 
-__all__ = ["BLOCK_STEPS", "LOOP_STEPS", "Bounds", "Safety", "guard_indices", "lower", "lower_blocks"]
+def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
+    """Return `func` as a kernel, its indices guarded as `bounds` says."""
+    return lower_loops(guard_indices(lower_blocks(func), bounds)[0])
+
+
+__all__ = [
+    "BLOCK_STEPS",
+    "LOOP_STEPS",
+    "Bounds",
+    "Safety",
+    "guard_indices",
+    "lower",
+    "lower_blocks",
+    "lower_loops",
+]
