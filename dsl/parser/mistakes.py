@@ -68,7 +68,7 @@ def undecorated(decorator: Token) -> Problem:
 
 def unexpected(place: Place, decorator: Token | None) -> Problem:
     """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
-    for rule in (foreign_form, _unclosed_string, _character, _nameless, _bracket, _number, _equal_sign):
+    for rule in (foreign_form, _unclosed_string, _character, _head, _bracket, _number, _equal_sign):
         if problem := rule(place):
             return problem
     is_definition = place.tokens[0][0] in ("def", "class")
@@ -97,20 +97,23 @@ def _character(place: Place) -> Problem | None:
     return Problem("E0005", f"the character {shown} is not part of the language", start, end, help)
 
 
-def _nameless(place: Place) -> Problem | None:
-    """`T.prim_func(A: …):` and `T.block("b"):`: what has no name, or no `with` before it."""
-    opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), None)
-    last = next((token for _, token in reversed(place.tokens) if token.text), None)
-    if place.tokens[0][0] != "NAME" or opener is None or opener.text not in "(:" or last is None or last.text != ":":
+def _head(place: Place) -> Problem | None:
+    """`T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
+    opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), place.token)
+    last = next((token for _, token in reversed(place.tokens) if token.text), place.token)
+    start = place.tokens[0][1].start
+    if place.tokens[0][0] != "NAME" or opener.text not in ("(", ":") or last.text != ":":
         return None
-    head = Token(place.tokens[0][1].start, opener.start)
-    text = place.text[head.start : head.end]
-    is_definition = text.rpartition(".")[2] in DEFINING
-    if is_definition and place.kind in (":", "NEWLINE"):
-        message = "this definition has no name"
-        return Problem("E0008", message, head.start, head.end, f"write {text} name{opener.text}")
-    if place.kind == "NEWLINE" and place.previous is last and opener.text == "(":
-        return Problem("E0008", "this opens no body by itself", head.start, last.start, "write `with` before it")
+    form, *name = place.text[start : opener.start].split()
+    is_definition = form.rpartition(".")[2] in DEFINING
+    if is_definition and not name and place.kind in (":", "NEWLINE"):
+        help = f"write {form} name{opener.text}"
+        return Problem("E0008", "this definition has no name", start, opener.start, help)
+    if is_definition and name and opener.text == ":" and place.kind != "NEWLINE":
+        message = "a function has parameters in parentheses"
+        return Problem("E0109", message, start, opener.end, f"write {form} {name[0]}(…):")
+    if opener.text == "(" and place.kind == "NEWLINE" and place.previous is last:
+        return Problem("E0008", "this opens no body by itself", start, last.start, "write `with` before it")
     return None
 
 
@@ -127,7 +130,8 @@ def _number(place: Place) -> Problem | None:
 def _equal_sign(place: Place) -> Problem | None:
     if place.kind == "=" and "BINARY" in place.expected:
         message = "`=` assigns, but no name to assign to stands here"
-        return Problem("E0008", message, place.token.start, place.token.end, "compare with `==`")
+        notes = () if place.opening else _ended(place)
+        return Problem("E0008", message, place.token.start, place.token.end, "compare with `==`", notes)
     return None
 
 
@@ -135,20 +139,31 @@ def _bracket(place: Place) -> Problem | None:
     kind, token, opening = place.kind, place.token, place.opening
     if kind in CLOSING.values():
         if opening is None:
-            first = closed_last(place.tokens[: place.index]) or place.tokens[0][1]
+            within = Token(place.tokens[0][1].start, token.start)
             help = f"remove it, or write the '{OPENING[kind]}' that it closes"
-            notes = ((f"no '{OPENING[kind]}' in here is left to close", Token(first.start, token.start)),)
+            notes = ((f"no '{OPENING[kind]}' in here is left to close", within),)
             return Problem("E0009", f"'{kind}' closes nothing", token.start, token.end, help, notes)
         wanted = CLOSING[opening.text]
         if wanted != kind:
-            message, notes = f"'{kind}' does not match '{opening.text}'", (("opened here", opening),)
+            message, notes = f"'{kind}' does not match '{opening.text}'", (("opened here", _inside(place, opening)),)
             return Problem("E0009", message, token.start, token.end, f"write '{wanted}'", notes)
     elif opening and opened_by(place.tokens):
         message = f"'{opening.text}' is never closed"
-        within = Token(opening.start, place.previous.end if place.previous else opening.end)
+        within = _inside(place, opening)
         notes = (("this is read as being inside it", within),) if within.end > opening.end else ()
         return Problem("E0009", message, opening.start, opening.end, f"close it with '{CLOSING[opening.text]}'", notes)
     return None
+
+
+def _inside(place: Place, opening: Token) -> Token:
+    """Return what is read as being inside `opening`, with it."""
+    return Token(opening.start, place.previous.end if place.previous else opening.end)
+
+
+def _ended(place: Place, start: int = 0) -> tuple[tuple[str, Token], ...]:
+    """Return a note at the brackets that end before the place, which perhaps should not: those from token `start` on."""
+    closed = closed_last(place.tokens[start : place.index])
+    return (("these brackets end before it", closed),) if closed else ()
 
 
 def _expected(place: Place) -> Problem:
@@ -163,8 +178,9 @@ def _expected(place: Place) -> Problem:
     notes = ((f"inside this '{in_list.text}'", in_list),) if in_list else ()
     if place.opening and place.previous and place.previous.text == ",":
         start = next(index for index, (_, token) in enumerate(place.tokens) if token is place.opening)
-        closed = closed_last(place.tokens[start + 1 : place.index])
-        notes = (("these brackets end before it", closed),) if closed else ()
+        notes = _ended(place, start + 1)
+    elif kind == "," and not place.opening:
+        notes = _ended(place)
     return Problem("E0008", message, token.start, token.end, _remedy(place, choices), notes)
 
 
