@@ -269,4 +269,5 @@ CODES: dict[str, str] = {
     "E0907": "a library that is not there to compile functions for",
     "E0908": "a function that has no gradient",
     "E0909": "a symbolic dimension that is found to be two different sizes",
+    "E0910": "functions that are called by one name from outside",
 }

@@ -14,6 +14,7 @@ from ..deep import deep
 from ..diagnostics import error
 from ..infer import Bindings, bind_dims, infer_struct_info
 from ..visit import substitute, walk
+from .symbolic_values import with_simple_dims
 from .transform import declare_pass
 
 
@@ -60,10 +61,15 @@ def bind_symbolic_vars(
 ) -> IRModule:
     """Replace symbolic dimensions, given by name or as variables, in `func_name`, or in all graph-level functions.
 
-    Raises TvmsError: E0905 where the module has no such function, E0906 where that has no such dimension.
+    Raises TvmsError: E0905 where the module has no such function, E0906 where that, or none, has such a dimension.
     """
     names = [name for name, function in mod.functions.items() if isinstance(function, relax.Function)]
     functions = dict(mod.functions)
+    known = {node: node.name for name in names for node in walk(mod[name]) if isinstance(node, tir.Var)}
+    for key in plain_nodes(list(binding_map)) if func_name is None else ():
+        if not _named(known, key):
+            shown = key if isinstance(key, str) else key.name
+            raise error("E0906", f"no function has a symbolic dimension '{shown}'", help=f"there are {_list(known)}")
     for name in names if func_name is None else [func_name]:
         function = _graph_function(mod, name)
         functions[name] = with_symbolic_vars(function, binding_map, f"'{name}'", must_exist=func_name is not None)
@@ -82,13 +88,17 @@ def with_symbolic_vars(
     replaced: dict[Node, Node] = {}
     for given, value in binding_map.items():
         key = plain_nodes(given)
-        found = [var for var, own in known.items() if key in (var, own)]
+        found = _named(known, key)
         if not found and must_exist:
             shown = key if isinstance(key, str) else key.name
             raise error("E0906", f"{name} has no symbolic dimension '{shown}'", help=f"it has {_list(known)}")
         node = plain_nodes(value)
         replaced |= {var: tir.IntImm(var.dtype, node) if isinstance(node, int) else node for var in found}
-    return substitute(function, replaced)
+    return with_simple_dims(substitute(function, replaced)) if replaced else function
+
+
+def _named(known: Mapping[tir.Var, str], key: str | tir.Var) -> list[tir.Var]:
+    return [var for var, name in known.items() if key is var or key == name]
 
 
 def _list(known: Mapping[tir.Var, str]) -> str:

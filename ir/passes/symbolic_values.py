@@ -29,7 +29,7 @@ def use_known_dims(function: relax.Function) -> relax.Function:
                     if dim not in given:
                         _learn(dim, simplify(substitute(value, known)), binding.var, known, found_by)
     known = {dim: value for dim, value in known.items() if value is not dim}
-    return _simplified(substitute(forgotten(function), known)) if known else function
+    return with_simple_dims(substitute(forgotten(function), known)) if known else function
 
 
 def _learn(
@@ -47,7 +47,9 @@ def _learn(
         raise error("E0909", reason, var.span, "give the dimensions that differ names of their own")
 
 
-def _simplified(function: relax.Function) -> relax.Function:
+def with_simple_dims(function: relax.Function) -> relax.Function:
+    """Return `function` with the sizes in it simplified."""
+
     def new(node: Node) -> Node | None:
         match node:
             case relax.ShapeExpr(values=values):

@@ -276,6 +276,9 @@ _FILES = (
     "alter_op_impl",
     "matmul_rewrites",
     "combine_parallel_matmul",
+    "remove_redundant_reshape",
+    "normalize_global_var",
+    "update_param_struct_info",
 )
 """The files of this folder that declare passes."""
 

@@ -194,3 +194,35 @@ def test_two_casts_cannot_find_two_sizes_for_one_dimension() -> None:
         "   |     ^\n"
         "   = help: give the dimensions that differ names of their own"
     )
+
+
+def test_public_functions_get_their_symbols_for_names() -> None:
+    mod = tvms.parse(
+        "I.ir_module Module:\n"
+        '    R.function(private=True) f() -> R.Tensor((), "int32"):\n'
+        '        return R.const(1, "int32")\n\n'
+        '    R.function main() -> R.Tensor((), "int32"):\n'
+        "        gv = Module.f()\n"
+        "        return gv\n"
+    )
+    outer = replace(mod["main"], attrs={"global_symbol": "f"})
+    after = get_pass("NormalizeGlobalVar")(replace(mod, functions={"f": mod["f"], "main": outer}))
+    assert list(after.functions) == ["f1", "f"]
+    assert "= Module.f1()" in after.script()
+    assert not tvms.verify(after)
+    with pytest.raises(tvms.TvmsError) as raised:
+        get_pass("NormalizeGlobalVar")(tvms.IRModule({"first": outer, "main": outer}))
+    assert str(raised.value).startswith("error[E0910]: 'main' and another function have the symbol 'f'\n")
+
+
+def test_parameters_are_said_to_be_something_else() -> None:
+    mod = tvms.parse(
+        'R.function main(x: R.Tensor((16,), "float32"), weight: R.Tensor((32, 16), "float32")) -> R.Tensor((32,), "float32"):\n'
+        '    y: R.Tensor((32,), "float32") = R.matmul(weight, x)\n'
+        "    return y\n"
+    )
+    wide = tvms.relax.TensorStructInfo((64, 16), "float32")
+    after = get_pass("UpdateParamStructInfo", lambda param: wide if param.name_hint == "weight" else None)(mod)
+    assert after.script() == mod.script().replace("32, 16", "64, 16").replace("(32,)", "(64,)").replace(
+        'y: R.Tensor((64,), "float32") =', "y ="
+    )

@@ -1,0 +1,45 @@
+"""Give public functions the names that they are called by from outside (TVM: `NormalizeGlobalVar`)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ..base import BaseFunc, GlobalVar, IRModule, Node
+from ..deep import deep
+from ..diagnostics import error
+from ..function_table import unused_name
+from ..visit import rewrite
+from .transform import declare_pass
+
+
+@declare_pass("NormalizeGlobalVar")
+@deep
+def normalize_global_var(mod: IRModule) -> IRModule:
+    """Call every public function what its attribute `global_symbol` says; a private one in its way gets another name.
+
+    Raises TvmsError E0910 where two functions have one symbol.
+    """
+    names: dict[str, str] = {}
+    for name, function in mod.functions.items():
+        symbol = function.attrs.get("global_symbol")
+        if symbol is not None and str(symbol) in names.values():
+            reason = f"'{name}' and another function have the symbol '{symbol}'"
+            raise error("E0910", reason, function.span, "let every public function have a symbol of its own")
+        if symbol is not None:
+            names[name] = str(symbol)
+    taken = {*names.values(), *mod.functions}
+    for name in mod.functions:
+        if name not in names:
+            names[name] = unused_name(name, taken) if name in names.values() else name
+            taken.add(names[name])
+    if all(name == new for name, new in names.items()):
+        return mod
+
+    def renamed(node: Node) -> Node | None:
+        is_other = isinstance(node, GlobalVar) and names.get(node.name_hint, node.name_hint) != node.name_hint
+        return replace(node, name_hint=names[node.name_hint]) if is_other and isinstance(node, GlobalVar) else None
+
+    functions: dict[str, BaseFunc] = {
+        names[name]: rewrite(function, renamed) for name, function in mod.functions.items()
+    }
+    return replace(mod, functions=functions)
