@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import make, tir
-from ...analysis.regions import lies_in
+from ...analysis.regions import Place, is_covered, lies_in
 from ...base import Node
 from ...buffers import data_pointer
 from ...int_set import cover, eval_set, from_range, intersect
 from ...simplify import simplify
-from ...visit import walk
+from ...visit import substitute, walk
 from ..conditions import Condition, name_of
 from ..program import Program
-from ..tree import sequence
+from ..tree import sequence, statements_in
 from .bindings import domains_of
 from .pipeline import bindings_of, bound_region
 
@@ -131,6 +131,41 @@ def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] =
         elif isinstance(each, tir.Block):
             found.update({axis.var: axis.dom for axis in each.iter_vars if axis.dom is not None})
     return found
+
+
+def writes_all(
+    program: Program, block: tir.Block, buffer: tir.Buffer, region: tuple[tir.Range, ...], spot: Spot
+) -> bool:
+    """Whether a block surely writes all elements of a region while `spot.place` stands still."""
+    loops = program.loops_of(block)
+    inner = loops[loops.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else loops
+    places = sure_writes(inner[0] if inner else program.realize_of(block), buffer)
+    return is_covered(Place(region), places, fixed_domains(program, block, inner)).is_proven
+
+
+def sure_writes(
+    node: tir.Stmt,
+    buffer: tir.Buffer,
+    domains: Mapping[tir.Var, tir.Range] = {},
+    conditions: tuple[tir.PrimExpr, ...] = (),
+    values: Mapping[tir.Var, tir.PrimExpr] = {},
+) -> list[Place]:
+    """Return what `node` surely writes of a buffer: where, for which loops, and under which conditions."""
+    match node:
+        case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
+            point = tuple([tir.Range(substitute(each, values), make.const(1, each.dtype)) for each in node.indices])
+            return [Place(point, domains, conditions)]
+        case tir.For():
+            domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
+        case tir.BlockRealize():
+            conditions = (*conditions, substitute(node.predicate, values))
+            bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
+            return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
+        case tir.IfThenElse() | tir.While() | tir.LetStmt():
+            return []
+        case _:
+            pass
+    return [place for each in statements_in(node) for place in sure_writes(each, buffer, domains, conditions, values)]
 
 
 def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion) -> None:

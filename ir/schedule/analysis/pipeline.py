@@ -19,6 +19,8 @@ from ..program import Program
 from .bindings import Domains, domains_of
 from .scope import DepKind, Scope
 
+EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
+"""The annotations that list the buffers whose regions are declared, not found out, by their numbers."""
 Box: TypeAlias = tuple[Interval, ...]
 
 
@@ -86,17 +88,32 @@ def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bo
             writers = [(each, w) for each in producers for w in each.writes if w.buffer is read.buffer]
             if not writers:
                 continue
+            sure = [(each, write) for each, write in writers if is_surely_written(each, write)]
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
             if any(
                 covers(_produced(program, each, write, place), consumed, read.buffer.shape, domains_of(outer))
-                for each, write in writers
+                for each, write in sure
             ):
                 continue
-            written = [_touched(program, each, write, place) for each, write in writers]
+            written = [_touched(program, each, write, place) for each, write in sure]
             wanted = _touched(program, consumer, read, place)
             if not is_covered(wanted, written, domains_of(outer)).is_proven:
                 return False
     return True
+
+
+def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
+    """Whether a block writes all of a region that it declares: not where annotate_buffer_access said so, nor where it
+    does so under a condition, nor where the one store that it consists of writes but an element of it."""
+    store = block.body
+    if EXPLICIT["write"] in block.annotations or isinstance(store, tir.IfThenElse):
+        return False
+    if not isinstance(store, tir.BufferStore) or store.buffer is not write.buffer:
+        return True
+    return all(
+        isinstance(index, tir.Ramp) or (isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1)
+        for index, axis in zip(store.indices, write.region, strict=True)
+    )
 
 
 def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> Place:

@@ -16,6 +16,7 @@ from ...simplify import simplify
 from ...visit import children
 from ..analysis.caching import ACCESSED, fixed_domains
 from ..analysis.index_maps import map_indices
+from ..analysis.pipeline import EXPLICIT
 from ..arguments import Block, Integer, Integers, Text
 from ..conditions import ARGUMENT, Condition, name_of
 from ..declaration import primitive
@@ -25,7 +26,6 @@ from ..program import Program
 DECLARED = Condition(
     "E0567", "no access is known to lie outside of what is declared", "declare a region around all accesses"
 )
-_KINDS = ("read", "write")
 
 
 @primitive(requires=(ACCESSED, DECLARED))
@@ -45,7 +45,7 @@ def annotate_buffer_access(
     buffer = regions[buffer_index].buffer
     region = tir.BufferRegion(buffer, _ranges(program, block, gen_new_ranges, len(buffer.shape)))
     _check_inside(program, block, region, writes=buf_type == "write")
-    key = f"explicit_{buf_type}_region"
+    key = EXPLICIT[buf_type]
     number = make.const(buffer_index)
     numbers = tuple(block.annotations.get(key, ()))
     if all(each.value != buffer_index for each in numbers):
@@ -73,7 +73,7 @@ def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, bu
 
 
 def _regions(block: tir.Block, which: str) -> tuple[tir.BufferRegion, ...]:
-    if which not in _KINDS:
+    if which not in EXPLICIT:
         raise ARGUMENT.refuse(f"'{which}' is no access", argument="buf_type", help='give "read" or "write"')
     return block.reads if which == "read" else block.writes
 
@@ -128,7 +128,6 @@ class _Path(Struct, frozen=True):
 
     def where(self, condition: tir.PrimExpr, holds: bool = True) -> _Path:
         return _Path(self.domains, (*self.conditions, condition if holds else make.logical_not(condition)))
-
 
     def inside(self, realize: tir.BlockRealize) -> _Path:
         axes = realize.block.iter_vars

@@ -15,19 +15,21 @@ from ..analysis.caching import (
     insert,
     region_in,
 )
+from ..analysis.pipeline import is_region_covered
 from ..analysis.reindexing import ALL_WRITTEN
 from ..analysis.removal import OPAQUE
-from ..analysis.scope import scope_root
+from ..analysis.scope import Scope, scope_root
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
+from .cache_read import WRITTEN_BEFORE
 
 IN_PLACE = Condition("E0564", "the block both reads and writes the buffer", "cache_read or cache_write it")
 
 
-@primitive(requires=(ACCESSED, NOT_ROOT, IN_PLACE, OPAQUE, ALL_WRITTEN), results=("block that copies in", "block that copies out"))  # fmt: skip
+@primitive(requires=(ACCESSED, NOT_ROOT, IN_PLACE, OPAQUE, ALL_WRITTEN, WRITTEN_BEFORE), results=("block that copies in", "block that copies out"))  # fmt: skip
 def cache_inplace(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> list[tir.Block]:
@@ -49,6 +51,13 @@ def cache_inplace(
         raise ALL_WRITTEN.refuse(reason, block)
     place = program.parent(block)
     assert place is not None
+    known = Scope(scope)
+    is_made = any(buffer in each.alloc_buffers for each in program.around(block) if isinstance(each, tir.Block))
+    writers = [each.src for each in known.before(block) if each.src in known.writers.get(buffer, ())]
+    if is_made and not (writers and is_region_covered(program, known, block)):
+        raise WRITTEN_BEFORE.refuse(
+            f"{name_of(block)} may read elements of '{buffer.name}' that no block has written", block
+        )
     cache = Cache(buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
     copy_in, first = cache.copy(is_read=True)
     back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)

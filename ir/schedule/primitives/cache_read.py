@@ -18,6 +18,7 @@ from ..analysis.caching import (
     region_in,
     scope_body,
     spot_between,
+    writes_all,
 )
 from ..analysis.loops import is_one
 from ..analysis.pipeline import is_region_covered
@@ -68,6 +69,9 @@ def cache_read(
         spot = spot_between(program, root, writer, readers[0] if readers else None)
         written = next(each for each in writer.writes if each.buffer is buffer)
         region = region_in(program, writer, written, spot.place)
+        if not writes_all(program, writer, buffer, region, spot):
+            reason = f"{name_of(writer)} may leave elements of '{buffer.name}' unwritten, which the copy would read"
+            raise WRITTEN_BEFORE.refuse(reason, writer)
     cache = Cache(buffer, region, storage_scope, is_compact(program, spot, root, region))
     nest, copied = cache.copy(is_read=True)
     insert(program, spot, nest)

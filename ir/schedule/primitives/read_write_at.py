@@ -11,7 +11,7 @@ from ...analysis.regions import Place, hull, is_covered, relaxed
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
-from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
+from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains, sure_writes
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_independent, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
@@ -116,11 +116,7 @@ class _Site:
 
     def check_all_written(self) -> None:
         """Refuse a copy of elements that the blocks under the loop may leave unwritten (E0552)."""
-        places: list[Place] = []
-        for block, region in self._uses():
-            loops = self.program.loops_of(block)
-            inner = domains_of(loops[loops.index(self.loop) + 1 :])
-            places.append(Place(region, inner, (self.program.realize_of(block).predicate,)))
+        places = [place for part in parts_of(self.loop) for place in sure_writes(part, self.buffer)]
         if not is_covered(Place(self.box), places, self.domains).is_proven:
             reason = f"what is under {name_of(self.loop)} may leave elements of '{self.buffer.name}' unwritten"
             raise ALL_WRITTEN.refuse(reason, self.loop)

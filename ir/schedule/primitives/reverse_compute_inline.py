@@ -121,7 +121,9 @@ def _iterators(
         raise INVERTIBLE.refuse(reason, block, producer)
     found = detect_iter_map(read, domains, None, IterMapLevel.NO_CHECK)
     known = inverse_affine_iter_map(found.indices, made.indices) if found.is_detected else {}
-    known |= {axis.var: axis.dom.min for axis in block.iter_vars if axis.dom is not None and is_one(axis.dom.extent)}
+    units = {axis.var: axis.dom.min for axis in block.iter_vars if axis.dom is not None and is_one(axis.dom.extent)}
+    places = dict(zip(read, made.indices, strict=True))
+    known |= {variable: places.get(variable, least) for variable, least in units.items()}
     back = inverse_affine_iter_map(found.indices, read) if found.is_detected else {}
     for variable, domain in domains.items():
         unique = is_one(domain.extent) or (
