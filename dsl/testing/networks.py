@@ -95,15 +95,24 @@ def products(graph: Graph) -> None:
             graph.bind(f"R.concat(({', '.join(parts)}), axis=0)", (2 * width, inner), "float32")
 
 
+def _condition(graph: Graph, x: Value) -> str:
+    """The name of a parameter, or of whether the greatest element is small."""
+    if graph.choose.rarely(2):
+        greatest, condition = graph.choose.fresh("lv"), graph.choose.fresh("lv")
+        graph.lines += [f"{greatest} = R.max({x.name})", f'{condition} = R.less({greatest}, R.const(0.5, "{x.dtype}"))']
+        return condition
+    return graph.parameter((), "bool").name
+
+
 def branch(graph: Graph) -> None:
-    """One value or another, by a condition that is given."""
+    """One value or another, by a condition that is given, or computed."""
     x = graph.operand(lambda value: value.is_float and value.is_static)
     if not x.is_float or not x.is_static:
         return
-    condition, name = graph.parameter((), "bool"), graph.choose.fresh("lv")
+    condition, name = _condition(graph, x), graph.choose.fresh("lv")
     inner = graph.choose.fresh("branch")
     graph.lines += [
-        f"if {condition.name}:",
+        f"if {condition}:",
         f"    {inner} = R.negative({x.name})",
         f"    {name} = R.add({inner}, {x.name})",
     ]

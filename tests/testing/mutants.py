@@ -16,7 +16,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from planted_bugs import MUTANTS, Mutant
@@ -53,37 +53,52 @@ class _Loader(SourceFileLoader):
         return compile(self.mutant.patched(source), self.path, "exec")
 
 
-def hunt(mutant: Mutant, seconds: float = SECONDS) -> str:
-    """Return how a planted bug was found: the examples, the seconds and the reason; or that it was not."""
-    sys.meta_path.insert(0, _Planter(mutant))
-    from tvms.codegen import compile as compile_module
+class Sighting(NamedTuple):
+    """A failure: in which batch, after how many examples and seconds, and what was said; nothing where there was none."""
+
+    batch: int
+    checked: int
+    seconds: float
+    reason: str
+
+
+def hunt(law: str, seconds: float, first: int) -> Sighting:
+    """Check batches of a law, from `first` on, until one fails or the time is over; what is planted is planted."""
+    from tvms.dsl.cli.fuzz_command import compiled
     from tvms.testing.campaign import run_batch
 
-    start, checked, number = time.process_time(), 0, 0
-    while time.process_time() - start < seconds:
+    start, checked, number = time.process_time(), 0, first
+    while True:
         try:
-            batch = run_batch(mutant.law, None, SEED, number, 25, lambda m, e: compile_module(m)[e], is_shrunk=False)
+            batch = run_batch(law, None, SEED, number, 25, compiled, is_shrunk=False)
+            reason = batch.failure.reason if batch.failure else ""
+            checked += batch.checked + (batch.failure is not None)
         except Exception as problem:  # the bug stops even the generator
-            return _told(checked, start, f"{type(problem).__name__}: {problem}")
-        checked += batch.checked
-        if batch.failure:
-            return _told(checked + 1, start, batch.failure.reason)
+            reason = f"{type(problem).__name__}: {problem}"
+        spent = time.process_time() - start
+        if reason or spent > seconds:
+            return Sighting(number, checked, spent, " ".join(reason.split()))
         number += 1
-    return _told(checked, start, "")
 
 
-def _told(checked: int, start: float, reason: str) -> str:
-    return f"{checked}\t{time.process_time() - start:.1f}\t{reason}"
+def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> Sighting:
+    """Hunt a planted bug in a process of its own. What the same examples find without it does not count."""
+    first, checked, spent = 0, 0, 0.0
+    while True:
+        found = _in_process(str(MUTANTS.index(mutant)), mutant.law, seconds - spent, first)
+        first, checked, spent = found.batch + 1, checked + found.checked, spent + found.seconds
+        is_known = found.reason and spent < seconds and _in_process("", mutant.law, 0.0, found.batch).reason
+        if not is_known:
+            return Sighting(found.batch, checked, spent, found.reason)
 
 
-def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> tuple[int, float, str]:
-    """Return, from a process of its own, the examples and seconds until a bug was found, and what was said; "" if not."""
-    command = [sys.executable, __file__, "--hunt", str(MUTANTS.index(mutant)), str(seconds)]
+def _in_process(planted: str, law: str, seconds: float, first: int) -> Sighting:
+    command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
-        return 0, 0.0, result.stderr.strip().splitlines()[-1]
-    checked, spent, reason = result.stdout.split("\t", 2)
-    return int(checked), float(spent), reason.strip()
+        return Sighting(first, 0, 0.0, result.stderr.strip().splitlines()[-1])
+    batch, checked, spent, reason = result.stdout.split("\t")
+    return Sighting(int(batch), int(checked), float(spent), reason.strip())
 
 
 def main(names: list[str]) -> None:
@@ -92,17 +107,20 @@ def main(names: list[str]) -> None:
     print("| planted bug | in | found by | examples | seconds |\n| --- | --- | --- | ---: | ---: |", flush=True)
     times: list[float] = []
     for mutant in chosen:
-        checked, spent, reason = hunt_apart(mutant)
-        times += [spent] if reason else []
-        shown = f"{spent:.1f}" if reason else "not found"
-        print(f"| {mutant.name} | `{mutant.file}` | {mutant.law} | {checked} | {shown} |", flush=True)
-        print(f"    {reason[:160]!r}", file=sys.stderr, flush=True)
+        found = hunt_apart(mutant)
+        times += [found.seconds] if found.reason else []
+        shown = f"{found.seconds:.1f}" if found.reason else "not found"
+        print(f"| {mutant.name} | `{mutant.file}` | {mutant.law} | {found.checked} | {shown} |", flush=True)
+        print(f"    {found.reason[:160]!r}", file=sys.stderr, flush=True)
     middle = sorted(times)[len(times) // 2] if times else 0.0
     print(f"\n{len(times)} of {len(chosen)} found; half of them within {middle:.1f} s.")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--hunt"]:
-        print(hunt(MUTANTS[int(sys.argv[2])], float(sys.argv[3])))
+        planted, law, seconds, first = sys.argv[2:]
+        if planted:
+            sys.meta_path.insert(0, _Planter(MUTANTS[int(planted)]))
+        print(*hunt(law, float(seconds), int(first)), sep="\t")
     else:
         main(sys.argv[1:])

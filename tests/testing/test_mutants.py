@@ -23,5 +23,5 @@ def test_a_bug_can_be_planted(mutant: Mutant) -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_bug_is_found(name: str) -> None:
     (mutant,) = [mutant for mutant in MUTANTS if mutant.name == name]
-    checked, seconds, reason = hunt_apart(mutant, 30.0)
-    assert reason, f"{checked} examples in {seconds} s do not show it"
+    found = hunt_apart(mutant, 30.0)
+    assert found.reason, f"{found.checked} examples in {found.seconds} s do not show it"
