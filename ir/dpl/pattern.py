@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from .. import relax, tir
 from ..base import GlobalVar, Node, Op, RelaxExpr, StructInfo
 from ..equal import structural_equal
-from ..infer import infer_struct_info
+from ..infer import bind_dims, infer_struct_info, join, replace_dims
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
 
@@ -50,8 +50,8 @@ class DFPattern:
         return Constrained(self, lambda expr: _has_attrs(expr, attrs))
 
     def has_struct_info(self, struct_info: StructInfo) -> DFPattern:
-        """Match an expression with this struct info."""
-        return Constrained(self, lambda expr: structural_equal(_info(expr), struct_info, map_free_vars=True))
+        """Match an expression of which this, at least, is known; a symbolic dimension stands for any."""
+        return Constrained(self, lambda expr: _is_within(_info(expr), struct_info))
 
     def has_dtype(self, dtype: str) -> DFPattern:
         """Match a tensor of this dtype."""
@@ -105,6 +105,15 @@ class Matcher:
 
 def _info(expr: Node) -> StructInfo:
     return infer_struct_info(expr) if isinstance(expr, RelaxExpr) else relax.ObjectStructInfo()
+
+
+def _is_within(info: StructInfo, wanted: StructInfo) -> bool:
+    """Whether `info` says what `wanted` does, with some sizes for its symbolic dimensions."""
+    sizes: dict[tir.Var, tir.PrimExpr] = {}
+    if bind_dims(wanted, info, sizes) is not None:
+        return False
+    wanted = replace_dims(wanted, sizes)
+    return structural_equal(join(wanted, info), wanted)
 
 
 def _has_attrs(expr: Node, attrs: Mapping[str, Any]) -> bool:

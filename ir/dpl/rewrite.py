@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from .. import relax
+from ..passes.canonicalize_bindings import without_aliases
 from ..passes.dead_code import remove_unused_bindings
 from ..passes.flatten import flatten
 from ..passes.rewriter import BindingRewriter
@@ -19,10 +20,11 @@ def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: relax.Function) -
     """Return `func` with each bound call that matches `pattern` replaced by what `rewriter` makes of it.
 
     `rewriter` gets the call and what each part of the pattern matched; it may return nested calls, which get variables
-    of their own, or the call itself. What nothing uses afterwards is removed.
+    of their own and are tried in turn, or the call itself. What nothing uses afterwards is removed, and so are bindings
+    that only give a value a second name.
     """
     rewritten = _Rewriter(pattern, rewriter).function(func)
-    return func if rewritten is func else remove_unused_bindings(rewritten)
+    return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
 
 
 class _Rewriter(BindingRewriter):
@@ -51,8 +53,7 @@ class _Rewriter(BindingRewriter):
         def bind(part: relax.Expr) -> relax.Var:
             name = f"{binding.var.name_hint}_{len(parts)}"
             var = self._new_var(name, struct_info=part.struct_info, span=part.span)
-            parts.append(relax.VarBinding(var, part, span=part.span))
-            self._values[var] = part
+            parts.extend(self.binding(relax.VarBinding(var, part, span=part.span)))
             return var
 
         flat = flatten(new, bind)

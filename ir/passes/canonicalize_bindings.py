@@ -30,9 +30,13 @@ def canonicalize_bindings(mod: IRModule) -> IRModule:
 
 
 def _canonicalize(function: relax.Function) -> relax.Function:
-    changed = use_known_dims(function)
-    changed = _Renamer(_plan(changed)).function(changed)
+    changed = without_aliases(use_known_dims(function))
     return function if changed is function else refined_result(changed)
+
+
+def without_aliases(function: relax.Function) -> relax.Function:
+    """Return `function` without bindings that only give a value a second name."""
+    return _Renamer(_plan(function)).function(function)
 
 
 class _Plan(Struct):
