@@ -26,6 +26,7 @@ from typing import Any, cast
 
 from ..ir.api.relax import struct_info
 from ..ir.base import BaseFunc, IRModule, Node, Source
+from ..ir.building.values import plain_nodes
 from ..ir.diagnostics import TvmsError, error
 from ..ir.dtype import is_dtype
 from .compatibility import as_tvm_takes_them
@@ -151,6 +152,7 @@ def _value(value: Any) -> Any:
 
     if isinstance(value, Dialect):
         return NAMESPACES[value.letter]
+    value = plain_nodes(value)
     if value is None or isinstance(value, bool | int | float | str | Node):
         return value
     if isinstance(value, list | tuple):

@@ -60,6 +60,10 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
         """Print this node: coloured in a terminal, as HTML in a notebook (TVM: `Scriptable.show`)."""
         _script.show(self, dialect, **options)
 
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is this very node."""
+        return self is other
+
     def __str__(self) -> str:
         return _script.script(self, "tvms")
 
@@ -87,13 +91,31 @@ class NamedAttrs(dict[str, Any]):
 
 
 class StructInfo(Node, frozen=True, eq=False):
-    """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`."""
+    """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`. Compares by structure."""
+
+    def __eq__(self, other: object) -> bool:
+        from .equal import structural_equal
+
+        return isinstance(other, StructInfo) and (self is other or structural_equal(self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        from .equal import structural_hash
+
+        return hash(structural_hash(self))
 
 
 class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
     """A graph-level value: `relax.Expr`, a function, or a reference to one (TVM: `tvm.ir.RelaxExpr`)."""
 
     struct_info: StructInfo | None = None
+
+    @property
+    def struct_info_(self) -> StructInfo | None:
+        """`struct_info`, as TVM's own code calls it where it may be unknown."""
+        return self.struct_info
 
 
 class Op(Node, frozen=True, eq=False):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from . import relax, tir
 from .base import GlobalVar, Metadata, Op, Span, StructInfo
 from .diagnostics import error
+from .equal import structural_equal
 from .ops import dims as d
 from .ops.inference import Inference, dims_of, tensor_info
 from .ops.registry import find
@@ -217,7 +218,7 @@ def join(a: StructInfo, b: StructInfo) -> StructInfo:
         case TupleStructInfo(), TupleStructInfo() if len(a.fields) == len(b.fields):
             return TupleStructInfo(tuple(join(x, y) for x, y in zip(a.fields, b.fields, strict=True)))
         case FuncStructInfo(), FuncStructInfo():
-            return a
+            return a if structural_equal(a, b) else FuncStructInfo(None, ObjectStructInfo(), a.purity and b.purity)
         case _:
             return ObjectStructInfo()
 

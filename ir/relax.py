@@ -5,6 +5,7 @@ Every expression may carry the struct info that was inferred for it; variables a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import tir
@@ -183,3 +184,15 @@ class Function(BaseFunc, frozen=True, eq=False):
     body: SeqExpr
     ret_struct_info: StructInfo | None = None
     is_pure: bool = True
+
+    def bind_params(self, binding_map: Mapping[str | Var, Any]) -> Function:
+        """Return this function with values in the place of parameters, given by name or as variables."""
+        from .passes.bind_params import with_params
+
+        return with_params(self, binding_map)
+
+    def bind_symbolic_vars(self, binding_map: Mapping[str | tir.Var, int | tir.PrimExpr]) -> Function:
+        """Return this function with symbolic dimensions, given by name or as variables, replaced."""
+        from .passes.bind_params import with_symbolic_vars
+
+        return with_symbolic_vars(self, binding_map)

@@ -47,7 +47,7 @@ def graph_value(value: Any) -> Expr:
 
 def inferred(expr: Expr) -> Expr:
     """Return `expr` with its struct info, and its parts with theirs."""
-    if expr.struct_info is not None:
+    if expr.struct_info is not None or isinstance(expr, relax.Var):
         return expr
     if isinstance(expr, relax.Tuple):
         expr = relax.Tuple(tuple(inferred(field) for field in expr.fields), span=expr.span)

@@ -3,6 +3,7 @@
 from .create_prim_func import computations, create_prim_func
 from .expr import (
     Expr,
+    Value,
     abs,
     acos,
     acosh,
@@ -36,6 +37,7 @@ from .expr import (
     minimum,
     node_of,
     not_equal,
+    pair,
     power,
     round,
     rsqrt,
@@ -69,9 +71,9 @@ from .tensor import (
 )
 
 __all__ = [
-    "ComputeOp", "Expr", "PlaceholderOp", "ReduceAxis", "Reducer", "Tensor", "abs", "acos", "acosh", "all", "any", "asin",
+    "ComputeOp", "Expr", "PlaceholderOp", "ReduceAxis", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
     "create_prim_func", "equal", "erf", "exp", "floor", "floor_divide", "floor_mod", "if_then_else", "isfinite", "isinf", "isnan", "log", "logical_not", "max", "max_value",
-    "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "placeholder", "power", "prod", "reduce_axis", "round",
+    "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "pair", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

@@ -102,6 +102,10 @@ class Expr(Arithmetic):
         """Return this value converted to `dtype`."""
         return Expr(make.cast(self.node, dtype))
 
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is the very same node."""
+        return self.node is (other.node if isinstance(other, Expr) else other)
+
     def __lt__(self, other: Value) -> Expr:
         return _binary(make.less, self, other)
 

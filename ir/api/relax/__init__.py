@@ -27,6 +27,8 @@ from .expr import (
     Tuple,
     TupleGetItem,
     Var,
+    extern,
+    get_shape_of,
 )
 from .struct_info import (
     DynTensorType,
@@ -42,7 +44,7 @@ __all__ = [
     "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
     "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
     "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "StructInfo", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "get_pipeline", "op", "operators",
+    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of", "op", "operators",
     "register_pipeline", "struct_info",
 ]  # fmt: skip
 

@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from ... import relax, tir
-from ...base import BaseFunc, GlobalVar, IRModule, Node
+from ...base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
+from ...building.values import dimension, plain_nodes
+from ...infer import join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
+from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import is_pure_call
-from ...visit import defined_variables, free_variables, post_order, walk
+from ...visit import defined_variables, free_variables, post_order, substitute, walk
 
 
-def well_formed(obj: IRModule | BaseFunc) -> bool:
+def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:
     """Whether a program keeps the law of the IR; `tvms.verify` says what is wrong with it."""
     from ...verify import verify
 
-    return not any(each.severity == "error" for each in verify(obj))
+    found = [each for each in verify(obj) if each.severity == "error"]
+    return not any(check_struct_info or not each.code.startswith("E03") for each in found)
+
+
+def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
+    """Return what is known of a value that is either of `lhs` or of `rhs`."""
+    return join(lhs, rhs)
+
+
+def tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
+    """Return the symbolic dimensions that a struct info mentions, in order."""
+    return list(dict.fromkeys(node for node in walk(sinfo) if isinstance(node, tir.Var)))
+
+
+def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
+    """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
+
+    shapes = (node.values or () for node in walk(sinfo) if isinstance(node, relax.ShapeExpr | relax.ShapeStructInfo))
+    scalars = (node.value for node in walk(sinfo) if isinstance(node, relax.PrimStructInfo))
+    return list(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
+
+
+def erase_to_well_defined(
+    sinfo: StructInfo,
+    shape_var_map: Mapping[tir.Var, tir.PrimExpr] | None = None,
+    var_map: Mapping[relax.Var, relax.Expr] | None = None,
+) -> StructInfo:
+    """Return `sinfo` in terms of what the maps give for its variables; what mentions others is not known."""
+    dims = {plain_nodes(var): dimension(value) for var, value in (shape_var_map or {}).items()}
+    return replace_dims(substitute(sinfo, dict(var_map or {})), dims, all_known=False)
+
+
+def has_reshape_pattern(func: tir.PrimFunc) -> bool:
+    """Whether a loop-level function copies all elements in order."""
+    return is_reshape(func)
 
 
 def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:

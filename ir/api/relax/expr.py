@@ -9,7 +9,7 @@ from ... import relax
 from ...base import Attrs, GlobalVar, Op, StructInfo
 from ...building.call_te import call_te
 from ...building.place import with_place
-from ...building.values import call_function, dimension, graph_value, inferred, plain_nodes
+from ...building.values import apply, call_function, dimension, graph_value, inferred, plain_nodes
 from ...diagnostics import error
 from ..constructor import constructor
 from .struct_info import TensorStructInfo
@@ -101,7 +101,20 @@ def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
     return found[0]
 
 
+def get_shape_of(expr: relax.Expr) -> relax.Expr:
+    """Return the shape of a tensor: what it is known to be, or a call that asks for it."""
+    info = expr.struct_info
+    if isinstance(info, relax.TensorStructInfo) and info.shape is not None:
+        return inferred(info.shape)
+    return apply("shape_of", expr)
+
+
+def extern(name: str) -> relax.ExternFunc:
+    """The function that is registered at run time under `name`."""
+    return relax.ExternFunc(name)
+
+
 __all__ = [
     "Call", "DataTypeImm", "DataflowVar", "ExternFunc", "GlobalVar", "PrimValue", "ShapeExpr", "StringImm",
-    "TensorStructInfo", "Tuple", "TupleGetItem", "Var", "te_tensor",
+    "TensorStructInfo", "Tuple", "TupleGetItem", "Var", "extern", "get_shape_of", "te_tensor",
 ]  # fmt: skip

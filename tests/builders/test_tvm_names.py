@@ -1,0 +1,77 @@
+"""Names of TVM's Python API on values, struct info and functions: what they give."""
+
+from __future__ import annotations
+
+import pytest
+import tvms
+from tvms import relax, tir
+from tvms.relax import analysis
+from tvms.script import relax as R
+
+n, m = tir.Var("n", "int64"), tir.Var("m", "int64")
+
+
+def test_nodes_of_two_operands_are_not_folded() -> None:
+    assert str(tir.Add(tir.IntImm("int64", 1), 2)) == "T.Add(T.int64(1), T.int64(2))"
+    assert isinstance(n + 1, tir.Add)
+    assert not isinstance(n - 1, tir.Add)
+    assert str(tir.Not(n > m)) == "not n > m"
+    assert str(tir.truncdiv(n, 2)) == "T.Div(n, T.int64(2))"
+    assert tir.EQ(n, m).dtype == "bool"
+
+
+def test_struct_info_compares_by_structure() -> None:
+    info = relax.TensorStructInfo((n, 4), "float32")
+    assert info == R.Tensor((n, 4), "float32")
+    assert {info: 1}[R.Tensor((n, 4), "float32")] == 1
+    assert info != R.Tensor((n, 5), "float32")
+    assert info != relax.ObjectStructInfo()
+
+
+def test_the_same_node_is_the_same() -> None:
+    x = relax.Var("x")
+    assert relax.Tuple([x]).fields[0].same_as(x)
+    assert relax.PrimValue(n).value.same_as(n.node)
+    assert n.same_as(n)
+    assert x.struct_info_ is None
+
+
+def test_questions_about_struct_info() -> None:
+    shape = relax.ShapeStructInfo([1, n + 1, m])
+    unknown = relax.ShapeStructInfo(ndim=3)
+    assert analysis.tir_vars_in_struct_info(shape) == [n.node, m.node]
+    assert analysis.definable_tir_vars_in_struct_info(shape) == [m.node]
+    assert analysis.struct_info_lca(shape, unknown) == unknown
+    assert analysis.erase_to_well_defined(shape) == unknown
+    assert analysis.erase_to_well_defined(shape, {n: n, m: m}) == shape
+    assert analysis.erase_to_well_defined(shape, {n: 2, m: m + 1}) == relax.ShapeStructInfo([1, 3, m + 1])
+
+
+def test_what_two_functions_have_in_common() -> None:
+    one = relax.FuncStructInfo([relax.ObjectStructInfo()], relax.ObjectStructInfo())
+    two = relax.FuncStructInfo([], relax.ObjectStructInfo())
+    assert analysis.struct_info_lca(one, one) == one
+    common = analysis.struct_info_lca(one, two)
+    assert isinstance(common, relax.FuncStructInfo)
+    assert common.params is None
+
+
+def test_values_take_the_place_of_parameters_and_dimensions() -> None:
+    shape = [n, 4]
+
+    @R.function(private=True)
+    def f(x: R.Tensor(shape, "float32"), y: R.Tensor((n,), "float32")) -> R.Tensor(shape, "float32"):
+        return x
+
+    assert f.bind_symbolic_vars({n: 16}).params[0].struct_info == R.Tensor((16, 4), "float32")
+    bound = f.bind_params({"x": relax.const([[1.0, 2.0, 3.0, 4.0]])})
+    assert [param.struct_info for param in bound.params] == [R.Tensor((1,), "float32")]
+    with pytest.raises(tvms.TVMError, match="the function has no parameter 'z'"):
+        f.bind_params({"z": 1})
+    with pytest.raises(tvms.TVMError, match="the function has no symbolic dimension 'k'"):
+        f.bind_symbolic_vars({"k": 1})
+
+
+def test_the_shape_of_a_value() -> None:
+    assert str(relax.get_shape_of(relax.Var("x", relax.TensorStructInfo((n, 4), "float32")))) == "R.shape([n, 4])"
+    assert str(relax.get_shape_of(relax.Var("x", relax.TensorStructInfo(ndim=2)))) == "R.shape_of(x)"
