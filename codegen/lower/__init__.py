@@ -12,6 +12,7 @@ from .compact import compact_buffers
 from .flatten import flatten_buffers
 from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
+from .invariants import hoist_conditions
 from .locate import plan_locations
 from .match_buffer import lower_match_buffers
 from .opaque import convert_blocks_to_opaque
@@ -40,6 +41,7 @@ BLOCK_STEPS: dict[str, Step] = {
 LOOP_STEPS: dict[str, Step] = {
     "SerializeThreads": serialise_threads,
     "HoistFirstSteps": hoist_first_steps,
+    "HoistIfThenElse": hoist_conditions,
     "LoopPartition": partition_loops,
     "FlattenBuffer": flatten_buffers,
     "StorageRewrite": rewrite_storage,

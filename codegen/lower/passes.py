@@ -12,9 +12,11 @@ from ...ir.base import IRModule
 from ...ir.deep import deep
 from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions
+from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
 from . import BLOCK_STEPS, LOOP_STEPS
 from .bounds import Bounds, guard_indices
+from .invariants import hoist_expressions
 
 
 def _on_modules(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[IRModule], IRModule]:
@@ -47,6 +49,10 @@ def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
 
 for _name, _step in LOOP_STEPS.items():
     declare_pass(_name)(_on_modules(_on_loops(_step)))
+
+
+declare_pass("HoistExpression")(_on_modules(_on_loops(hoist_expressions)))
+declare_pass("Simplify")(_on_modules(simplify_statements))
 
 
 @declare_pass("ApplyDefaultSchedule")

@@ -7,7 +7,8 @@
                                                      compute(X[1], 15)
 
 What a later stage reads is what an earlier one has written some iterations ago; the buffers of the body have as many
-versions as that takes. `software_pipeline_async_stages` may be given, and changes nothing: stages run in their order.
+versions as that takes. Stages in `software_pipeline_async_stages` run in their order; what they copy may arrive later where
+the target has such copies, which `T.attr(0, "async_scope", 1)` says (`codegen.gpu.async_copies`).
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class _Injector(Rewriter):
         parts = _parts(loop, statements)
         _check(loop, parts, buffers)
         kept = {key: value for key, value in loop.annotations.items() if key not in (_STAGE, _ORDER, _ASYNC)}
-        return _Pipeline(replace(loop, annotations=kept), parts, buffers, self._twice).build()
+        later = {int(_number(stage)) for stage in loop.annotations.get(_ASYNC, ())}
+        return _Pipeline(replace(loop, annotations=kept), parts, buffers, self._twice, later).build()
 
 
 def _double_buffer(block: tir.Block) -> tir.Buffer:
@@ -177,9 +179,14 @@ class _Pipeline:
     """Builds the loop before, the loop, and the loop after it."""
 
     def __init__(
-        self, loop: tir.For, parts: Sequence[Part], buffers: Sequence[tir.Buffer], twice: set[tir.Buffer]
+        self,
+        loop: tir.For,
+        parts: Sequence[Part],
+        buffers: Sequence[tir.Buffer],
+        twice: set[tir.Buffer],
+        later: set[int],
     ) -> None:
-        self._loop, self._buffers = loop, buffers
+        self._loop, self._buffers, self._later = loop, buffers, later
         self._parts = sorted(parts, key=lambda part: part.order)
         self._depth = max(part.stage for part in parts)
         self._versions: dict[tir.Buffer, tir.Buffer] = {}
@@ -216,7 +223,8 @@ class _Pipeline:
                 continue
             block = copy_of(_Versioned(self._versions, loop).rewrite(part.block), {loop.loop_var: index})
             assert isinstance(block, tir.Block)
-            parts.append(tir.BlockRealize((), inside, block))
+            realize = tir.BlockRealize((), inside, block)
+            parts.append(_asynchronous(realize) if part.stage in self._later else realize)
         if not is_once:
             kind = tir.ForKind.UNROLLED if is_unrolled else loop.kind
             parts = [replace(loop, loop_var=var, extent=count, kind=kind, body=sequence(parts))]
@@ -234,6 +242,10 @@ class _Pipeline:
             return tir.IntImm("bool", 0)
         open_ones = [each for each, verdict in verdicts if verdict is not Verdict.PROVEN]
         return simplify(reduce(make.logical_and, open_ones, _TRUE), domains)
+
+
+def _asynchronous(stmt: tir.Stmt) -> tir.Stmt:
+    return tir.AttrStmt(tir.IntImm("int32", 0), "async_scope", tir.IntImm("int32", 1), stmt)
 
 
 def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:

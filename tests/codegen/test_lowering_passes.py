@@ -91,6 +91,15 @@ T.prim_func main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
             T.writes(C[vi])
             C[vi] = X[vi] + X[T.max(vi - 1, 0)]
 """,
+    "choices": """
+T.prim_func main(A: T.Buffer((6, 16), "float32"), n: T.int32, C: T.Buffer((6, 16), "float32")):
+    for i, j in T.grid(6, 16):
+        if n > 3:
+            if i < 4:
+                C[i, j] = A[i, j] * T.float32(2)
+        else:
+            C[i, j] = A[5 - i, j]
+""",
     "pipeline": """
 T.prim_func main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32")):
     for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1, 3], "software_pipeline_order": [2, 0, 1]}):
@@ -121,11 +130,13 @@ T.prim_func main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32"
 def arguments(module: Any) -> list[Array]:
     """Random arrays for the one function."""
     random = np.random.default_rng(0)
-    buffers = module.functions["main"].buffer_map.values()
-    numpy_dtype = tvms.ir.numpy_dtype.numpy_dtype
+    function, numpy_dtype = module.functions["main"], tvms.ir.numpy_dtype.numpy_dtype
+    buffers = [function.buffer_map.get(param) for param in function.params]
     return [
-        random.standard_normal([size.value for size in each.shape]).astype(numpy_dtype(each.dtype)) for each in buffers
-    ]
+        np.array(5, "i4") if each is None else
+        random.standard_normal([size.value for size in each.shape]).astype(numpy_dtype(each.dtype))
+        for each in buffers
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -221,6 +232,13 @@ def test_what_an_iteration_leaves_to_the_next_stays_outside() -> None:
         "rolling", "ConvertBlocksToOpaque", "PlanAndUpdateBufferAllocationLocation"
     )
     assert lowered("rolling", *BLOCK_STEPS).index("X = T.") < lowered("rolling", *BLOCK_STEPS).index("for i")
+
+
+def test_conditions_stand_before_the_loops_that_do_not_change_them() -> None:
+    text = lowered("choices", "HoistIfThenElse")
+    assert [line.strip() for line in text.splitlines() if line.strip().startswith(("for", "if", "else"))] == [
+        "if n > 3:", "for i in range(6):", "if i < 4:", "for j in range(16):", "else:", "for i, j in T.grid(6, 16):",
+    ]  # fmt: skip
 
 
 def test_stages_run_for_several_iterations_at_a_time() -> None:
