@@ -105,6 +105,9 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
     print(f"{arguments.law}: {shown}, seed {arguments.seed}")
     if law.counted:
         print("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
+    if arguments.counts:
+        width = max(map(len, total.constructs), default=0)
+        print("\n".join([f"  {name:{width}} {count:8,}" for name, count in sorted(total.constructs.items())]))
     if failure:
         path = _save(arguments, failure)
         print(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")

@@ -249,6 +249,7 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="the seed of the examples (default: a random one)")
     parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="how many processes (default: 1)")
     parser.add_argument("--state", metavar="FILE", help="keep the progress in this file, and go on where it stands")
+    parser.add_argument("--counts", action="store_true", help="print how often each construct, or primitive, was met")
     parser.add_argument(
         "--save",
         metavar="DIR",

@@ -43,7 +43,7 @@ class Batch(Struct):
     started: int = 0
     seconds: float = 0.0
     constructs: dict[str, int] = field(default_factory=dict[str, int])
-    """In how many examples each construct was met."""
+    """In how many examples each construct was met, or how often, as the law counts."""
     failure: Failure | None = None
 
 
@@ -70,7 +70,8 @@ def run_batch(
             raise
         if not worst:
             batch.checked += 1
-            met.update(set(law.constructs(example)))
+            found = law.constructs(example)
+            met.update(found if law.counts_all else set(found))
 
     examples = law.examples(file)
     test = hypothesis.seed(seed * 1_000_003 + number)(_settings(size, is_shrunk)(hypothesis.given(counted())(check)))

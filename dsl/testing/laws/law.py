@@ -31,6 +31,8 @@ class Law(Struct, frozen=True):
     read: Callable[[Source], Any] = parse_source
     """The example that a text shows, for those that failed once."""
     constructs: Callable[[Any], Iterable[str]] = module_constructs
+    counts_all: bool = False
+    """Whether a construct counts as often as an example meets it, and not once."""
     expected: frozenset[str] = frozenset()
     """The constructs that a run of some length must meet."""
     counted: tuple[str, ...] = ()

@@ -83,6 +83,6 @@ def _check(example: _Example, execute: Execute) -> None:
 
 
 LAW = Law(
-    _examples, _check, read=lambda source: _Example(parse_source(source), (), 0), constructs=lambda example: example.met,
+    _examples, _check, read=lambda source: _Example(parse_source(source), (), 0), constructs=lambda example: example.met, counts_all=True,
     expected=frozenset(each for name in CHANGING for each in (name, f"{name}, refused")),
 )  # fmt: skip
