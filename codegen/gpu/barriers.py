@@ -18,6 +18,7 @@ from ...ir.equal import structural_equal
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
+from .async_copies import later_stores
 from .kernel import SYNC, Kernel, has_exchange, scope_of, size_of
 from .own_elements import are_apart
 from .places import domains_of
@@ -26,11 +27,12 @@ _POINTER = Op("tir.tvm_access_ptr")
 
 
 class _Touch(Struct, frozen=True, eq=False):
-    """An access to shared memory; no indices where it is by a pointer."""
+    """An access to shared memory; no indices where it is by a pointer. A later one may take place after what follows it."""
 
     data: tir.Var
     indices: tuple[tir.PrimExpr, ...]
     is_write: bool
+    is_later: bool = False
 
 
 def insert_barriers(kernel: Kernel) -> Kernel:
@@ -53,6 +55,7 @@ class _Inserter(Rewriter):
         self._domains = domains_of(kernel)
         self._fixed = {axis.var for axis in kernel.axes} - set(self._sizes)
         self._since: list[_Touch] = []
+        self._later = later_stores(kernel.body)
 
     def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
@@ -61,7 +64,7 @@ class _Inserter(Rewriter):
         """The second time, what the first iteration leaves meets what the next one begins with."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
-        touched = _touches(stmt)
+        touched = self._touches(stmt)
         if not has_exchange(stmt) and not any(self._crosses(a, b) for a in touched for b in touched):
             return self._leaf(stmt)
         self._note_reads(stmt.min, stmt.extent)
@@ -86,7 +89,7 @@ class _Inserter(Rewriter):
             self._differing.add(stmt.var)
         if has_exchange(stmt.value):
             return replace(stmt, body=self.rewrite(stmt.body))
-        touched = _touches(stmt.value)
+        touched = self._touches(stmt.value)
         needed = self._meets(touched)
         self._note(touched, needed)
         let = replace(stmt, body=self.rewrite(stmt.body))
@@ -99,14 +102,14 @@ class _Inserter(Rewriter):
         if isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call) and stmt.value.op == SYNC:
             self._since = []
             return stmt
-        touched = _touches(stmt)
+        touched = self._touches(stmt)
         needed = self._meets(touched)
         self._note(touched, needed)
         return sequence([barrier(stmt.span), stmt]) if needed else stmt
 
     def _whole(self, stmt: tir.Stmt) -> tir.Stmt:
         """A statement that not all threads run alike: no barrier can stand inside."""
-        touched = _touches(stmt)
+        touched = self._touches(stmt)
         for number, touch in enumerate(touched):
             if any(self._crosses(touch, other) for other in touched[:number]):
                 reason = f"threads need a barrier between accesses to '{touch.data.name}' here"
@@ -116,12 +119,23 @@ class _Inserter(Rewriter):
 
     # --- What meets
 
+    def _touches(self, node: Node) -> list[_Touch]:
+        """Return the accesses to shared memory in `node`, those of calls by pointers included, which say what they do."""
+        found: list[_Touch] = []
+        for part in walk(node):
+            if isinstance(part, tir.BufferLoad | tir.BufferStore) and _is_shared(part.buffer.data):
+                is_write = isinstance(part, tir.BufferStore)
+                found.append(_Touch(part.buffer.data, part.indices, is_write, part in self._later))
+            elif isinstance(part, tir.Call) and isinstance(part.op, Op):
+                found += _by_pointers(part)
+        return found
+
     def _note(self, touched: list[_Touch], is_after_barrier: bool) -> None:
         self._since = touched if is_after_barrier else [*self._since, *touched]
 
     def _note_reads(self, *parts: tir.PrimExpr) -> None:
         for part in parts:
-            self._since += _touches(part)
+            self._since += self._touches(part)
 
     def _meets(self, touched: list[_Touch]) -> bool:
         return any(self._crosses(touch, other) for touch in touched for other in self._since)
@@ -130,7 +144,7 @@ class _Inserter(Rewriter):
         """Whether `a` and `b`, in two threads, may meet, one of them writing."""
         if a.data is not b.data or not (a.is_write or b.is_write):
             return False
-        return not (self._is_own(a) and structural_equal(a.indices, b.indices))
+        return a.is_later != b.is_later or not (self._is_own(a) and structural_equal(a.indices, b.indices))
 
     def _is_own(self, touch: _Touch) -> bool:
         """Whether each thread touches elements that no other one does, whatever the other variables are."""
@@ -157,18 +171,11 @@ def _values(domain: tir.Range | None) -> tuple[int, int]:
     return domain.min.value, domain.extent.value
 
 
-def _touches(node: Node) -> list[_Touch]:
-    """Return the accesses to shared memory in `node`, those of calls by pointers included, which say what they do there."""
-    found: list[_Touch] = []
-    for part in walk(node):
-        if isinstance(part, tir.BufferLoad | tir.BufferStore) and _is_shared(part.buffer.data):
-            found.append(_Touch(part.buffer.data, part.indices, isinstance(part, tir.BufferStore)))
-        elif isinstance(part, tir.Call) and isinstance(part.op, Op):
-            does_write = part.op != _POINTER or not isinstance(part.args[4], tir.IntImm) or bool(part.args[4].value & 2)
-            found += [_Touch(arg, (), does_write) for arg in part.args if isinstance(arg, tir.Var) and _is_shared(arg)]
-            loads = [arg.buffer.data for arg in part.args if isinstance(arg, tir.BufferLoad) and part.dtype == "handle"]
-            found += [_Touch(data, (), True) for data in loads if _is_shared(data)]
-    return found
+def _by_pointers(call: tir.Call) -> list[_Touch]:
+    does_write = call.op != _POINTER or not isinstance(call.args[4], tir.IntImm) or bool(call.args[4].value & 2)
+    found = [_Touch(arg, (), does_write) for arg in call.args if isinstance(arg, tir.Var) and _is_shared(arg)]
+    loads = [arg.buffer.data for arg in call.args if isinstance(arg, tir.BufferLoad) and call.dtype == "handle"]
+    return found + [_Touch(data, (), True) for data in loads if _is_shared(data)]
 
 
 def _is_shared(variable: tir.Var) -> bool:

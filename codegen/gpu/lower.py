@@ -24,6 +24,7 @@ from ..rules import Decision
 from ..target import Target
 from .allreduce import lower_allreduce
 from .architectures import ARCHITECTURES, FIRST_WITH_COPIES
+from .async_copies import copy_asynchronously
 from .barriers import insert_barriers
 from .emulate import emulate_matrix_units
 from .fallback import bind_threads
@@ -113,6 +114,6 @@ def lower_for_gpu(
 def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     """Return what launches `kernel`, or the loops that simulate it; without what the target has not."""
     if not target.order:
-        copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
-        return Launch(keep_in_registers(kernel if copies else expand_copies(kernel)))
+        has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
+        return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
     return simulate(emulate_matrix_units(expand_copies(kernel)), target.order)  # type: ignore[arg-type]

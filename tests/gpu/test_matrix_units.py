@@ -274,3 +274,30 @@ def test_more_memory_than_the_gpu_has() -> None:
     assert caught.value.diagnostics[0].message == (
         "kernel 'main' needs 131072 bytes of shared.dyn memory; there are 101376"
     )
+
+
+PIPELINE = """
+T.prim_func main(A: T.Buffer((32, 64), "float32"), B: T.Buffer((32, 64), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1], "software_pipeline_async_stages": [0]}):
+            with T.block("step"):
+                T.reads(A[tx, i * 4:i * 4 + 4])
+                T.writes(B[tx, i * 4:i * 4 + 4])
+                S = T.alloc_buffer((32, 4), scope="shared")
+                for v in T.vectorized(4):
+                    with T.block("load"):
+                        S[tx, v] = A[tx, i * 4 + v]
+                for v in range(4):
+                    with T.block("use"):
+                        B[tx, i * 4 + v] = S[tx, v] + T.float32(1)
+"""
+
+
+def test_pipelines_copy_while_threads_compute() -> None:
+    program, a = module(PIPELINE), np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
+    assert (everywhere(program, a, np.zeros_like(a)) == a + 1).all()
+    newer, older = (str(tvms.emit(program, "ptx", f"cuda -arch={arch}")) for arch in ("sm_80", "sm_75"))
+    assert newer.count("cp.async.cg.shared.global") == 2
+    assert newer.count("cp.async.wait_group") == newer.count("bar.sync")
+    assert "cp.async" not in older
+    check_assembles(program, "sm_80")

@@ -1,0 +1,101 @@
+"""Copies to shared memory in stages of pipelines that go on by themselves, where the architecture has such copies.
+
+    with T.attr(0, "async_scope", 1):
+        S[tx * 4:tx * 4 + 4] = A[i + tx * 4:i + tx * 4 + 4]   →   T.ptx_cp_async("float32", S, tx * 4, A, i + tx * 4, 16)
+                                                                  T.ptx_commit_group()
+    T.tvm_storage_sync("shared")                              →   T.ptx_wait_group(0), and the barrier
+
+Who reads shared memory that was copied so waits at a barrier before; there all threads wait for their copies first.
+(TVM: `InjectPTXAsyncCopy`.)
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.analysis.modular_set import modular_set
+from ...ir.base import Node, Op
+from ...ir.dtype import lanes_of, parse_dtype
+from ...ir.visit import walk
+from ..llvm.types import element_bytes
+from ..lower.rewriter import Rewriter, sequence
+from .kernel import SYNC, Kernel, scope_of
+
+_SCOPE = "async_scope"
+_COPY, _COMMIT, _WAIT = (Op(f"tir.ptx_{name}") for name in ("cp_async", "commit_group", "wait_group"))
+_SIZES = (4, 8, 16)
+"""Bytes that one copy copies."""
+
+
+def later_stores(body: Node) -> set[tir.BufferStore]:
+    """Return the stores that may take place after what follows them."""
+    scopes = (node for node in walk(body) if isinstance(node, tir.AttrStmt) and node.attr_key == _SCOPE)
+    return {node for scope in scopes for node in walk(scope) if isinstance(node, tir.BufferStore)}
+
+
+def copy_asynchronously(kernel: Kernel) -> Kernel:
+    """Return a lowered kernel, whose barriers are there, with copies that go on by themselves where it says so."""
+    copier = _Copier()
+    body = copier.rewrite(kernel.body)
+    return replace(kernel, body=body) if copier.has_copied else kernel
+
+
+class _Copier(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({
+            tir.AttrStmt: self._attribute, tir.BufferStore: self._store, tir.Evaluate: self._evaluate,
+            tir.Buffer: lambda buffer: buffer,
+        })  # fmt: skip
+        self._is_inside = self.has_copied = False
+
+    def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
+        if stmt.attr_key != _SCOPE:
+            return self.rebuild(stmt)
+        self._is_inside = True
+        body = self.rewrite(stmt.body)
+        self._is_inside = False
+        return sequence([body, tir.Evaluate(tir.Call("void", _COMMIT, ()))])
+
+    def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
+        """All barriers wait, so that it does not matter which of them are for what was copied."""
+        if not (isinstance(stmt.value, tir.Call) and stmt.value.op == SYNC):
+            return self.rebuild(stmt)
+        return sequence([tir.Evaluate(tir.Call("void", _WAIT, (tir.IntImm("int32", 0),))), stmt])
+
+    def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
+        load, predicate = _copied(stmt.value)
+        if not self._is_inside or load is None or stmt.predicate is not None:
+            return stmt
+        lanes = lanes_of(stmt.value.dtype)
+        size, target, source = element_bytes(stmt.value.dtype), _first(stmt.indices[0]), _first(load.indices[0])
+        if target is None or source is None or not (_is_aligned(target, lanes) and _is_aligned(source, lanes)):
+            return stmt
+        is_known = scope_of(stmt.buffer.data).startswith("shared") and scope_of(load.buffer.data) == "global"
+        if not is_known or size not in _SIZES:
+            return stmt
+        self.has_copied = True
+        args = (stmt.buffer.data, target, load.buffer.data, source, tir.IntImm("int32", size), *predicate)
+        return tir.Evaluate(tir.Call(parse_dtype(stmt.value.dtype).name, _COPY, args, span=stmt.span), span=stmt.span)
+
+
+def _copied(value: tir.PrimExpr) -> tuple[tir.BufferLoad | None, tuple[tir.PrimExpr, ...]]:
+    """Return what `value` is read from, and the condition without which it is zero."""
+    if isinstance(value, tir.Call) and value.op == Op("tir.if_then_else"):
+        condition, load, other = value.args
+        is_zero = isinstance(other, tir.IntImm | tir.FloatImm) and other.value == 0
+        if is_zero and isinstance(load, tir.BufferLoad) and isinstance(condition, tir.PrimExpr):
+            return load, (condition,)
+    return (value, ()) if isinstance(value, tir.BufferLoad) and value.predicate is None else (None, ())
+
+
+def _first(index: tir.PrimExpr) -> tir.PrimExpr | None:
+    """Return the first of neighbouring elements; None where they are not."""
+    if not isinstance(index, tir.Ramp):
+        return make.cast(index, "int64") if lanes_of(index.dtype) == 1 else None
+    return index.base if isinstance(index.stride, tir.IntImm) and index.stride.value == 1 else None
+
+
+def _is_aligned(index: tir.PrimExpr, lanes: int) -> bool:
+    found = modular_set(index)
+    return found.base % lanes == 0 and found.coeff % lanes == 0
