@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base import GlobalVar, IRModule, Op, VDevice
+    from .base import DummyGlobalInfo, GlobalVar, IRModule, Op, VDevice
     from .equal import assert_structural_equal, structural_equal, structural_hash
     from .passes import transform
     from .tir import Range
 
 __all__ = [
-    "GlobalVar", "IRModule", "Op", "Range", "VDevice", "assert_structural_equal", "structural_equal", "structural_hash",
+    "DummyGlobalInfo", "GlobalVar", "IRModule", "Op", "Range", "VDevice", "assert_structural_equal", "structural_equal", "structural_hash",
     "transform",
 ]  # fmt: skip
 

@@ -36,7 +36,6 @@ def tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
 
 def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
     """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
-
     shapes = (node.values or () for node in walk(sinfo) if isinstance(node, relax.ShapeExpr | relax.ShapeStructInfo))
     scalars = (node.value for node in walk(sinfo) if isinstance(node, relax.PrimStructInfo))
     return list(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
