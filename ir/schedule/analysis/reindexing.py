@@ -85,7 +85,7 @@ class Reindexing(Struct, frozen=True):
             raise FRESH.refuse(f"{name_of(self.block)} both reads and writes '{self.old.name}'", self.block)
         if self.writes:
             _check_runs(program, self.block, self.axes)
-            if not _surely_stores(self.block.body, self.old):
+            if not surely_stores(self.block.body, self.old):
                 reason = f"{name_of(self.block)} may leave elements of '{self.old.name}' unwritten"
                 raise ALL_WRITTEN.refuse(reason, self.block)
             if not _is_injective(self.indices, self.axes):
@@ -200,8 +200,8 @@ def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) 
     return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), ends_of(axes)) is not None
 
 
-def _surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
+def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
     """Whether a block stores to a buffer whenever it runs."""
     if isinstance(body, tir.BufferStore):
         return body.buffer is buffer and body.predicate is None
-    return isinstance(body, tir.SeqStmt) and any(_surely_stores(each, buffer) for each in statements_in(body))
+    return isinstance(body, tir.SeqStmt) and any(surely_stores(each, buffer) for each in statements_in(body))

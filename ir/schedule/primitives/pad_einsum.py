@@ -17,7 +17,7 @@ from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
-from ..analysis.reindexing import ONE_POINT, access_indices, renamed_buffer
+from ..analysis.reindexing import ONE_POINT, access_indices, renamed_buffer, surely_stores
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
 from ..arguments import Block, Integers
@@ -100,6 +100,8 @@ def _check_einsum(block: tir.Block) -> None:
     written = [region.buffer for region in block.writes]
     if len(written) != 1 or any(region.buffer in written for region in block.reads):
         raise EINSUM.refuse(f"{name_of(block)} writes not one buffer, from others", block)
+    if not surely_stores(block.body, written[0]):
+        raise EINSUM.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer
