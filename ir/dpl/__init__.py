@@ -20,12 +20,34 @@ from .constructors import (
     make_fused_bias_activation_pattern,
     wildcard,
 )
-from .pattern import CallPattern, DFPattern
+from .context import PatternContext, PatternSequence
+from .pattern import (
+    AndPattern,
+    CallPattern,
+    DFPattern,
+    ExprPattern,
+    FunctionPattern,
+    NotPattern,
+    OrPattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    WildcardPattern,
+)
 from .rewrite import rewrite_call
 
 __all__ = [
+    "AndPattern",
     "CallPattern",
     "DFPattern",
+    "ExprPattern",
+    "FunctionPattern",
+    "NotPattern",
+    "OrPattern",
+    "PatternContext",
+    "PatternSequence",
+    "TupleGetItemPattern",
+    "TuplePattern",
+    "WildcardPattern",
     "has_attr",
     "has_dtype",
     "is_call_dps_packed",

@@ -15,6 +15,7 @@ from ..equal import structural_equal
 from ..infer import bind_dims, infer_struct_info, join, replace_dims
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
+from .context import PatternSequence
 
 Bindings: TypeAlias = Mapping[relax.Var, relax.Expr]
 
@@ -44,6 +45,25 @@ class DFPattern:
 
     def __invert__(self) -> DFPattern:
         return NotPattern(self)
+
+    def used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+        """Let `other` use this, as its variable number `index` where that is not -1; in a `PatternContext`."""
+        return PatternSequence([self]).used_by(other, index)
+
+    def only_used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+        """The same, where nothing else may use it."""
+        return PatternSequence([self]).only_used_by(other, index)
+
+    def fork_to(self, *others: DFPattern | PatternSequence) -> None:
+        """Let all `others` use this."""
+        for other in others:
+            self.used_by(other)
+
+    def __xor__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+        return self.used_by(other)
+
+    def __rshift__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+        return self.only_used_by(other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> DFPattern:
         """Match a call (or a function) that has these attributes among its own."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tvms
 from tvms import relax
-from tvms.relax.dpl import is_const, is_op, rewrite_call, wildcard
+from tvms.relax.dpl import PatternContext, is_const, is_op, rewrite_call, wildcard
 from tvms.testing import assert_equivalent
 
 
@@ -56,4 +56,35 @@ def test_at_least_this_is_known(wanted: Any, matches: bool) -> None:
         not wildcard()
         .has_struct_info(relax.TensorStructInfo((4,), "float32"))
         .match(relax.Var("z", relax.TensorStructInfo(ndim=1, dtype="float32")))
+    )
+
+
+def test_patterns_that_use_each_other_match_together() -> None:
+    before = function("a = R.exp(x)", "b = R.nn.relu(a)", "c = R.negative(a)", "d = R.nn.relu(c)", "out = R.add(b, d)")
+    (block,) = before.body.blocks
+    variables = {binding.var.name_hint: binding.var for binding in block.bindings}
+
+    def call(name: str) -> Any:
+        return is_op(f"relax.{name}")(wildcard())
+
+    with PatternContext() as several:
+        root, chain = call("exp"), call("negative") >> call("nn.relu")
+        root.fork_to(chain, call("nn.relu"))
+    found = several.match_dfb(block)
+    assert found is not None
+    assert [found[each] for each in (root, *chain.patterns)] == [variables[name] for name in "acd"]
+    with PatternContext() as only:
+        call("exp") >> call("nn.relu")
+    assert only.match_dfb(block) is None  # `c` uses it, too
+    with PatternContext() as second:
+        relu = call("nn.relu")
+        relu.used_by(is_op("relax.add")(wildcard(), wildcard()), 1)
+    assert (second.match_dfb(block) or {})[relu] is variables["d"]
+
+
+def test_patterns_use_each_other_in_a_context() -> None:
+    with pytest.raises(tvms.TvmsError) as raised:
+        wildcard() ^ wildcard()
+    assert str(raised.value) == (
+        "error[E0911]: patterns use each other in a context only\n  = help: write: with PatternContext() as ctx:"
     )

@@ -1,0 +1,148 @@
+"""Patterns that match together in a dataflow block: which value uses which (TVM: `PatternContext`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar, Token
+from copy import copy
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from .. import relax
+from ..diagnostics import error
+from ..visit import walk
+
+if TYPE_CHECKING:
+    from .pattern import DFPattern
+
+Match = Mapping["DFPattern", relax.Var]
+
+
+class Use(Struct, frozen=True, eq=False):
+    """What matches `user` uses what matches `source`: somewhere, or as its variable number `index`."""
+
+    source: DFPattern
+    user: DFPattern
+    index: int
+    is_only: bool
+    """Whether nothing else in the block may use it."""
+
+
+class PatternContext:
+    """Collects, in a `with`, which patterns use which; then finds values of a block for all of them."""
+
+    def __init__(self) -> None:
+        self.uses: list[Use] = []
+        self._tokens: list[Token[PatternContext | None]] = []
+
+    @staticmethod
+    def current() -> PatternContext:
+        """Return the innermost context around the call; TvmsError E0911 outside of all."""
+        context = _current.get()
+        if context is None:
+            raise error(
+                "E0911", "patterns use each other in a context only", help="write: with PatternContext() as ctx:"
+            )
+        return context
+
+    def __enter__(self) -> PatternContext:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._tokens.pop())
+
+    def match_dfb(self, block: relax.DataflowBlock) -> dict[DFPattern, relax.Var] | None:
+        """Return a variable for each pattern, those inside of others too, so that all uses hold; None where that cannot be."""
+        return _Search(self.uses, block).extend(
+            {}, list(dict.fromkeys(p for use in self.uses for p in (use.source, use.user)))
+        )
+
+
+_current: ContextVar[PatternContext | None] = ContextVar("pattern context", default=None)
+
+
+class PatternSequence:
+    """Patterns of which each uses the one before: `a ^ b` where others may use `a` too, `a >> b` where none does."""
+
+    def __init__(self, patterns: Sequence[DFPattern], uses: Sequence[Use] = ()) -> None:
+        self.patterns, self._uses = list(patterns), list(uses)
+
+    def used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+        """Let `other` use the last pattern, as its variable number `index` where that is not -1."""
+        return self._join(other, index, is_only=False)
+
+    def only_used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
+        """The same, where nothing else may use it."""
+        return self._join(other, index, is_only=True)
+
+    def __xor__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+        return self.used_by(other)
+
+    def __rshift__(self, other: DFPattern | PatternSequence) -> PatternSequence:
+        return self.only_used_by(other)
+
+    def dup(self) -> PatternSequence:
+        """Return the same sequence of other patterns."""
+        new = {pattern: copy(pattern) for pattern in self.patterns}
+        uses = [Use(new[use.source], new[use.user], use.index, use.is_only) for use in self._uses]
+        PatternContext.current().uses.extend(uses)
+        return PatternSequence(list(new.values()), uses)
+
+    def _join(self, other: DFPattern | PatternSequence, index: int, is_only: bool) -> PatternSequence:
+        after = other if isinstance(other, PatternSequence) else PatternSequence([other])
+        use = Use(self.patterns[-1], after.patterns[0], index, is_only)
+        PatternContext.current().uses.append(use)
+        return PatternSequence([*self.patterns, *after.patterns], [*self._uses, use, *after._uses])
+
+
+class _Search:
+    """Tries the variables of a block for one pattern after the other."""
+
+    def __init__(self, uses: Sequence[Use], block: relax.DataflowBlock) -> None:
+        self._uses = uses
+        self._values = {binding.var: binding.value for binding in block.bindings}
+        self._bound = {binding.value: binding.var for binding in block.bindings}
+        self._used = {
+            var: [node for node in walk(value) if isinstance(node, relax.Var)] for var, value in self._values.items()
+        }
+        self._candidates = list(dict.fromkeys([*(var for used in self._used.values() for var in used), *self._values]))
+
+    def extend(self, found: dict[DFPattern, relax.Var], left: list[DFPattern]) -> dict[DFPattern, relax.Var] | None:
+        """Return `found` with variables for the patterns that are left, or None."""
+        if not left:
+            return found
+        for var in self._candidates:
+            parts = left[0].extract_matched_expr(var, self._values)
+            if parts is None:
+                continue
+            more = {part: each for part, expr in parts.items() if (each := self._variable(expr)) is not None}
+            more[left[0]] = var
+            if all(found.get(part, each) is each for part, each in more.items()) and self._holds({**found, **more}):
+                result = self.extend({**found, **more}, left[1:])
+                if result is not None:
+                    return result
+        return None
+
+    def _variable(self, expr: object) -> relax.Var | None:
+        return expr if isinstance(expr, relax.Var) else self._bound.get(expr)  # type: ignore[reportArgumentType]
+
+    def _holds(self, found: Match) -> bool:
+        """Whether the uses between patterns that have variables hold, and each variable is that of one of them."""
+        roots = [
+            found[each]
+            for each in dict.fromkeys(p for use in self._uses for p in (use.source, use.user))
+            if each in found
+        ]
+        return len(set(roots)) == len(roots) and all(
+            self._is_use(found[use.source], found[use.user], use)
+            for use in self._uses
+            if use.source in found and use.user in found
+        )
+
+    def _is_use(self, source: relax.Var, user: relax.Var, use: Use) -> bool:
+        used = self._used.get(user, [])
+        is_there = source in used if use.index == -1 else use.index < len(used) and used[use.index] is source
+        users = [var for var, variables in self._used.items() if source in variables]
+        return is_there and (not use.is_only or users == [user])
