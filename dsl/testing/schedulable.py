@@ -215,5 +215,5 @@ def _parsed(text: str) -> IRModule:
 def schedulable() -> st.SearchStrategy[tuple[IRModule, str]]:
     """Modules of one function `main` of a few blocks, such as products, stencils, and padded or gathered reads; and a
     primitive that suits each."""
-    choices = [(text, first) for family in FAMILIES for text in family.texts() for first in family.first]
-    return st.sampled_from(choices).map(lambda choice: (_parsed(choice[0]), choice[1]))
+    families = [st.sampled_from([*product(family.texts(), family.first)]) for family in FAMILIES]
+    return st.one_of(families).map(lambda choice: (_parsed(choice[0]), choice[1]))
