@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ def products(graph: Graph) -> None:
     """Several products, in ways that are equal to others."""
     x = graph.operand(lambda value: value.dtype == "float32" and len(value.shape) == 2 and value.is_static)
     if x.dtype != "float32" or len(x.shape) != 2 or not x.is_static:
-        return
+        x = graph.parameter((graph.choose.number(1, 4), graph.choose.number(1, 4)), "float32")
     (rows, inner), width = x.shape, graph.choose.number(1, 3)
     a, b = (graph.parameter((inner, width), "float32") for _ in range(2))
     match graph.choose.number(0, 5):
@@ -139,13 +140,16 @@ def inner_function(graph: Graph) -> None:
 
 
 @st.composite
-def network_functions(draw: st.DrawFn, training: bool | None = None) -> relax.Function:
+def network_functions(
+    draw: st.DrawFn, training: bool | None = None, only: Sequence[Operator] | None = None
+) -> relax.Function:
     """Functions of one to five operators, with those of networks among them.
 
-    `training` says whether batch normalisation uses the statistics of its data; None lets it be either.
+    `training` says whether batch normalisation uses the statistics of its data; None lets it be either. `only`
+    says which operators there are.
     """
     own: tuple[Operator, ...] = (convolution, pooling, partial(batch_norm, training=training), layer_norm, products)
-    operators = (*own, branch, inner_function, *OPERATORS)
+    operators = (*own, branch, inner_function, *OPERATORS) if only is None else only
     function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
     assert isinstance(function, relax.Function)
     return function

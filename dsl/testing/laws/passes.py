@@ -15,7 +15,7 @@ from ....ir.passes.pipelines import PIPELINES
 from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
 from ...load import parse_source
 from ..choices import Choices
-from ..networks import network_functions
+from ..networks import network_functions, products
 from ..oracle import Execute, as_module, assert_equivalent
 from .law import Law
 
@@ -40,6 +40,10 @@ TOGETHER = (
     ("LambdaLift", "InlinePrivateFunctions"),
 )  # fmt: skip
 """Passes that have something to do only after others."""
+OF_PRODUCTS = (
+    "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat", "ReorderTakeAfterMatmul",
+)  # fmt: skip
+"""Passes that have something to do only where products meet: they are tried on those."""
 
 
 class _Example(Struct, frozen=True):
@@ -57,8 +61,11 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
     training = choose.pick((False, True))
     fitting = [name for name in COMPLETE if TRAINING.get(name, training) is training]
     names = [choose.pick(fitting) for _ in range(choose.number(0, 2))]
-    names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting)]
-    module = as_module(draw(network_functions(training))) if file is None else parse_source(file)
+    is_about_products = choose.rarely(3)
+    rest = choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting)]
+    names += [choose.pick(OF_PRODUCTS)] if is_about_products else rest
+    functions = network_functions(training, (products,) if is_about_products else None)
+    module = as_module(draw(functions)) if file is None else parse_source(file)
     return _Example(module, tuple(names), choose.number(0, 99))
 
 
