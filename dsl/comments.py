@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from ..ir.base import Trivia
 from . import syntax
 
@@ -26,6 +28,16 @@ def comments_in(statements: Iterable[syntax.Stmt]) -> tuple[str, ...]:
         for field in ("body", "orelse"):
             queue += cast("tuple[Any, ...]", getattr(statement, field, ()))
     return tuple(found)
+
+
+def without_comments(statements: tuple[syntax.Stmt, ...]) -> tuple[syntax.Stmt, ...]:
+    """Return statements with no comments in them."""
+    return tuple(_bare(statement) for statement in statements)
+
+
+def _bare(statement: syntax.Stmt) -> syntax.Stmt:
+    bodies = {field: getattr(statement, field) for field in ("body", "orelse") if hasattr(statement, field)}
+    return replace(statement, trivia=None, **{field: without_comments(body) for field, body in bodies.items()})
 
 
 def with_comments(

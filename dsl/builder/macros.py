@@ -1,6 +1,7 @@
 """Macros: `T.macro f(…):` holds statements that stand, with values for its parameters, wherever `f(…)` is a statement.
 
-A macro is no part of a program: what is printed has its statements in the place of each use.
+A macro is no part of a program: what is printed has its statements in the place of each use, and its comments in the
+first one.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import syntax
-from ..comments import comments_in
+from ..comments import comments_in, without_comments
 from .context import Context, TooManyErrors
 from .convert import CONVERTERS, Flag
 from .expressions import evaluate
@@ -52,12 +53,13 @@ def define_macro(context: Context, definition: syntax.Definition) -> None:
 
         def build() -> None:
             _check_limits(context, site, definition)
-            unused.pop(definition.start, None)
+            is_first = unused.pop(definition.start, None) is not None
+            body = definition.body if is_first else without_comments(definition.body)
             names = scope.outer(depth) if hygienic else context.scope
             with context.expanding(site.node, names), names.frame():
                 for name, value in arguments.items():
                     names.define(name, value)
-                build_statements(context, definition.body)
+                build_statements(context, body)
 
         return Expansion(definition.name, build)
 

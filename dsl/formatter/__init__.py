@@ -10,7 +10,8 @@ from msgspec import Struct
 from ...ir.base import Source, Span
 from ...ir.diagnostics import TvmsError, error
 from .. import syntax
-from ..parser import parse_syntax
+from ..parser.driver import parse_lines
+from ..parser.lexer import Line
 from .text import layout
 
 POSITIONS = frozenset({"start", "end", "name_start", "name_end"})
@@ -24,21 +25,22 @@ def format_text(text: str, name: str = "<string>", line_length: int | None = Non
     comma after it. Raises TvmsError for a text with syntax errors.
     """
     source = Source(name, text)
-    before = _parsed(source)
-    formatted = layout(text, line_length)
+    before, lines = _parsed(source)
+    formatted = layout(text, lines, line_length)
     if formatted == text:
         return text
-    if not _same(before, _parsed(Source(name, formatted))) or layout(formatted, line_length) != formatted:
+    after, lines = _parsed(Source(name, formatted))
+    if not _same(before, after) or layout(formatted, lines, line_length) != formatted:
         help = "please report this text; it is left as it is"
         raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
     return formatted
 
 
-def _parsed(source: Source) -> syntax.File:
-    file, diagnostics = parse_syntax(source)
+def _parsed(source: Source) -> tuple[syntax.File, list[Line]]:
+    file, diagnostics, lines = parse_lines(source)
     if diagnostics:
         raise TvmsError(diagnostics)
-    return file
+    return file, lines
 
 
 def _same(left: syntax.File, right: syntax.File) -> bool:

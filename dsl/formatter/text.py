@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ..parser.comments import columns
-from ..parser.lexer import Lexer, Line, Problem
+from ..parser.lexer import Line, as_read
 from .breaks import INDENT, broken_brackets
 from .kept import Kept, is_skipped
 from .line import LogicalLine
@@ -16,18 +17,14 @@ CONTINUED = re.compile(r"(?:[ \t\f]|\\\r?\n)*")
 """What the lexer takes as the space after a token."""
 
 
-def layout(text: str, line_length: int | None) -> str:
-    """Return a text without syntax errors in its layout."""
-    return _Writer(text, line_length).write()
-
-
-def _ignore(problem: Problem) -> None: ...
+def layout(text: str, lines: Iterable[Line], line_length: int | None) -> str:
+    """Return a text without syntax errors, of which these are the logical lines, in its layout."""
+    return _Writer(text, line_length).write(lines)
 
 
 class _Writer:
     def __init__(self, text: str, line_length: int | None) -> None:
-        self.lexer = Lexer(text, _ignore)
-        self.text = self.lexer.text
+        self.text = as_read(text)
         self.line_length = line_length
         self.columns = [0]
         """Where the open blocks were indented to in the text."""
@@ -35,9 +32,9 @@ class _Writer:
         self.at_block_start = True
         self.kept = Kept()
 
-    def write(self) -> str:
+    def write(self, lines: Iterable[Line]) -> str:
         end = 0
-        for line in self.lexer.lines():
+        for line in lines:
             kind, first = line.tokens[0]
             self.gap(self.text[end : first.start], line, kind == "$END")
             if kind != "$END":

@@ -33,13 +33,19 @@ def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
 
     Definitions with an error in them are not in the tree; their names are in `broken`.
     """
+    file, diagnostics, _ = parse_lines(source)
+    return file, diagnostics
+
+
+def parse_lines(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
+    """Return what `parse_syntax` does, and the logical lines that were read."""
     if len(source.text) > MAX_TEXT:
         message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
         help = "keep large tensors in a file beside the text: I.constant"
-        return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),)
+        return syntax.File(source, ()), (Diagnostic("E0010", message, Span(source, 0, 0), help),), []
     driver = _Driver(source)
     file = driver.file()
-    return file, tuple(diagnostic for _, diagnostic in sorted(driver.found, key=lambda found: found[0]))
+    return file, tuple(each for _, each in sorted(driver.found, key=lambda found: found[0])), driver.lines
 
 
 class _Driver:
@@ -50,6 +56,7 @@ class _Driver:
         """Starts of what stood on the stack at a mistake: the heads of all statements around it are among them."""
         self.broken_names: list[str] = []
         self.lexer = Lexer(source.text, self.report)
+        self.lines: list[Line] = []
         tables, tree = load(), Tree(self.lexer.comments, self.report)
         self.table = tables.states
         self.rules = [
@@ -86,6 +93,7 @@ class _Driver:
     def parse(self, lines: Iterator[Line]) -> Iterator[Line] | None:
         """Parse to the end, or to a mistake after which the lines have to be divided anew: return those."""
         for line in lines:
+            self.lines.append(line)
             for kind, token in line.layout:
                 self.begin(kind, token)
             resume = self.parse_line(line.tokens)

@@ -73,14 +73,18 @@ def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{tokens})(?:[ \t\f]|\\\r?\n)*"), re.compile(tables.patterns["NEWLINE"])
 
 
+def as_read(text: str) -> str:
+    """Return a text as it is read: its last line ends, and its byte order mark takes no column, as a form feed."""
+    whole = text if text.endswith("\n") else text + "\n"
+    return "\f" + whole[1:] if text.startswith("\ufeff") else whole
+
+
 class Lexer:
     """The logical lines of a text, with its comments in `comments`; bad indentation goes to `report`."""
 
     def __init__(self, text: str, report: Callable[[Problem], None]) -> None:
         self.report = report
-        self.text = text if text.endswith("\n") else text + "\n"
-        if text.startswith("\ufeff"):
-            self.text = "\f" + self.text[1:]  # as a byte order mark should, a form feed takes no column
+        self.text = as_read(text)
         self.comments = Comments()
         self.blocks = [Block(0, 0, 0)]
         self.tokens = 0
