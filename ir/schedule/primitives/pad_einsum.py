@@ -11,6 +11,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Node
 from ...dtype import is_int
+from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
@@ -105,7 +106,10 @@ def _check_einsum(block: tir.Block) -> None:
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer
-        for index, size in zip(access_indices(block, buffer), buffer.shape, strict=True):
+        indices = access_indices(block, buffer)
+        if not all(structural_equal(axis.min, index) for axis, index in zip(region.region, indices, strict=True)):
+            raise EINSUM.refuse(f"{name_of(block)} declares another region of '{buffer.name}' than it accesses", block)
+        for index, size in zip(indices, buffer.shape, strict=True):
             dom = domains.get(index) if isinstance(index, tir.Var) else None
             fits = make.equal(dom.extent, size) if dom is not None else make.logical_and(make.equal(index, 0), make.equal(size, 1))  # fmt: skip
             if not prove(fits).is_proven:
