@@ -1,0 +1,131 @@
+"""Intrinsics that move values, choose between them, and reach into memory: the same on every machine."""
+
+from __future__ import annotations
+
+from ...ir import tir
+from ...ir.diagnostics import error
+from ...ir.dtype import parse_dtype
+from . import vectors
+from .api import Value, ir
+from .casts import emit_cast
+from .expressions import ExpressionEmitter
+from .intrinsic_kinds import Intrinsic, Table, named
+from .operators import number
+from .types import I32, POINTER, register_type
+
+
+def _if_then_else(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    condition, yes, no = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+    return emitter.branch(emitter.condition(condition), lambda: emitter.emit(yes), lambda: emitter.emit(no))
+
+
+def _first(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return emitter.operands(call)[0]
+
+
+def _nothing(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return number(I32, 0)
+
+
+def _reinterpret(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    (operand,) = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+    value, target = emitter.emit(operand), register_type(call.dtype, call.span)
+    if "handle" in (operand.dtype, call.dtype):
+        return emit_cast(emitter.builder, value, operand.dtype, call.dtype, call.span)
+    source, wanted = parse_dtype(operand.dtype), parse_dtype(call.dtype)
+    if source.bits * source.lanes != wanted.bits * wanted.lanes:
+        raise error("E0606", f"'{operand.dtype}' has not as many bits as '{call.dtype}'", call.span)
+    return emitter.builder.bitcast(value, target)
+
+
+def _undefined(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return ir.Constant(register_type(call.dtype, call.span), None)
+
+
+def _large_unsigned(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    low, high = (arg for arg in call.args if isinstance(arg, tir.IntImm))
+    return emitter.emit(tir.IntImm(call.dtype, high.value << 32 | low.value, span=call.span))
+
+
+def _half_of_vector(is_low: bool) -> Intrinsic:
+    def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+        value = emitter.operands(call)[-1]
+        middle, count = value.type.count // 2, value.type.count
+        return vectors.shuffle(emitter.builder, value, value, list(range(middle) if is_low else range(middle, count)))
+
+    return emit
+
+
+def _combine(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    low, high = emitter.operands(call)
+    return vectors.shuffle(emitter.builder, low, high, list(range(low.type.count + high.type.count)))
+
+
+def _address_of(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    load = call.args[0]
+    if not isinstance(load, tir.BufferLoad):
+        raise error("E0606", "only an element of a buffer has an address", call.span)
+    return emitter.element_address(load, emitter.wide_index(load))
+
+
+def _access_pointer(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(type annotation, data, offset, extent, rw_mask)`, the offset in elements."""
+    annotation, data, offset, *_ = call.args
+    if not (isinstance(annotation, tir.PrimExpr) and isinstance(data, tir.Var) and isinstance(offset, tir.PrimExpr)):
+        raise error("E0606", "an access pointer needs a dtype, a buffer variable and an offset", call.span)
+    index = emit_cast(emitter.builder, emitter.emit(offset), offset.dtype, "int64")
+    return emitter.address(data, annotation.dtype, index, call.span)
+
+
+def _add_bytes(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    pointer, offset = emitter.operands(call)
+    return emitter.builder.gep(pointer, [offset], source_etype=ir.IntType(8))
+
+
+def _is_null(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    (pointer,) = emitter.operands(call)
+    return emitter.builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
+
+
+def _prefetch(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(address, rw, locality, cache)`, the last three constants as LLVM has them."""
+    address, *hints = call.args
+    numbers = [hint.value for hint in hints if isinstance(hint, tir.IntImm)]
+    if not isinstance(address, tir.PrimExpr) or len(numbers) != 3:
+        raise error("E0606", "a prefetch takes an address and three constants", call.span)
+    module, name = emitter.builder.module, "llvm.prefetch.p0"
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+    function = module.globals.get(name) or ir.Function(module, kind, name)
+    emitter.builder.call(function, [emitter.emit(address), *(number(I32, hint) for hint in numbers)])
+    return number(I32, 0)
+
+
+def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    from .checks import emit_checked_index
+
+    return emit_checked_index(emitter, call)
+
+
+def _return(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return emitter.return_value(call)
+
+
+MOVES: Table = {
+    **named("likely ignore_loop_partition assume", lambda name: _first),
+    **named("start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
+    "tir.prefetch": _prefetch,
+    "tir.checked_index": _checked_index,
+    "tir.if_then_else": _if_then_else,
+    "tir.reinterpret": _reinterpret,
+    "tir.undef": _undefined,
+    "tir.large_uint_imm": _large_unsigned,
+    "tir.vectorlow": _half_of_vector(is_low=True),
+    "tir.vectorhigh": _half_of_vector(is_low=False),
+    "tir.vectorcombine": _combine,
+    "tir.address_of": _address_of,
+    "tir.tvm_access_ptr": _access_pointer,
+    "tir.handle_add_byte_offset": _add_bytes,
+    "tir.isnullptr": _is_null,
+    "tir.ret": _return,
+}
+"""What is the same on every machine, but for arithmetic."""
