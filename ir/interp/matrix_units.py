@@ -153,7 +153,9 @@ def _mma_fill(call: tir.Call) -> Expression:
 
     def fill(frame: Frame) -> Value:
         count, local, offset = operands(frame)
-        _write(call, local, call.dtype, offset + _own(frame, call.args[1], count), np.zeros(count, numpy_dtype(call.dtype)))
+        _write(
+            call, local, call.dtype, offset + _own(frame, call.args[1], count), np.zeros(count, numpy_dtype(call.dtype))
+        )
         return 0
 
     return fill
