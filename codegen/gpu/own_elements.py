@@ -24,6 +24,8 @@ def are_apart(
 ) -> bool:
     """Return whether no element at `indices` is one of two threads, which `threads` says how many there are of on each
     axis; `others` are the first values of other variables, and how many there are. False where that is not known."""
+    if not threads:
+        return True
     sizes = [*threads.values(), *(count for _, count in others.values())]
     if any(size < 1 for size in sizes) or np.prod(sizes, dtype=float) > _MOST:
         return False
