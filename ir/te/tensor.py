@@ -12,6 +12,7 @@ from .. import make, tir
 from ..base import Node
 from ..visit import walk
 from .expr import Expr, Value, node_of, pair
+from .tensor_operators import TensorOperators
 
 Dimension: TypeAlias = Expr | tir.PrimExpr | int
 
@@ -40,7 +41,7 @@ class ComputeOp(Operation, frozen=True, eq=False):
         return self.body[0].axis if isinstance(self.body[0], tir.Reduce) else ()
 
 
-class Tensor(Node, frozen=True, eq=False):
+class Tensor(TensorOperators, Node, frozen=True, eq=False):
     """A tensor; `t[i, j]` or `t(i, j)` is its element at an index. `dims` is its shape as nodes of the IR."""
 
     dims: tuple[tir.PrimExpr, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tvms
-from tvms import relax, tir
+from tvms import relax, te, tir, topi
 from tvms.relax import analysis
 from tvms.script import relax as R
 
@@ -75,3 +75,11 @@ def test_values_take_the_place_of_parameters_and_dimensions() -> None:
 def test_the_shape_of_a_value() -> None:
     assert str(relax.get_shape_of(relax.Var("x", relax.TensorStructInfo((n, 4), "float32")))) == "R.shape([n, 4])"
     assert str(relax.get_shape_of(relax.Var("x", relax.TensorStructInfo(ndim=2)))) == "R.shape_of(x)"
+
+
+def test_operators_on_tensors_are_those_of_topi() -> None:
+    x, y = te.placeholder((n, 4), "float32", "x"), te.placeholder((4,), "float32", "y")
+    sums = [te.create_prim_func([x, y, total]) for total in (x + y, topi.add(x, y))]
+    assert tvms.structural_equal(*sums)
+    scaled = te.create_prim_func([y, 1 - y * 2])
+    assert "= 1.0 - T_multiply[v_ax0]" in str(scaled)

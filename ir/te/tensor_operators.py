@@ -1,0 +1,49 @@
+"""Python's operators on tensors: `x + y` is `topi.add(x, y)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .expr import Value, const
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class TensorOperators:
+    """What tensors inherit. A number beside a tensor is a constant of its dtype."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Tensor | Value) -> Tensor:
+        return _apply("add", self, other)
+
+    def __radd__(self, other: Value) -> Tensor:
+        return _apply("add", other, self)
+
+    def __sub__(self, other: Tensor | Value) -> Tensor:
+        return _apply("subtract", self, other)
+
+    def __rsub__(self, other: Value) -> Tensor:
+        return _apply("subtract", other, self)
+
+    def __mul__(self, other: Tensor | Value) -> Tensor:
+        return _apply("multiply", self, other)
+
+    def __rmul__(self, other: Value) -> Tensor:
+        return _apply("multiply", other, self)
+
+    def __truediv__(self, other: Tensor | Value) -> Tensor:
+        return _apply("divide", self, other)
+
+    def __rtruediv__(self, other: Value) -> Tensor:
+        return _apply("divide", other, self)
+
+
+def _apply(name: str, *operands: Any) -> Tensor:
+    from ..api import topi
+    from .tensor import Tensor
+
+    dtype = next(each.dtype for each in operands if isinstance(each, Tensor))
+    values = [const(each, dtype) if isinstance(each, int | float) else each for each in operands]
+    return getattr(topi, name)(*values)
