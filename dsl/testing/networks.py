@@ -68,7 +68,12 @@ def products(graph: Graph) -> None:
         x = graph.parameter((graph.choose.number(1, 4), graph.choose.number(1, 4)), "float32")
     (rows, inner), width = x.shape, graph.choose.number(1, 3)
     a, b = (graph.parameter((inner, width), "float32") for _ in range(2))
-    match graph.choose.number(0, 5):
+    match graph.choose.number(0, 6):
+        case 6:
+            c, d = graph.parameter((2, width), "float32"), graph.parameter((width, inner), "float32")
+            product, turned = graph.choose.fresh("lv"), graph.choose.fresh("lv")
+            graph.lines += [f"{product} = R.matmul({c.name}, {d.name})", f"{turned} = R.permute_dims({product})"]
+            graph.bind(f"R.matmul({x.name}, {turned})", (rows, 2), "float32")
         case 0:
             c = graph.parameter((width, 2), "float32")
             product = graph.choose.fresh("lv")
@@ -85,7 +90,7 @@ def products(graph: Graph) -> None:
         case 3:
             graph.bind(f"R.matmul({x.name}, {a.name})", (rows, width), "float32")
             graph.bind(f"R.matmul({x.name}, {b.name})", (rows, width), "float32")
-            graph.bind(f"R.add({graph.values[-2].name}, {graph.values[-1].name})", (rows, width), "float32")
+            graph.bind(f"R.subtract({graph.values[-2].name}, {graph.values[-1].name})", (rows, width), "float32")
         case 4:
             columns = graph.choose.fresh("lv")
             graph.lines.append(f'{columns} = R.take({a.name}, R.arange(0, {width}, 1, "int64"), axis=1)')
