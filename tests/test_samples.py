@@ -47,6 +47,7 @@ REFERENCES: list[tuple[str, str, list[tuple[int, ...]], Callable[..., np.ndarray
     ("08_gpu_matmul", "matmul", [(64, 64), (64, 64)], np.matmul),
     ("09_gpu_transpose", "transpose", [(64, 48)], np.transpose),
     ("10_gpu_softmax", "softmax", [(8, 128)], softmax),
+    ("11_gpu_tensor_cores", "matmul", [(128, 32), (32, 64)], np.matmul),
 ]
 
 
@@ -77,8 +78,9 @@ def test_sample_agrees_with_numpy(
 ) -> None:
     module = tvms.load(SAMPLES / f"{name}.tvms")
     random = np.random.default_rng(7)
-    inputs = [(random.random(shape) - 0.5).astype(np.float32) for shape in shapes]
-    expected = reference(*inputs)
+    dtypes = [buffer.dtype for buffer in getattr(module[entry], "buffer_map", {}).values()] or ["float32"] * len(shapes)
+    inputs = [(random.random(shape) - 0.5).astype(dtype) for shape, dtype in zip(shapes, dtypes, strict=False)]
+    expected = reference(*(each.astype(np.float32) for each in inputs))
     compiled = call(tvms.compile(module)[entry], module, entry, inputs, expected.shape)
     np.testing.assert_allclose(compiled, expected, rtol=1e-4, atol=1e-5)
     interpreted = call(lambda *a: tvms.interpret(module, entry, a), module, entry, inputs, expected.shape)

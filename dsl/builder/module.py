@@ -294,7 +294,7 @@ class _Builder:
         if (definition.params is None) != (known == _MODULE):
             what = "a module takes no parameters" if known == _MODULE else "a function has parameters in parentheses"
             written = definition.name if known == _MODULE else f"{definition.name}()"
-            context.error("E0109", what, _name(definition), f"write {known} {written}:")
+            context.error("E0021", what, _name(definition), f"write {known} {written}:")
         self.kinds[id(definition)] = known
         return known
 

@@ -111,7 +111,7 @@ def _head(place: Place) -> Problem | None:
         return Problem("E0008", "this definition has no name", start, opener.start, help)
     if is_definition and name and opener.text == ":" and place.kind != "NEWLINE":
         message = "a function has parameters in parentheses"
-        return Problem("E0109", message, start, opener.end, f"write {form} {name[0]}(…):")
+        return Problem("E0021", message, start, opener.end, f"write {form} {name[0]}(…):")
     if opener.text == "(" and place.kind == "NEWLINE" and place.previous is last:
         return Problem("E0008", "this opens no body by itself", start, last.start, "write `with` before it")
     return None
