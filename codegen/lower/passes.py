@@ -14,12 +14,12 @@ from ...ir.passes.pipelines import register_pipeline
 from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
-from . import BLOCK_STEPS, LOOP_STEPS
+from . import BLOCK_STEPS, LOOP_STEPS, Step
 from .bounds import Bounds, guard_indices
 from .invariants import hoist_expressions
 
 
-def _on_modules(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[IRModule], IRModule]:
+def _on_modules(step: Step) -> Callable[[IRModule], IRModule]:
     def run(mod: IRModule) -> IRModule:
         return map_functions(mod, tir.PrimFunc, deep(step))
 
@@ -27,18 +27,30 @@ def _on_modules(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[IRMod
     return run
 
 
-def _on_loops(step: Callable[[tir.PrimFunc], tir.PrimFunc]) -> Callable[[tir.PrimFunc], tir.PrimFunc]:
-    """Return `step` for functions that hold no blocks any more; those that do stay as they are."""
+def _unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
+    """Return `step` for functions without blocks for which it is too early; those that have some stay as they are."""
 
     def run(func: tir.PrimFunc) -> tir.PrimFunc:
-        return func if any(isinstance(node, tir.Block) for node in walk(func.body)) else step(func)
+        blocks = (node for node in walk(func.body) if isinstance(node, tir.Block))
+        return func if any(is_early(block) for block in blocks) else step(func)
 
     run.__doc__ = step.__doc__
     return run
 
 
+def _on_loops(step: Step) -> Step:
+    return _unless(lambda _: True, step)
+
+
+_EARLY: dict[str, Callable[[tir.Block], bool]] = {
+    "ConvertBlocksToOpaque": lambda block: block.init is not None,
+    "LowerOpaqueBlock": lambda block: bool(block.iter_vars or block.init or block.match_buffers),
+}
+"""Steps that take blocks as steps before them leave them, and for which blocks it is too early."""
+
+
 for _name, _step in BLOCK_STEPS.items():
-    declare_pass(_name)(_on_modules(_step))
+    declare_pass(_name)(_on_modules(_unless(_EARLY[_name], _step) if _name in _EARLY else _step))
 
 
 @declare_pass("GuardIndices")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+import tvms.codegen.lower.passes
 from tvms.ir.passes.transform import passes
 
 
@@ -13,4 +14,5 @@ def is_complete(constructor: Any) -> bool:
     return all(option.default is not option.empty for option in signature(constructor).parameters.values())
 
 
+assert tvms.codegen.lower.passes, "the steps of the lowering are passes, too"
 COMPLETE = [name for name, constructor in passes().items() if is_complete(constructor)]
