@@ -20,19 +20,10 @@ def broken_brackets(line: LogicalLine, indent: int, line_length: int | None) -> 
         kept = line_length is None and line.breaks[index] and line.closing.get(owner, 0) > owner + 1
         if owner >= 0 and (commented or kept):
             broken.add(owner)
-    broken.update(opening for opening in line.closing if _ends_in_magic_comma(line, opening))
+    broken.update(opening for opening in line.closing if line.ends_in_magic_comma(opening))
     if line_length is not None:
         _wrap(line, broken, indent, line_length)
     return broken
-
-
-def _ends_in_magic_comma(line: LogicalLine, opening: int) -> bool:
-    commas = line.separators.get(opening, [])
-    if not commas or commas[-1] != line.closing[opening] - 1:
-        return False
-    is_tuple = line.texts[opening] == "(" and line.is_bare(opening)
-    is_subscript = line.texts[opening] == "[" and not line.is_bare(opening)
-    return len(commas) > 1 or not (is_tuple or is_subscript)
 
 
 def _wrap(line: LogicalLine, broken: set[int], indent: int, line_length: int) -> None:

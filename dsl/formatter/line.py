@@ -39,9 +39,11 @@ class LogicalLine:
         self._read_gaps(source, [token for _, token in tokens])
         self._space()
         self.ends = [0]
-        """Where each token would end if all stood on one line; `ends[i]` is for the token before `i`."""
-        for text, spaced in zip(self.texts, self.spaced, strict=True):
-            self.ends.append(self.ends[-1] + spaced + len(text))
+        """Where each token would end if all stood on one line; `ends[i]` is for the token before `i`. A magic comma has
+        no width: the formatter may have put it there, and must find the same breaks again."""
+        magic = {self.closing[opening] - 1 for opening in self.closing if self.ends_in_magic_comma(opening)}
+        for index, (text, spaced) in enumerate(zip(self.texts, self.spaced, strict=True)):
+            self.ends.append(self.ends[-1] + (0 if index in magic else spaced + len(text)))
 
     def width(self, start: int, stop: int) -> int:
         """Return the columns that the tokens from `start` to before `stop` take on one line."""
@@ -59,6 +61,15 @@ class LogicalLine:
         is_call = self.texts[opening] == "(" and not self.is_bare(opening)
         is_display = self.texts[opening] != "(" and self.is_bare(opening)
         return is_call or is_display or opening in self.separators
+
+    def ends_in_magic_comma(self, opening: int) -> bool:
+        """Return whether a comma after the last element of a bracket asks for one element a line."""
+        commas = self.separators.get(opening, [])
+        if not commas or commas[-1] != self.closing[opening] - 1:
+            return False
+        is_tuple = self.texts[opening] == "(" and self.is_bare(opening)
+        is_subscript = self.texts[opening] == "[" and not self.is_bare(opening)
+        return len(commas) > 1 or not (is_tuple or is_subscript)
 
     def _find_owners(self) -> None:
         opened = [-1]
