@@ -163,12 +163,12 @@ def _without_multiples(s: Simplifier, value: Sum, divisor: int) -> Sum:
 
 
 def _without_remainders(s: Simplifier, value: Sum, divisor: int) -> Sum:
-    """`x % (k * divisor)` leaves the same remainder as `x`."""
+    """`x % (k * divisor)` leaves the same remainder as `x`, which may be such a remainder, too."""
     result = Sum({}, value.constant)
     for term, factor in value.factors():
         match term:
             case tir.FloorMod(a=a, b=tir.IntImm(value=modulus)) if factor * modulus % divisor == 0:
-                result.add(s.exact(a), factor)
+                result = result.plus(_without_remainders(s, s.exact(a).scaled(factor), divisor))
             case _:
                 result.add_term(term, factor)
     return result
