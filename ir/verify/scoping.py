@@ -1,8 +1,8 @@
 """The law of names at the loop level (TVM: `tir.analysis.VerifyWellFormed`).
 
-E0401: a variable is used where it is not defined · E0402: it is defined twice · E0403: a buffer is used where it is not
-declared · E0404: a block uses a loop variable from outside, past its own axes
-(threads excepted: they are everywhere the same).
+E0401: a variable is used where it is not defined · E0402: it is defined twice (threads excepted, and a `T.Let` that stands
+in one expression several times: they are everywhere the same) · E0403: a buffer is used where it is not declared ·
+E0404: a block uses a loop variable from outside, past its own axes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from .. import tir
 from ..base import Node
 from ..diagnostics import Note
+from ..equal import structural_equal
 from ..visit import children, variables_of_buffer
 from .report import Report
 from .subject import Subject
@@ -46,8 +47,9 @@ class _Scoping:
         self.visible.difference_update(added)
 
     def _define(self, node: Node, variable: tir.Var) -> bool:
-        if variable in self.defined and variable not in self.threads:
-            first = Note("it is defined here first", self.defined[variable].span)
+        known = self.defined.get(variable)
+        if known is not None and variable not in self.threads and not _is_same_let(known, node):
+            first = Note("it is defined here first", known.span)
             message = f"variable '{variable.name}' is defined twice"
             self.report.add("E0402", message, node, "give the second one a variable of its own", first)
         self.defined.setdefault(variable, node)
@@ -161,3 +163,8 @@ class _Scoping:
                 self._visit_all([part for part in (block.init, block.body) if part is not None])
         if axes:
             self.blocks.pop()
+
+
+def _is_same_let(one: Node, other: Node) -> bool:
+    """Whether a variable is given one value by both (TVM: the weaker condition of `VerifySSA`)."""
+    return isinstance(one, tir.Let) and isinstance(other, tir.Let) and structural_equal(one.value, other.value)

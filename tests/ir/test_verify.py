@@ -127,6 +127,19 @@ def test_one_variable_for_two_loops_and_a_block_with_too_few_values() -> None:
     assert codes(tir.PrimFunc((), tir.BlockRealize((), make.const(True), block))) == ["E0410"]
 
 
+@pytest.mark.parametrize(("second", "expected"), [("A[0]", []), ("A[0] + 1", ["E0402"])])
+def test_a_let_may_stand_in_an_expression_twice(second: str, expected: list[str]) -> None:
+    let = "T.Let(x + 1, where={{x: {}}})"
+    total = f"{let.format('A[0]')} + {let.format(second)}"
+    text = f"""T.prim_func main(A: T.Buffer((1,), "int32")):
+    x = T.int32()
+    A[0] = {total}
+"""
+    function = parse(text)["main"]
+    assert isinstance(function, tir.PrimFunc)
+    assert codes(function) == expected
+
+
 @given(st.integers(1, 20), st.integers(-3, 3), st.integers(-12, 12), st.integers(0, 20))
 def test_an_access_is_outside_exactly_when_a_run_says_so(extent: int, factor: int, offset: int, limit: int) -> None:
     index = f"i * {factor} + {offset}"
