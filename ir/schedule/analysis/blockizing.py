@@ -24,7 +24,7 @@ from ..program import Program
 from .bindings import Domains, domains_of
 from .blocks import COMM_REDUCE, DATA_PAR, check_reduction
 from .copies import buffers_of, fresh_copy
-from .loops import is_one
+from .loops import is_one, is_zero
 from .reductions import check_runs_once, start_condition, uses
 from .scope import scope_root
 
@@ -76,17 +76,21 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     axes, values = list[tir.IterVar](), list[tir.PrimExpr]()
     own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
     mapping: dict[tir.Var, Node] = {}
+    far = [each for each in program.around(scope_root(program, block)) if isinstance(each, tir.For)]
     for axis, value, part in zip(block.iter_vars, realize.iter_values, parts.divisions, strict=True):
         outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
-        axes.append(outer)
-        values.append(_outer_value(value, part, outside) if keeps_units else part.outer)
+        told = _outer_value(value, part, outside) if keeps_units else part.outer
         inner, start = _from_zero(part, inside)
         is_alone = is_one(part.outer_extent) and not (keeps_units and is_one(part.inner_extent))
         whole = make.const(0, outer.var.dtype) if is_alone else make.mul(outer.var, part.inner_extent)
+        if uses(start, far):  # loops outside of the scope, which the new block can use by its iterators only
+            told, start = simplify(make.add(make.mul(part.outer, part.inner_extent), start)), make.const(0, start.dtype)
+            outer, whole = replace(outer, dom=axis.dom), outer.var
+        axes.append(outer)
+        values.append(told)
         if not is_one(part.inner_extent):
-            own.append(
-                tir.IterVar(_up_to(part.inner_extent), replace(axis.var, name=f"{axis.var.name}_i"), axis.iter_type)
-            )
+            name = f"{axis.var.name}_i"
+            own.append(tir.IterVar(_up_to(part.inner_extent), replace(axis.var, name=name), axis.iter_type))
             bindings.append(inner)
             whole = make.add(whole, own[-1].var)
         mapping[axis.var] = make.add(whole, start)
@@ -118,9 +122,9 @@ def _up_to(extent: tir.PrimExpr) -> tir.Range:
 
 
 def _outer_value(value: tir.PrimExpr, part: Division, outside: Sequence[tir.For]) -> tir.PrimExpr:
-    """Return what an outer iterator is bound to: a loop of one iteration, where there is one in its value."""
+    """Return what an outer iterator is bound to: a loop of one iteration, the 0th, where there is one in its value."""
     used = set(walk(value))
-    units = [loop.loop_var for loop in outside if is_one(loop.extent) and loop.loop_var in used]
+    units = [loop.loop_var for loop in outside if is_one(loop.extent) and is_zero(loop.min) and loop.loop_var in used]
     return units[0] if is_one(part.outer_extent) and units else part.outer
 
 

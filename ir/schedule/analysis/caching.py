@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import make, tir
-from ...analysis.regions import Place, is_covered, lies_in
+from ...analysis.regions import Place, is_covered, lies_in, relaxed
 from ...base import Node
 from ...buffers import data_pointer
 from ...int_set import cover, eval_set, from_range, intersect
@@ -18,7 +18,8 @@ from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import sequence, statements_in
 from .bindings import domains_of
-from .pipeline import bindings_of, bound_region
+from .pipeline import bindings_of, bound_region, is_region_covered
+from .scope import DepKind, Scope, scope_root
 
 ACCESSED = Condition(
     "E0547", "the block reads or writes the buffer that is named", "count what T.reads and T.writes list, from 0"
@@ -26,6 +27,9 @@ ACCESSED = Condition(
 ONE_WRITER = Condition("E0548", "one block of the scope writes the buffer", "merge the writers, or take another buffer")
 IN_BOUNDS = Condition(
     "E0549", "what is copied is known to lie in the buffer", "keep the condition on what is accessed inside the block"
+)
+WRITTEN_BEFORE = Condition(
+    "E0550", "all that is read of the buffer has been written before", "compute the buffer fully before it is read"
 )
 
 
@@ -174,6 +178,37 @@ def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion
     domains = fixed_domains(program, scope) | {axis.var: axis.dom for axis in scope.iter_vars if axis.dom is not None}
     if not lies_in(region.region, whole, domains).is_proven:
         raise IN_BOUNDS.refuse(f"{name_of(scope)} may access '{region.buffer.name}' out of its bounds", scope)
+
+
+def check_written_before(
+    program: Program, scope: Scope, writer: tir.Block | None, reader: tir.Block, buffer: tir.Buffer
+) -> None:
+    """Refuse a block that may read what `writer` has not written by then (E0550)."""
+    if writer is not None:
+        is_before = scope.blocks.index(writer) < scope.blocks.index(reader)
+        if not is_before or not is_region_covered(program, scope, reader):
+            raise WRITTEN_BEFORE.refuse(
+                f"{name_of(reader)} may read elements of '{buffer.name}' that {name_of(writer)} has not written", reader
+            )
+
+
+def check_all_read(program: Program, copying: tir.Block) -> None:
+    """Refuse a block that may read what blocks before it in its scope have not written, or, of what none there writes,
+    more than the scope declares to read (E0550)."""
+    root, realize = scope_root(program, copying), program.realize_of(copying)
+    scope = Scope(root)
+    (read,) = copying.reads
+    written = [each for each in scope.before(copying) if each.kind is DepKind.RAW]
+    declared = next((each.region for each in root.reads if each.buffer is read.buffer), None)
+    if written:
+        is_filled = is_region_covered(program, scope, copying)
+    else:
+        box = relaxed(
+            bound_region(read, bindings_of(realize)), read.buffer.shape, domains_of(program.loops_of(copying))
+        )
+        is_filled = declared is None or lies_in(box, declared, fixed_domains(program, root)).is_proven
+    if not is_filled:
+        raise WRITTEN_BEFORE.refuse(f"a copy of all of '{read.buffer.name}' may read what is not written yet", root)
 
 
 def _simplified(axis: tir.Range) -> tir.Range:

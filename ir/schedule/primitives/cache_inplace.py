@@ -7,6 +7,7 @@ from ...analysis.regions import lies_in
 from ...visit import walk
 from ..analysis.caching import (
     ACCESSED,
+    WRITTEN_BEFORE,
     Cache,
     Spot,
     accessed_buffer,
@@ -24,7 +25,6 @@ from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
-from .cache_read import WRITTEN_BEFORE
 
 IN_PLACE = Condition("E0564", "the block both reads and writes the buffer", "cache_read or cache_write it")
 

@@ -8,11 +8,13 @@ from ..analysis.caching import (
     ACCESSED,
     IN_BOUNDS,
     ONE_WRITER,
+    WRITTEN_BEFORE,
     Cache,
     Spot,
     accessed_buffer,
     allocate,
     check_in_bounds,
+    check_written_before,
     insert,
     is_compact,
     region_in,
@@ -21,18 +23,13 @@ from ..analysis.caching import (
     writes_all,
 )
 from ..analysis.loops import is_one
-from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, Condition, name_of
+from ..conditions import NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
-
-WRITTEN_BEFORE = Condition(
-    "E0550", "all that is read of the buffer has been written before", "compute the buffer fully before it is read"
-)
 
 
 @primitive(requires=(ACCESSED, NOT_ROOT, ONE_WRITER, WRITTEN_BEFORE, IN_BOUNDS, OPAQUE), results=("block that copies",))
@@ -98,15 +95,3 @@ def _is_later(program: Program, scope: Scope, writer: tir.Block, reader: tir.Blo
     """Whether a block writes only after another one is done: what the other reads is what was there before the scope."""
     shared = set(program.loops_of(writer)) & set(program.loops_of(reader))
     return scope.blocks.index(writer) > scope.blocks.index(reader) and all(is_one(loop.extent) for loop in shared)
-
-
-def check_written_before(
-    program: Program, scope: Scope, writer: tir.Block | None, reader: tir.Block, buffer: tir.Buffer
-) -> None:
-    """Refuse a block that may read what `writer` has not written by then (E0550)."""
-    if writer is not None:
-        is_before = scope.blocks.index(writer) < scope.blocks.index(reader)
-        if not is_before or not is_region_covered(program, scope, reader):
-            raise WRITTEN_BEFORE.refuse(
-                f"{name_of(reader)} may read elements of '{buffer.name}' that {name_of(writer)} has not written", reader
-            )

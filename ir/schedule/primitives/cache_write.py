@@ -6,9 +6,11 @@ from ... import tir
 from ..analysis.caching import (
     ACCESSED,
     ONE_WRITER,
+    WRITTEN_BEFORE,
     Cache,
     accessed_buffer,
     allocate,
+    check_written_before,
     insert,
     is_compact,
     region_in,
@@ -23,7 +25,7 @@ from ..buffer_arguments import Blocks, BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
-from .cache_read import WRITTEN_BEFORE, check_written_before, only_writer
+from .cache_read import only_writer
 
 
 @primitive(

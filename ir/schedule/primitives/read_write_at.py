@@ -11,7 +11,17 @@ from ...analysis.regions import Place, hull, is_covered, relaxed
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
-from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains, sure_writes
+from ..analysis.caching import (
+    ACCESSED,
+    WRITTEN_BEFORE,
+    Cache,
+    accessed_buffer,
+    allocate,
+    check_written_before,
+    clipped,
+    fixed_domains,
+    sure_writes,
+)
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_independent, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
@@ -24,7 +34,6 @@ from ..conditions import IN_ORDER, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence, walk_statements
-from .cache_read import WRITTEN_BEFORE, check_written_before
 from .decompose_reduction import AROUND
 
 ONE_WAY = Condition(

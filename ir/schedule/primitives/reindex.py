@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import make, tir
-from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
+from ..analysis.caching import ACCESSED, IN_BOUNDS, WRITTEN_BEFORE, Spot, check_all_read
 from ..analysis.index_maps import shortened
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
@@ -29,7 +29,10 @@ from ..program import Program
 
 
 @primitive(
-    requires=(ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, INJECTIVE, IN_BOUNDS),
+    requires=(
+        ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, INJECTIVE, IN_BOUNDS,
+        WRITTEN_BEFORE,
+    ),
     results=("block that copies",),
 )  # fmt: skip
 def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block:
@@ -55,4 +58,7 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     loops = {tir.Var(axis.var.dtype, f"ax{at}"): domains[axis.var] for at, axis in enumerate(axes)}
     spot = Spot(scope, after=outermost) if which == "write" else Spot(scope, before=outermost)
     name = f"{old.name if which == 'write' else new.name}_reindex"
-    return reindexing.apply(program, scope, spot, Loops(loops, tuple(loops), make.const(True, "bool")), name)
+    copied = reindexing.apply(program, scope, spot, Loops(loops, tuple(loops), make.const(True, "bool")), name)
+    if which == "read":
+        check_all_read(program, copied)
+    return copied
