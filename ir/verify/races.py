@@ -9,10 +9,12 @@ from itertools import product
 from typing import Literal, TypeAlias
 
 from .. import tir
+from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
 from ..visit import walk
 from .pairs import Claim, describe, is_update, meet
 from .place import Iterate, Site
+from .solve import variables
 from .subject import Subject, is_write
 
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
@@ -83,11 +85,23 @@ def _reduces(site: Site) -> bool:
     return any(axis.iter_type is tir.IterVarType.COMM_REDUCE for axis in axes)
 
 
+def _is_one_to_one(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
+    """Whether it is plain to see that each iteration over `var` touches elements of its own: the common case."""
+    indices = [subject.flow.resolve(index) for index in site.node.indices]
+    shared = {step.var for step in outer}
+    named = variables(indices) - shared
+    domains = {name: domain for name, domain in site.place.facts.domains.items() if name in named}
+    ends = variables([end for domain in domains.values() for end in (domain.min, domain.extent)])
+    return var in domains and ends.isdisjoint(domains) and is_bijective(indices, domains)
+
+
 def _races(subject: Subject, loop: tir.For, first: Site, second: Site, sites: list[Site]) -> bool:
     """Report a race of two accesses in different iterations of `loop`; return whether there is one."""
     var, side_by_side = loop.loop_var, how(loop)
     around = [step for step in first.place.steps() if isinstance(step, Iterate)]
     outer = around[next(i for i, step in enumerate(around) if step.loop is loop) + 1 :]
+    if first is second and _is_one_to_one(subject, first, var, outer):
+        return False
     is_ordered = first is second or side_by_side == "vector"
     claim = Claim(
         lambda step: any(step is each for each in outer),
