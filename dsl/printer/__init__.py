@@ -11,6 +11,7 @@ from ...ir.relax import Constant
 from .dialects import DIALECTS
 from .marks import with_carets
 from .modules import print_node
+from .options import read_options
 from .show import show
 
 __all__ = ["DIALECTS", "script", "script_with_constants", "show", "underline"]
@@ -23,15 +24,17 @@ for _noun in (
 
 
 @deep
-def script(node: Any, dialect: str = "tvms") -> str:
-    """Return `node` as text in `dialect`: "tvms", "tvm-0.21" or "tvm-0.27".
+def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
+    """Return `node` as text in `dialect`: "tvms", "tvm-0.21" or "tvm-0.27"; `options` are those of `options.Options`.
 
     Any node prints, well-formed or not. A module's text parses back to a structurally equal module. Raises
-    ValueError for a dialect that is none of these.
+    ValueError for a dialect that is none of these, and for an option that cannot be had.
     """
     if dialect not in DIALECTS:
         raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
-    return print_node(node, DIALECTS[dialect])
+    chosen = read_options(options)
+    text = print_node(node, DIALECTS[dialect], options=chosen)
+    return with_carets(text) if chosen.print_line_numbers else text
 
 
 @deep

@@ -66,7 +66,7 @@ def _axes(printer: Printer, node: tir.Block, realize: tir.BlockRealize | None) -
         for axis in node.iter_vars:
             _axis(printer, axis, None)
         return
-    loops = _open_loops(printer) if node.iter_vars else {}
+    loops = _open_loops(printer) if node.iter_vars and printer.options.syntax_sugar else {}
     pending: list[tuple[tir.IterVar, tir.PrimExpr]] = []
     for axis, value in zip(node.iter_vars, realize.iter_values, strict=True):
         if _is_remapped(axis, value, loops):

@@ -9,6 +9,7 @@ from ...ir import relax, tir
 from ...ir.base import EXTERNAL_MODULES, Attrs, BaseFunc, IRModule, Metadata, RelaxExpr, StructInfo, Trivia
 from .dialects import Dialect
 from .heads import header
+from .options import AS_USUAL, Options
 from .printer import STATEMENTS, Printer, flatten, prints_lines
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
@@ -82,13 +83,17 @@ def _module(printer: Printer, node: IRModule) -> None:
 
 
 def print_node(
-    node: Any, dialect: Dialect, marks: Iterable[object] = (), stored: dict[str, relax.Constant] | None = None
+    node: Any,
+    dialect: Dialect,
+    marks: Iterable[object] = (),
+    stored: dict[str, relax.Constant] | None = None,
+    options: Options = AS_USUAL,
 ) -> str:
     """Return the text of a node of any kind: a module or functions with what goes above and below them, statements
     with declarations of what they leave undefined, or an expression alone. `stored` receives the tensors that the text
     only names."""
-    printer = Printer(dialect)
-    printer.root = node
+    printer = Printer(dialect, options)
+    printer.root, printer.function_name = node, options.name
     printer.marks = frozenset(marks)
     is_whole = isinstance(node, IRModule | tir.PrimFunc | relax.Function)
     printer.in_relax = isinstance(node, RelaxExpr | StructInfo | relax.Binding | relax.BindingBlock)
@@ -97,7 +102,7 @@ def print_node(
             printer.statement(node)
         else:
             text = printer.expr(node)
-            frame.lines[:] = [text]
+            frame.lines[:] = [*(frame.lines if options.verbose_expr else ()), text]
         lines = flatten(frame.lines)
     above = header(printer) if is_whole else []
     if is_whole and dialect.native:

@@ -13,6 +13,7 @@ from ..declarations import place_comments
 from ..sidecar import metadata_name
 from .dialects import Dialect
 from .literals import identifier, short_float, string, tvm_float
+from .options import Options
 
 Lines: TypeAlias = list[Any]
 """Lines of text and lists of lines, in order: nested, so that what is inserted late costs nothing."""
@@ -23,7 +24,6 @@ STATEMENTS: dict[type, Callable[[Printer, Any], None]] = {}
 """By kind of node: adds its lines to the innermost frame."""
 
 RESERVED = ("I", "T", "R", "cls", "range", "metadata")
-INDENT = "    "
 MARK, END_MARK = "\ufdd0", "\ufdd1"
 """What surrounds marked text until it is shown: noncharacters of Unicode, which no text holds."""
 
@@ -75,8 +75,10 @@ class Frame:
 class Printer:
     """One printing of one node in one dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, options: Options) -> None:
         self.dialect = dialect
+        self.options = options
+        self._indent = " " * options.indent_spaces
         self.float_text = short_float if dialect.native else tvm_float
         self.frames: list[Frame] = []
         self.names: dict[object, str | Callable[[], str]] = {}
@@ -224,7 +226,7 @@ class Printer:
     def frame(self, node: object, indented: bool = True, is_function: bool = False) -> Generator[Frame]:
         """Open a scope; names that are defined in it end with it."""
         outer = self.frames[-1].indent if self.frames else ""
-        frame = Frame(node, outer + INDENT if indented else outer, is_function)
+        frame = Frame(node, outer + self._indent if indented else outer, is_function)
         self.frames.append(frame)
         try:
             yield frame

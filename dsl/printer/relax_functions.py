@@ -24,7 +24,7 @@ def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> s
     """Return `: info`, or nothing where the bound value says the same: a call that is given its result's struct info
     or, in the native dialect, any value that it can be inferred from."""
     info = var.struct_info
-    if info is None:
+    if info is None or (value is not None and not printer.options.show_all_struct_info):
         return ""
     if isinstance(value, relax.Call) and value.op in INFERRED_FROM_SINFO_ARGS and len(value.sinfo_args) == 1:
         given = value.sinfo_args[0]

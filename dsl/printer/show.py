@@ -8,15 +8,23 @@ from importlib import import_module
 from typing import Any
 
 
-def show(node: Any, dialect: str = "tvms", color: bool | None = None) -> None:
-    """Print `node`: as HTML in a notebook, in colours in a terminal, else plain.
+def show(
+    node: Any,
+    dialect: str = "tvms",
+    color: bool | None = None,
+    style: str | None = None,
+    black_format: bool = False,
+    **options: Any,
+) -> None:
+    """Print `node`: as HTML in a notebook, in colours in a terminal, else plain; `options` are those of `script`.
 
-    `color` forces colours on or off; by default they follow the terminal and the variable NO_COLOR.
+    `color` forces colours on or off; by default they follow the terminal and the variable NO_COLOR. The colours are
+    those of the terminal, and the layout is canonical, whatever `style` and `black_format` ask for (TVM's arguments).
     """
     from ..highlighting import to_ansi, to_html
     from . import script
 
-    text = script(node, dialect)
+    text = script(node, dialect, **options)
     if color is None and _in_notebook():
         display = import_module("IPython.display")
         display.display(display.HTML(to_html(text)))

@@ -175,7 +175,7 @@ def _grid(loop: tir.For) -> list[tir.For]:
 
 @prints_lines(tir.For)
 def _for(printer: Printer, node: tir.For) -> None:
-    loops = _grid(node)
+    loops = _grid(node) if printer.options.syntax_sugar else [node]
     if len(loops) > 1:
         head = f"{printer.tir('grid')}({printer.joined([loop.extent for loop in loops])})"
     else:

@@ -1,0 +1,59 @@
+"""What can be said about a text besides its dialect: options under TVM's names (TVM: `PrinterConfig`)."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from msgspec import Struct
+
+
+class Options(Struct, frozen=True):
+    """How a node is printed, where not as usual."""
+
+    name: str | None = None
+    """What the function is called."""
+    verbose_expr: bool = False
+    """Whether an expression alone comes with declarations of what it mentions."""
+    indent_spaces: int = 4
+    print_line_numbers: bool = False
+    syntax_sugar: bool = True
+    """Whether nests of loops are `T.grid`, and axes bound to loop variables `T.axis.remap`."""
+    show_all_struct_info: bool = True
+    """Whether the dialects of TVM annotate bindings; the native one does where nothing else says it."""
+
+
+AS_USUAL = Options()
+_FIXED: dict[str, Any] = {
+    "ir_prefix": "I",
+    "tir_prefix": "T",
+    "relax_prefix": "R",
+    "module_alias": "cls",
+    "buffer_dtype": "float32",
+    "int_dtype": "int32",
+    "float_dtype": "void",
+    "num_context_lines": -1,
+    "show_object_address": False,
+}
+"""TVM's options of which this printer has TVM's default only: its texts read the same wherever they are printed."""
+
+
+def read_options(given: dict[str, Any]) -> Options:
+    """Return what TVM's options ask for. `show_meta` asks for what is never left out: tensors are kept beside the text
+    (`tvms.save`).
+
+    Raises TypeError for an option that is unknown, ValueError for one that cannot be had.
+    """
+    known = Options.__struct_fields__
+    chosen: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in known:
+            chosen[key] = value
+        elif key in _FIXED:
+            if value != _FIXED[key]:
+                raise ValueError(f"{key}={value!r} cannot be had: it is always {_FIXED[key]!r}")
+        elif key != "show_meta":
+            near = get_close_matches(key, (*known, *_FIXED, "show_meta"), 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
+            raise TypeError(f"there is no option '{key}' of printing; {hint}")
+    return Options(**chosen)
