@@ -1,12 +1,15 @@
 """A matrix times a vector, where the rows of the matrix are contiguous: several rows at once, each as sums of vectors.
 
+    lead = …                                 elements before the first whole line of the cache
     for t in T.parallel(n // 4):             y[j] = sum over k of a[j, k] * x[k]
         sums[4, 2 * lanes] = 0               each part of x is read once for four rows,
-        for s in range(k // (2 * lanes)):    which are as many streams from memory
+        for s in range((k - lead) // (2 * lanes)):    which are as many streams from memory
             sums[r, …] += a[4 * t + r, …] * x[…]
         y[4 * t + r] = the sum of sums[r, :]
 
-What bounds it is how fast the matrix comes: the next rows are fetched while these are added up. The sum of a row has the same order whatever the number of threads.
+What bounds it is how fast the matrix comes: the next rows are fetched while these are added up, and vectors of it that
+lie in one line come twice as fast. The sum of a row has the same order whatever the number of threads and wherever the
+matrix lies: every 32nd product is added to one sum, and those that are half of all apart to each other.
 """
 
 from __future__ import annotations
@@ -22,9 +25,12 @@ from .build import (
     Index,
     Statements,
     allocated,
+    below,
     constant,
     divide,
+    index,
     lanes,
+    least,
     load,
     loop,
     minus,
@@ -32,10 +38,11 @@ from .build import (
     new_buffer,
     parallel,
     plus,
+    splat,
     store,
     times,
     unrolled,
-    vector_loop,
+    when,
 )
 from .contraction import Offsets, extent_of, joined, read_contraction
 from .matmul import is_enough, loops_around
@@ -61,24 +68,42 @@ def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
 
     def at(offsets: Offsets) -> tir.Stmt:
         views = matrix.matrix(n, k, offsets), x.matrix((), k, offsets), y.matrix((), n, offsets)
-        emitter = _Emitter(*views, extent_of(k), width, machine.has_fma)
-        return emitter.run(extent_of(n), is_parallel=read.is_large and not is_many)
+        is_parallel, step = read.is_large and not is_many, constant(matrix.step(n))
+        if step is None or step % width:
+            return _Emitter(*views, extent_of(k), 0, width, machine.has_fma).run(extent_of(n), is_parallel)
+        lead = tir.Var("int64", "lead")
+        rows = _Emitter(*views, extent_of(k), lead, width, machine.has_fma).run(extent_of(n), is_parallel)
+        return tir.LetStmt(lead, least(_until_line(views[0], machine.vector_bytes), extent_of(k)), rows)
 
     return loops_around(outer, is_many, at)
 
 
+def _address(buffer: tir.Buffer, row: Index, column: Index) -> tir.PrimExpr:
+    return tir.Call("handle", Op("tir.address_of"), (load(buffer, row, column),))
+
+
+def _until_line(buffer: tir.Buffer, line: int) -> tir.PrimExpr:
+    """Return how many elements lie before the first one whose address is a multiple of `line` bytes."""
+    place = make.reinterpret("int64", _address(buffer, 0, 0))
+    return divide(make.floormod(minus(0, place), line), parse_dtype(buffer.dtype).bytes)
+
+
 def _prefetch(buffer: tir.Buffer, row: Index, column: Index) -> tir.Stmt:
     """Bring to the first cache what lies there; beyond the end of the buffer, that does nothing."""
-    address = tir.Call("handle", Op("tir.address_of"), (load(buffer, row, column),))
     hints = (tir.IntImm("int32", hint) for hint in (0, 3, 1))  # to read, as near as can be, data
-    return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (address, *hints)))
+    return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (_address(buffer, row, column), *hints)))
 
 
 class _Emitter:
-    """Emits the product of matrix `a` and vector `x`; vectors are matrices of one row."""
+    """Emits the product of matrix `a` and vector `x`; vectors are matrices of one row.
 
-    def __init__(self, a: tir.Buffer, x: tir.Buffer, y: tir.Buffer, k: Index, width: int, has_fma: bool) -> None:
-        self.a, self.x, self.y, self.k = a, x, y, k
+    The first `lead` elements of the rows, fewer than `width`, are added up as the last lanes of a vector.
+    """
+
+    def __init__(
+        self, a: tir.Buffer, x: tir.Buffer, y: tir.Buffer, k: Index, lead: Index, width: int, has_fma: bool
+    ) -> None:
+        self.a, self.x, self.y, self.k, self.lead = a, x, y, k, lead
         self.width, self.has_fma = width, has_fma
 
     def run(self, n: Index, is_parallel: bool) -> tir.Stmt:
@@ -99,21 +124,27 @@ class _Emitter:
         def each(body: Callable[[tir.Var], Statements]) -> tir.Stmt:
             return unrolled("r", count, body)
 
-        def add(r: Index, place: tir.PrimExpr, k: tir.PrimExpr) -> tir.Stmt:
-            product = load(self.x, 0, k), load(self.a, plus(first, r), k), load(sums, r, place)
-            return store(sums, multiply_add(*product, self.has_fma), r, place)
+        def add(place: Index, k: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
+            """Add the products at `k` and on to the sums at `place` and on, of all rows."""
+
+            def of_row(r: tir.Var) -> tir.Stmt:
+                at, into = lanes(k, width), lanes(place, width)
+                factors = load(self.x, 0, at, where=where), load(self.a, plus(first, r), at, where=where)
+                return store(sums, multiply_add(*factors, load(sums, r, into), self.has_fma), r, into)
+
+            return each(of_row)
 
         def step(number: tir.Var) -> tir.Stmt:
             def part(p: tir.Var) -> tir.Stmt:
                 start = times(p, width)
-                k = plus(times(number, block), start)
-                fetch = each(lambda r: _prefetch(self.a, plus(first, plus(r, ROWS)), k))
-                return sequence([fetch, each(lambda r: add(r, lanes(start, width), lanes(k, width)))])
+                k = plus(plus(self.lead, times(number, block)), start)
+                return sequence([each(lambda r: _prefetch(self.a, plus(first, plus(r, ROWS)), k)), add(start, k)])
 
             return unrolled("p", PARTS, part)
 
-        def rest(start: tir.PrimExpr, lane: tir.PrimExpr) -> tir.Stmt:
-            return each(lambda r: add(r, lane, plus(done, plus(start, lane))))
+        def after(start: int) -> tir.Stmt:
+            rest = minus(self.k, plus(done, start))
+            return when(below(0, rest), add(start, plus(done, start), below(lane, splat(rest, width))))
 
         def halve(half: int) -> tir.Stmt:
             def fold(r: tir.Var) -> tir.Stmt:
@@ -122,13 +153,17 @@ class _Emitter:
 
             return each(fold)
 
-        done = times(divide(self.k, block), block)
+        steps = divide(minus(self.k, self.lead), block)
+        done = plus(self.lead, times(steps, block))
+        lane = lanes(index(0), width)
+        before = below(splat(minus(width - 1, self.lead), width), lane)
         return allocated(
             [sums],
             [
                 each(lambda r: store(sums, make.const(0, self.y.dtype), r, lanes(0, block))),
-                loop("step", divide(self.k, block), step),
-                vector_loop("rest", minus(self.k, done), width, rest),
+                when(below(0, self.lead), add(block - width, minus(self.lead, width), before)),
+                loop("step", steps, step),
+                *(after(start) for start in range(0, block, width)),
                 *(halve(block >> power) for power in range(1, block.bit_length())),
                 each(lambda r: store(self.y, load(sums, r, 0), 0, plus(first, r))),
             ],

@@ -146,9 +146,11 @@ def _float_to_int(target: str) -> Unary:
 
 
 def reinterpret(source: str, target: str) -> Unary:
-    """Return the change of dtype that keeps the bits."""
+    """Return the change of dtype that keeps the bits; an address is counted from where its memory starts."""
     if parse_dtype(target).code == "handle":
         return _same
+    if parse_dtype(source).code == "handle":
+        return lambda pointer: pointer.offset
     stored, wanted = numpy_dtype(source), numpy_dtype(target)
     decode = decoder(target)
 

@@ -78,6 +78,20 @@ def test_a_matrix_times_a_vector(n: int, k: int, dtype: str) -> None:
     np.testing.assert_allclose(result, vector.astype("f8") @ matrix.astype("f8").T, atol=tolerance)
 
 
+@pytest.mark.parametrize("k", [16, 512, 784])
+def test_where_a_matrix_lies_does_not_change_its_product_with_a_vector(k: int) -> None:
+    multiply = tvms.compile(tvms.parse(product(1, 301, k, "vi, vk", "vj, vk")))["main"]
+    random = np.random.default_rng(k)
+    vector, memory = random.standard_normal((1, k), "f4"), np.empty(301 * k + 16, "f4")
+    matrix, results = random.standard_normal((301, k), "f4"), []
+    for offset in range(16):
+        there = memory[offset : offset + matrix.size].reshape(matrix.shape)
+        there[...] = matrix
+        results.append(np.full((1, 301), np.nan, "f4"))
+        multiply(vector, there, results[-1])
+        np.testing.assert_array_equal(results[-1], results[0])
+
+
 def test_products_with_symbolic_and_joined_axes() -> None:
     text = """
 T.prim_func main(a: T.handle, b: T.handle, c: T.handle):
