@@ -44,7 +44,7 @@ class Nodes:
 
     def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the one node equal to `expr`, whose operands need not be interned."""
-        found = self._known.get(expr)
+        found = expr if isinstance(expr, tir.Var) else self._known.get(expr)
         if found is None:
             found = rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
             self._known[expr] = found

@@ -50,6 +50,8 @@ class _Reader:
 
 def difference(a: tir.PrimExpr, b: tir.PrimExpr) -> int | None:
     """Return `a - b` where it is known to be a constant."""
+    if a is b:
+        return 0
     nodes = Nodes()
     result = linear(a, nodes).plus(linear(b, nodes), -1)
     return result.constant if result.is_constant else None

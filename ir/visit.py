@@ -17,7 +17,7 @@ from .base import Node
 Variable: TypeAlias = tir.Var | relax.Var
 
 _OUTSIDE = frozenset(("span", "trivia"))
-_ATOMS = frozenset((str, int, float, bool, type(None)))
+_ATOMS = ("str", "int", "float", "bool", "str | None", "int | None")
 _ENTERED_ONCE = (tir.Buffer, relax.Var)
 """What a name stands for: its definition is a part of the program once, however often it is used."""
 
@@ -28,14 +28,23 @@ def field_names(kind: type[Node]) -> tuple[str, ...]:
     return tuple([name for name in kind.__struct_fields__ if name not in _OUTSIDE])
 
 
+@cache
+def part_names(kind: type[Node]) -> tuple[str, ...]:
+    """Return the fields of a kind of node in which other nodes may stand: all but those that are said to hold none."""
+    said = {
+        name: text for base in reversed(kind.__mro__) for name, text in getattr(base, "__annotations__", {}).items()
+    }
+    return tuple([name for name in field_names(kind) if said[name] not in _ATOMS])
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes that stand in the fields of `node`, also within tuples and dicts (and as keys), in order."""
     found: list[Node] = []
-    for name in field_names(type(node)):
+    for name in part_names(type(node)):
         value = getattr(node, name)
         if isinstance(value, Node):
             found.append(value)
-        elif type(value) not in _ATOMS:
+        elif value is not None:
             _collect(value, found)
     return tuple(found)
 
@@ -43,7 +52,7 @@ def children(node: Node) -> tuple[Node, ...]:
 def _collect(value: Any, found: list[Node]) -> None:
     if isinstance(value, Node):
         found.append(value)
-    elif isinstance(value, tuple | list):
+    elif isinstance(value, (tuple, list)):
         for element in value:  # type: ignore[reportUnknownVariableType]
             _collect(element, found)
     elif isinstance(value, dict):
@@ -127,7 +136,7 @@ def _rewrite(
 
 def _rebuild(node: Node, done: Mapping[int, Node]) -> Node:
     changes: dict[str, Any] = {}
-    for name in field_names(type(node)):
+    for name in part_names(type(node)):
         value = getattr(node, name)
         new = _new_value(value, done)
         if new is not value:
@@ -139,7 +148,7 @@ def _new_value(value: Any, done: Mapping[int, Node]) -> Any:
     """Return `value` with new nodes for old ones: itself where there are none."""
     if isinstance(value, Node):
         return done[id(value)]
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         new = [_new_value(element, done) for element in value]  # type: ignore[reportUnknownVariableType]
         return value if all(map(_is, new, value)) else tuple(new)  # type: ignore[reportUnknownVariableType]
     if isinstance(value, dict):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from operator import is_
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Node
-from ...ir.visit import defined_variables, field_names, substitute, walk
+from ...ir.visit import defined_variables, part_names, substitute, walk
 
 Rule = Callable[[Any], Any]
 
+_REWRITTEN = (Node, tuple)
 NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 """The empty statement."""
 
@@ -42,33 +44,29 @@ class Rewriter:
     def __init__(self, rules: dict[type[Node], Rule]) -> None:
         self.values: dict[tir.Var, tir.PrimExpr] = {}
         self.buffers: dict[tir.Buffer, tir.Buffer] = {}
-        self._rules: dict[type[Node], Rule] = {
+        self._rules: dict[type[Any], Rule] = {
             tir.Var: self._variable, tir.SizeVar: self._variable, tir.Buffer: self.buffer, tir.SeqStmt: self._sequence,
-            **rules,
+            tuple: self._tuple, **rules,
         }  # fmt: skip
 
     def rewrite(self, node: Any) -> Any:
         """Return what `node`, a node or a tuple of nodes, becomes; itself where nothing changes."""
-        kind = cast("type[Any]", type(node))
-        if kind is tuple:
-            return self._tuple(node)
-        rule = self._rules.get(kind)
-        return rule(node) if rule is not None else self.rebuild(node)
+        return self._rules.get(node.__class__, self.rebuild)(node)
 
     def rebuild(self, node: Any) -> Any:
         """Return `node` with its parts rewritten."""
         changes: dict[str, Any] = {}
-        for field in field_names(cast("type[Node]", type(node))):
+        for field in part_names(node.__class__):
             part = getattr(node, field)
-            if isinstance(part, Node | tuple):
+            if isinstance(part, _REWRITTEN):
                 rewritten = self.rewrite(part)
                 if rewritten is not part:
                     changes[field] = rewritten
         return replace(node, **changes) if changes else node
 
     def _tuple(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        rewritten = tuple([self.rewrite(part) if isinstance(part, Node | tuple) else part for part in parts])
-        return parts if all(a is b for a, b in zip(parts, rewritten, strict=True)) else rewritten
+        rewritten = tuple([self.rewrite(part) if isinstance(part, _REWRITTEN) else part for part in parts])
+        return parts if all(map(is_, parts, rewritten)) else rewritten
 
     def _variable(self, var: tir.Var) -> tir.PrimExpr:
         return self.values.get(var, var)
