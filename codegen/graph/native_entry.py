@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,53 +16,60 @@ from ..runtime.specs import as_array
 from .native import NativeFunction, Returned
 from .plan import ALIGNMENT
 
+Result: TypeAlias = Callable[[Sequence[Any], Sequence[Array]], Any]
+"""From the arguments of a call, and the arrays that were made for its results, to the value of the function."""
+
 
 class NativeEntry:
     """A compiled graph-level function. Calls may run at the same time: each has a workspace of its own, which is kept."""
 
     def __init__(self, native: NativeFunction, kernel: PrimEntry, address: int) -> None:
         """`kernel` is the driver, and `address` that of its machine code."""
-        self._native, self._kernel = native, kernel
+        self._native, self._kernel, self._address = native, kernel, address
         self._places = [place for _, place in kernel.parameters[: native.inputs]]
-        self._names = [place.argument for place in self._places]
-        self._made = [(tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
+        self._made = [partial(np.empty, tensor.shape, numpy_dtype(tensor.dtype)) for tensor in native.results]
+        self._result = self._find(native.returned)
         self._workspaces: list[Array] = []
+        self._workspace_bytes = native.plan.size
         self._quick: Callable[..., int] | None = None
         self._calls = 0
-        self._address = address
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays, by position or by name; returns the value of the function.
 
         Raises TvmsError: E0701 to E0706 and E0718 where an argument does not fit, and what goes wrong while it runs.
         """
-        native, kernel = self._native, self._kernel
-        if named or len(args) != native.inputs:
-            args = bind_names(kernel.name, self._names, args, named)
-        results = [np.empty(shape, dtype) for shape, dtype in self._made]
-        workspace = self._take_workspace() if native.plan.size else None
-        own = results if workspace is None else [workspace, *results]
-        status = REFUSED if self._quick is None else self._quick(*args, *own)
+        if named or len(args) != len(self._places):
+            args = bind_names(self._kernel.name, [place.argument for place in self._places], args, named)
+        results = [make() for make in self._made]
+        if self._workspace_bytes:
+            workspace = self._take_workspace()
+            self._run(*args, workspace, *results)
+            self._workspaces.append(workspace)
+        else:
+            self._run(*args, *results)
+        return self._result(args, results)
+
+    def _run(self, *args: Any) -> None:
+        """Call the driver, the first times with all checks in Python."""
+        status = REFUSED if self._quick is None else self._quick(*args)
         if status == REFUSED:
-            kernel(*args, *native.constants, *own)
+            inputs = self._native.inputs
+            self._kernel(*args[:inputs], *self._native.constants, *args[inputs:])
             self._calls += 1
             if self._calls == PLAIN_CALLS:
                 self._quick = self._make_quick()
-        else:
-            kernel.check_status(status)
-        if workspace is not None:
-            self._workspaces.append(workspace)
-        return self._pick(native.returned, args, results)
+        elif status:
+            self._kernel.check_status(status)
 
     def _take_workspace(self) -> Array:
         """Return memory that no other call uses now; where a call fails, its memory goes."""
         try:
             return self._workspaces.pop()
         except IndexError:
-            size = self._native.plan.size
-            memory = np.empty(size + ALIGNMENT, np.uint8)
+            memory = np.empty(self._workspace_bytes + ALIGNMENT, np.uint8)
             start = -memory.ctypes.data % ALIGNMENT
-            return memory[start : start + size]
+            return memory[start : start + self._workspace_bytes]
 
     def _make_quick(self) -> Callable[..., int] | None:
         """Return what checks arguments and calls the driver in machine code, in which the constants are bound."""
@@ -70,13 +78,16 @@ class NativeEntry:
         outputs = {native.driver.buffer_map[native.driver.params[i]].data for i in native.written}
         return make_quick_call(native.driver, self._address, outputs, False, bound)
 
-    def _pick(self, place: Returned, args: tuple[Any, ...], results: list[Array]) -> Any:
-        """Return the value whose tensors are these arguments of the driver."""
+    def _find(self, place: Returned) -> Result:
+        """Return what finds the value whose tensors are these arguments of the driver."""
         if isinstance(place, tuple):
-            return tuple([self._pick(field, args, results) for field in place])
+            fields = tuple(map(self._find, place))
+            return lambda args, results: tuple([field(args, results) for field in fields])
         native = self._native
         if place < native.inputs:
-            return as_array(args[place], self._places[place])
+            return lambda args, results: as_array(args[place], self._places[place])
         if place < native.inputs + len(native.constants):
-            return native.constants[place - native.inputs]
-        return results[place - len(native.driver.params)]
+            constant = native.constants[place - native.inputs]
+            return lambda args, results: constant
+        position = place - len(native.driver.params)
+        return lambda args, results: results[position]
