@@ -16,6 +16,7 @@ from ...simplify import simplify
 from ...visit import walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
+from ..analysis.copies import buffers_of
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import ONE_POINT, access_indices, renamed_buffer, surely_stores
@@ -103,6 +104,10 @@ def _check_einsum(block: tir.Block) -> None:
         raise EINSUM.refuse(f"{name_of(block)} writes not one buffer, from others", block)
     if not surely_stores(block.body, written[0]):
         raise EINSUM.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
+    declared = {region.buffer for region in (*block.reads, *block.writes)}
+    hidden = next((each for each in buffers_of(block) if each not in declared), None)
+    if hidden is not None:
+        raise EINSUM.refuse(f"{name_of(block)} does not declare that it accesses '{hidden.name}'", block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer
