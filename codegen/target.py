@@ -18,7 +18,7 @@ class Target(Struct, frozen=True, eq=False):
     """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles.
 
     `arch` is the compute capability of a GPU, "sm_80"; `order` says that its threads are simulated on the processor, in
-    which order ("ascending", "descending", "random").
+    which order ("ascending", "descending", "random", or "each").
     """
 
     name: str

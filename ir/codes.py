@@ -243,6 +243,7 @@ CODES: dict[str, str] = {
     "E0721": "a device that is not there",
     "E0722": "a call before the one that it relies on",
     "E0723": "two threads that meet with no barrier between",
+    "E0724": "a result that depends on the order in which threads run",
     "E0801": "a command line that cannot be understood",
     "E0802": "a result that cannot be written",
     "E0803": "a folder without a file to check",

@@ -116,4 +116,4 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
-    return simulate(emulate_matrix_units(expand_copies(kernel)), target.order)  # type: ignore[arg-type]
+    return simulate(emulate_matrix_units(expand_copies(kernel)), target.order == "ascending")

@@ -5,6 +5,9 @@ until that is so. What a thread must remember from one part to the next lies in 
 variables that are bound, memory of its own, and whether it takes part (the `mask`) in a branch or a loop that not all
 threads run. Shared memory, and memory of threads, is poisoned before it is used.
 
+In the order "ascending" the turns are the threads' numbers; in all others, `turn ^ pattern`, where the machine code asks for
+a pattern as it runs (`T.thread_order`: all ones is descending), so that one program runs in every order.
+
     A_shared[tx] = A[tx]                     for t in range(128): A_shared[t] = A[t]
     T.tvm_storage_sync("shared")        →
     B[tx] = A_shared[127 - tx]               for t in range(128): B[t] = A_shared[127 - t]
@@ -14,10 +17,8 @@ threads run. Shared memory, and memory of threads, is poisoned before it is used
 
 from __future__ import annotations
 
-import random
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from ...ir import make, tir
@@ -30,24 +31,25 @@ from ..lower.vectors import add, multiply, widen
 from .exchange import shuffled_from
 from .kernel import SYNC, Kernel, has_exchange, is_exchange, scope_of, size_of
 
-Order: TypeAlias = Literal["ascending", "descending", "random"]
-CHECK_BARRIER = Op("tir.check_barrier")
+CHECK_BARRIER, THREAD_ORDER = Op("tir.check_barrier"), Op("tir.thread_order")
 _TRUE, _ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 
 
-def simulate(kernel: Kernel, order: Order = "ascending", seed: int = 0) -> tir.Stmt:
-    """Return the loops that do what a launch of `kernel` does, the threads in that order between barriers.
+def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
+    """Return the loops that do what a launch of `kernel` does, the threads in order between barriers, or in any order.
 
     Raises TvmsError E0606 where a thread may leave a loop with barriers in it.
     """
-    body = sequence(_Simulator(kernel, order, seed).run(kernel.body, None))
+    body = sequence(_Simulator(kernel, is_ascending).run(kernel.body, None))
+    pattern = tir.Var("int64", "pattern")
     for axis in reversed(kernel.blocks):
         last = make.sub(axis.extent, make.const(1, axis.extent.dtype))
         index = tir.Var(axis.extent.dtype, axis.var.name.replace("Idx.", "_"))
-        turn: tir.PrimExpr = index if order == "ascending" else make.sub(last, index)
+        is_turned = make.less(pattern, _ZERO)
+        turn = index if is_ascending else make.if_then_else(is_turned, make.sub(last, index), index)
         body = tir.LetStmt(axis.var, make.cast(turn, axis.var.dtype), body)
         body = tir.For(index, make.const(0, index.dtype), axis.extent, tir.ForKind.SERIAL, body)
-    return body
+    return body if is_ascending else tir.LetStmt(pattern, tir.Call("int64", THREAD_ORDER, ()), body)
 
 
 class _Array:
@@ -67,14 +69,14 @@ class _Array:
 class _Simulator(Rewriter):
     """Its own rules rewrite what one thread does; `run` takes statements apart."""
 
-    def __init__(self, kernel: Kernel, order: Order, seed: int) -> None:
+    def __init__(self, kernel: Kernel, is_ascending: bool) -> None:
         super().__init__({
             tir.BufferLoad: self._access, tir.BufferStore: self._access, tir.Call: self._call,
             tir.Allocate: self._poisoned, tir.Buffer: lambda buffer: buffer,
         })  # fmt: skip
         self._axes, self._count = kernel.threads, kernel.thread_count
         self._thread = tir.Var("int64", "thread")
-        self._order, self._random = order, random.Random(seed)
+        self._is_ascending = is_ascending
         self._differing = {axis.var for axis in kernel.threads}
         self._private: dict[tir.Var, tuple[tir.Var, tir.PrimExpr]] = {}
         self._exchanged: dict[tir.Call, _Array] = {}
@@ -97,7 +99,7 @@ class _Simulator(Rewriter):
         return body
 
     def _split(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
-        if not has_exchange(stmt):
+        if _is_apart(stmt):
             return [self._each(self.rewrite(stmt), mask)]
         match stmt:
             case tir.SeqStmt():
@@ -130,7 +132,7 @@ class _Simulator(Rewriter):
         result: list[tir.Stmt] = []
         together: list[tir.Stmt] = []
         for part in stmt.seq:
-            if not has_exchange(part):
+            if _is_apart(part):
                 together.append(part)
                 continue
             if together:
@@ -147,21 +149,18 @@ class _Simulator(Rewriter):
             extent = tir.IntImm("int64", size_of(axis))
             body = tir.LetStmt(axis.var, make.cast(make.floormod(rest, extent), axis.var.dtype), body)
             rest = make.floordiv(rest, extent)
-        turn = tir.Var("int64", "turn")
-        last = tir.IntImm("int64", self._count - 1)
-        number: tir.PrimExpr = turn if self._order == "ascending" else make.sub(last, turn)
-        if self._order == "random" and self._count > 1:
-            return self._in_random_order(turn, body)
+        count, turn, pattern = self._count, tir.Var("int64", "turn"), tir.Var("int64", "pattern")
+        if self._is_ascending or count == 1:
+            body = tir.LetStmt(self._thread, turn, body)
+            return tir.For(turn, _ZERO, tir.IntImm("int64", count), tir.ForKind.SERIAL, body)
+        turns = 1 << (count - 1).bit_length()
+        mixed = tir.Call("int64", Op("tir.bitwise_xor"), (turn, pattern))
+        number = tir.Call("int64", Op("tir.bitwise_and"), (mixed, tir.IntImm("int64", turns - 1)))
+        if turns > count:
+            body = tir.IfThenElse(make.less(self._thread, tir.IntImm("int64", count)), body)
         body = tir.LetStmt(self._thread, number, body)
-        return tir.For(turn, _ZERO, tir.IntImm("int64", self._count), tir.ForKind.SERIAL, body)
-
-    def _in_random_order(self, turn: tir.Var, body: tir.Stmt) -> tir.Stmt:
-        numbers = list(range(self._count))
-        self._random.shuffle(numbers)
-        order = _Array("order", "int64", self._count)
-        body = tir.LetStmt(self._thread, order.load(turn), body)
-        loop = tir.For(turn, _ZERO, tir.IntImm("int64", self._count), tir.ForKind.SERIAL, body)
-        return tir.AllocateConst(order.buffer.data, "int64", order.buffer.shape, np.array(numbers, np.int64), loop)
+        loop = tir.For(turn, _ZERO, tir.IntImm("int64", turns), tir.ForKind.SERIAL, body)
+        return tir.LetStmt(pattern, tir.Call("int64", THREAD_ORDER, ()), loop)
 
     def _array(self, name: str, dtype: str, count: int | None = None) -> _Array:
         """Return a new array, with an element for each thread or `count` for all."""
@@ -312,6 +311,12 @@ class _Simulator(Rewriter):
     def _differs(self, expr: tir.PrimExpr) -> bool:
         """Whether `expr` may have different values in threads of a block."""
         return any(node in self._differing or isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
+
+
+def _is_apart(stmt: tir.Stmt) -> bool:
+    """Whether each thread can run all of `stmt` alone: none waits for another, or begins to have memory together."""
+    nodes = (each for each in walk(stmt) if isinstance(each, tir.Allocate))
+    return not has_exchange(stmt) and all(scope_of(each.buffer_var) == "local" for each in nodes)
 
 
 def _values_of(node: Node) -> list[Node]:

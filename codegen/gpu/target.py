@@ -3,6 +3,7 @@
 "cuda"                              PTX for any GPU since 2018
 "cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
 "cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
+"cuda -simulate=each"               the same in each order, one after the other, with results that must not differ
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from ...ir.diagnostics import TvmsError, error
 from ..llvm.intrinsics import CPU
 from ..target import Target
 from .architectures import ARCHITECTURES, DEFAULT
+from .orders import ORDERS
 
 KINDS = ("cuda", "nvptx")
-ORDERS = ("ascending", "descending", "random")
 _TRIPLE = "nvptx64-nvidia-cuda"
 _ARCHITECTURE_OPTIONS, _IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", "thread_warp_size", "tag")
 

@@ -16,7 +16,7 @@ from .expressions import ExpressionEmitter, scalar_of
 from .intrinsics import ANY, Intrinsic, Table
 from .matrix_units import MATRIX_UNITS
 from .operators import kind_of, number
-from .types import I32, I64
+from .types import I32, I64, POINTER
 
 VOID: LLVMType = ir.VoidType()
 
@@ -64,7 +64,29 @@ def _by_polynomial(name: str) -> Intrinsic:
     return emit
 
 
-SIMULATED: Table = {"tir.atomic_add": _add_in_turn, "tir.check_barrier": _check_barrier}
+PATTERN = "tvms_thread_order"
+"""The symbol of the pattern that mixes the turns of threads, and of what is added to it each time that it is asked for."""
+PATTERNS = {"ascending": (0, 0), "descending": (-1, 0), "random": (0x5DEECE66D, 0x9E3779B97F4A7C1)}
+"""Both numbers, by what the order is called."""
+
+
+def _thread_order(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    module, builder = emitter.module.module, emitter.builder
+    place = module.globals.get(PATTERN)
+    if place is None:
+        numbers = PATTERNS.get(emitter.module.target.order, PATTERNS["ascending"])
+        place = ir.GlobalVariable(module, ir.ArrayType(I64, 2), PATTERN)
+        place.initializer, place.type = ir.Constant(place.value_type, [number(I64, each) for each in numbers]), POINTER
+    pattern, step = (builder.load(builder.gep(place, [number(I64, i)], source_etype=I64), typ=I64) for i in range(2))
+    builder.store(builder.add(pattern, step), place)
+    return pattern
+
+
+SIMULATED: Table = {
+    "tir.atomic_add": _add_in_turn,
+    "tir.check_barrier": _check_barrier,
+    "tir.thread_order": _thread_order,
+}
 """What the simulation of threads needs beside what a processor has."""
 
 

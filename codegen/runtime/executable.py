@@ -19,6 +19,7 @@ from ..build import Built, Settings, build, prepare
 from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
+from ..gpu.orders import EACH, InEveryOrder
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
@@ -153,6 +154,8 @@ def _linked(built: Built, image: bytes, target: Target, settings: Settings) -> E
         again = _unscheduled(name, module, target, settings) if relies_on_rules else None
         entry = PrimEntry(name, source, signature, library, built.emitted.faults, again)
         entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
+        if target.order == EACH and library.pattern is not None:
+            entries[name] = InEveryOrder(name, entries[name], library.pattern, source.span)
     compile_graphs(module, entries)
     ordered = {name: entries[name] for name in module.functions if name in entries}
     return Executable(built, ordered, image, target, settings)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from ...ir.dtype import parse_dtype
 from ..llvm.api import binding
 from ..llvm.module import MOST_DIMENSIONS, TRAP
+from ..llvm.nvptx_intrinsics import PATTERN
 from ..llvm.parallel import PARALLEL
 from ..names import mangle
 from ..target import Target
@@ -35,6 +36,8 @@ class Library(Struct, frozen=True):
     keep_alive: Any
     trap: int | None = None
     """Where the numbers lie that a fault tells."""
+    pattern: int | None = None
+    """Where the numbers lie that say in which order simulated threads take turns."""
 
     def trapped(self) -> list[int]:
         """Return the numbers that the last fault told."""
@@ -47,10 +50,10 @@ def link(image: bytes, names: Iterable[str], target: Target) -> Library:
     """Link an object file of kernels in memory."""
     symbols = {name: mangle(name) for name in names}
     runtime = {PARALLEL: parallel_entry()} if PARALLEL.encode() in image else {}
-    traps = [TRAP] if TRAP.encode() in image else []
-    addresses, keep_alive = link_symbols(image, [*symbols.values(), *traps], target, runtime)
+    states = [symbol for symbol in (TRAP, PATTERN) if symbol.encode() in image]
+    addresses, keep_alive = link_symbols(image, [*symbols.values(), *states], target, runtime)
     kernels = {name: addresses[symbol] for name, symbol in symbols.items()}
-    return Library(kernels, keep_alive, addresses.get(TRAP))
+    return Library(kernels, keep_alive, addresses.get(TRAP), addresses.get(PATTERN))
 
 
 def link_symbols(

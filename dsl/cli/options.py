@@ -127,9 +127,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulate",
         nargs="?",
-        choices=THREAD_ORDERS,
+        choices=(*THREAD_ORDERS, "each"),
         const="ascending",
-        help="run the threads of a GPU's kernels on the processor, in this order between barriers; so it is done, too, where there is no GPU",
+        help="run the threads of a GPU's kernels on the processor, in this order between barriers, or in each, with results that must not differ; so it is done, too, where there is no GPU",
     )
     parser.add_argument(
         "--races", action="store_true", help="instead, look for threads that meet with no barrier between them"

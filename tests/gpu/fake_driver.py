@@ -83,7 +83,7 @@ class FakeDriver:
         params = parameters(kernel)
         target = get_target("cuda -simulate=random")
         whole = emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))
-        plain = tir.PrimFunc(params, simulate(whole, "random"))
+        plain = tir.PrimFunc(params, simulate(whole, is_ascending=False))
         emitted = emit_module({"kernel": plain}, target)
         library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
         call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))

@@ -264,3 +264,27 @@ def test_targets_that_are_none(target: Any, said: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.emit(MODULES["small floats and integers"], "ptx", target)
     assert caught.value.diagnostics[0].message == said
+
+
+def test_results_that_depend_on_the_order_of_threads() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32")):
+    S_data = T.allocate([48], "int32", "shared")
+    tx = T.launch_thread("threadIdx.x", 48)
+    S = T.Buffer((48,), "int32", data=S_data, scope="shared")
+    S[tx] = A[tx]
+    B[tx] = S[47 - tx]
+"""
+    values, result = np.arange(48, dtype="i4"), np.zeros(48, "i4")
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(tvms.parse(text, "race.tvms"), target="cuda -simulate=each")["main"](values, result)
+    assert str(caught.value) == """\
+error[E0724]: array 2 of 'main' has other values when threads take turns in descending order
+  --> race.tvms:2:1
+   |
+ 2 | T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32")):
+   | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = help: --races says where threads meet with no barrier between"""  # fmt: skip
+    ordered = text.replace("    B[tx]", '    T.tvm_storage_sync("shared")\n    B[tx]')
+    tvms.compile(tvms.parse(ordered), target="cuda -simulate=each")["main"](values, result)
+    assert np.array_equal(result, values[::-1])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -13,12 +11,11 @@ from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.visit import rewrite
 from ...load import parse_source
-from ..oracle import Call, Execute, as_module, assert_equivalent, interpreted
+from ..oracle import Execute, as_module, assert_equivalent
 from ..prim_funcs import prim_funcs
 from ..threads import thread_programs
 from .law import Law, module_constructs
 
-ORDERS = ("ascending", "descending", "random")
 _Example: TypeAlias = tuple[IRModule, int]
 """A module, and the seed of its inputs."""
 
@@ -42,29 +39,8 @@ def _without_threads(function: tir.PrimFunc) -> tir.PrimFunc:
 
 def _check(example: _Example, execute: Execute) -> None:
     module, seed = example
-    once = _interpreted_once()
-    for order in ORDERS:
-        simulated = replace(module, attrs={**module.attrs, "target": f"cuda -simulate={order}"})
-        assert_equivalent(module, simulated, seed=seed, integers=(-8, 9), execute_before=once, execute_after=execute)
-
-
-def _interpreted_once() -> Execute:
-    """Return what interprets a function when it is called first, and then gives the same results: arguments are the same."""
-    results: list[tuple[Any, Sequence[Any]]] = []
-
-    def execute(module: IRModule, entry: str) -> Call:
-        def call(*args: Any) -> Any:
-            if not results:
-                results.append((interpreted(module, entry)(*args), [copy(arg) for arg in args]))
-            returned, written = results[0]
-            for arg, value in zip(args, written, strict=True):
-                if hasattr(arg, "__setitem__"):
-                    arg[...] = value
-            return returned
-
-        return call
-
-    return execute
+    simulated = replace(module, attrs={**module.attrs, "target": "cuda -simulate=each"})
+    assert_equivalent(module, simulated, seed=seed, integers=(-8, 9), execute_after=execute)
 
 
 LAW = Law(

@@ -1,0 +1,55 @@
+"""The orders in which simulated threads take turns, and functions that must do the same in each of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.base import Span
+from ...ir.diagnostics import error
+from ..llvm.nvptx_intrinsics import PATTERNS
+
+EACH = "each"
+"""The order that is all of them, one after the other."""
+ORDERS = (*PATTERNS, EACH)
+TOLERANCE = 1e-5
+"""The greatest difference, relative to the greatest value, that sums of floats in another order may have."""
+
+
+class InEveryOrder:
+    """Calls `entry` once in each order, on the same arguments; `place` is where its machine code has the pattern."""
+
+    def __init__(self, name: str, entry: Callable[..., Any], place: int, span: Span | None) -> None:
+        self._name, self._entry, self._span = name, entry, span
+        self._pattern = (ctypes.c_int64 * 2).from_address(place)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Return what the function returns; TvmsError E0724 where that, or an argument, depends on the order."""
+        arrays = [np.asarray(each) for each in (*args, *named.values()) if hasattr(each, "__array__")]
+        before, first, returned = [array.copy() for array in arrays], list[Any](), None
+        for order, pattern in PATTERNS.items():
+            for array, value in zip(arrays, before, strict=True):
+                if array.flags.writeable:
+                    array[...] = value
+            self._pattern[:] = pattern
+            returned = self._entry(*args, **named)
+            found = [array.copy() for array in arrays]
+            first = first or found
+            for number, (a, b) in enumerate(zip(found, first, strict=True), 1):
+                if not _is_same(a, b):
+                    reason = (
+                        f"array {number} of '{self._name}' has other values when threads take turns in {order} order"
+                    )
+                    raise error("E0724", reason, self._span, "--races says where threads meet with no barrier between")
+        return returned
+
+
+def _is_same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if a.dtype.kind in "biu":
+        return bool((a == b).all())
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    size = max(1.0, float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0)))
+    return bool(np.isclose(a, b, rtol=0.0, atol=TOLERANCE * size, equal_nan=True).all())
