@@ -16,6 +16,11 @@ Shape: TypeAlias = tuple[int | str, ...]
 """Sizes; a string names one that is known at the call."""
 
 FLOATS = ("float32", "float64", "float16")
+SMOOTH = (
+    "nn.relu", "negative", "abs", "tanh", "sigmoid", "exp", "nn.gelu", "nn.silu", "sin", "cos", "erf", "atan", "square",
+)  # fmt: skip
+STEPS = ("floor", "ceil", "round", "trunc", "sign")
+"""Operators whose result jumps where the operand hardly changes: for inputs, which all ways of computing have alike."""
 
 
 class Value(Struct, frozen=True):
@@ -63,6 +68,10 @@ class Graph:
         sizes = tuple([self.size() for _ in range(self.choose.number(1, 3))]) if shape is None else shape
         return self.parameter(sizes, self.choose.pick(("float32", "float32", *FLOATS)))
 
+    def input(self) -> Value:
+        """Choose a float that is a parameter: in it are equal numbers, zeros, and no rounding."""
+        return self.operand(lambda value: value.is_float and value in self.params)
+
     def parameter(self, shape: Shape, dtype: str) -> Value:
         """Return a new parameter."""
         value = Value(self.choose.fresh("x"), shape, dtype)
@@ -83,9 +92,11 @@ Operator: TypeAlias = Callable[[Graph], None]
 
 def unary(graph: Graph) -> None:
     """An operator on each element."""
-    x = graph.operand(lambda value: value.is_float)
-    name = graph.choose.pick(("nn.relu", "negative", "abs", "tanh", "sigmoid", "exp", "floor", "nn.gelu", "nn.silu"))
-    graph.bind(f"R.{name}({x.name})", x.shape, x.dtype)
+    if graph.choose.rarely(5):
+        x, names = graph.input(), STEPS
+    else:
+        x, names = graph.operand(lambda value: value.is_float), SMOOTH
+    graph.bind(f"R.{graph.choose.pick(names)}({x.name})", x.shape, x.dtype)
 
 
 def binary(graph: Graph) -> None:
@@ -103,11 +114,14 @@ def binary(graph: Graph) -> None:
 
 
 def compare(graph: Graph) -> None:
-    """A choice between two tensors by a comparison."""
-    x = graph.operand(lambda value: value.is_float)
+    """A choice between two tensors by a comparison with a third, or with a scalar."""
+    x = graph.input()
     name = graph.choose.pick(("less", "greater", "equal", "not_equal", "less_equal", "greater_equal"))
-    graph.bind(f'R.{name}({x.name}, R.const(0.5, "{x.dtype}"))', x.shape, "bool")
-    graph.bind(f"R.where({graph.values[-1].name}, {x.name}, R.negative({x.name}))", x.shape, x.dtype)
+    other = f'R.const({graph.choose.pick(("0.5", "0.0", "-1.0"))}, "{x.dtype}")'
+    if graph.choose.pick((False, True)):
+        other = graph.parameter(x.shape, x.dtype).name
+    graph.bind(f"R.{name}({x.name}, {other})", x.shape, "bool")
+    graph.bind(f"R.where({graph.values[-1].name}, {x.name}, R.exp({x.name}))", x.shape, x.dtype)
 
 
 def matmul(graph: Graph) -> None:
