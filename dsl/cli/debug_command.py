@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 HELP = """\
-step (s, or an empty line)   run to the next statement
-continue (c)                 run to the next breakpoint or watched write
-break LINE (b)               stop at the statements in this line
+step (s, n, an empty line)   run to the next statement
+continue (c, r)              run to the next breakpoint or watched write
+break LINE (b)               stop at the statements in this line, or in the next that has some
 watch BUFFER (w)             stop after each write to this buffer
 clear                        forget breakpoints and watches
 print NAME[INDICES] (p)      show a variable, a buffer, or an element: print C[vi, 0]
 where                        show where the run stands
+help (h)                     show this
 quit (q)                     end the run"""
 _NAME = re.compile(r"(\w+)(?:\[([^\]]*)\])?$")
 
@@ -101,10 +102,10 @@ class Debugger(Observer):
                 raise _Quit
             word, _, rest = line.strip().partition(" ")
             match word:
-                case "" | "s" | "step":
+                case "" | "s" | "step" | "n" | "next":
                     self.is_stepping = True
                     return
-                case "c" | "continue":
+                case "c" | "continue" | "r" | "run":
                     self.is_stepping = False
                     return
                 case "b" | "break" if rest.strip().isdigit():
@@ -120,14 +121,20 @@ class Debugger(Observer):
                     self._show_place(stmt, frame)
                 case "q" | "quit":
                     raise _Quit
-                case _:
+                case "h" | "help":
                     self.say(HELP)
+                case _:
+                    self.say(f"'{line.strip()}' is no command:\n{HELP}")
 
     def _break(self, line: int) -> None:
-        if any(_is_step(stmt) and self._line(stmt) == line for stmt in self.visible):
-            self.lines.add(line)
-        else:
-            self.say(f"no statement starts in line {line}")
+        lines = {self._line(stmt) for stmt in self.visible if _is_step(stmt)}
+        following = min([each for each in lines if each >= line], default=None)
+        if following is None:
+            self.say(f"no statement starts in line {line}, or after it")
+            return
+        self.lines.add(following)
+        if following != line:
+            self.say(f"no statement starts in line {line}: line {following} is the next that has one")
 
     def _watch(self, name: str) -> None:
         if name in self.buffers:
