@@ -44,7 +44,7 @@ def examine() -> tuple[Finding, ...]:
         Finding("C compiler", compiler, "install gcc or clang: --emit so needs one"),
         Finding("GPU driver", driver, "install the driver of an NVIDIA GPU: kernels for GPUs cannot run here"),
         Finding("ptxas", find_ptxas() or "", "pip install nvidia-cuda-nvcc: it tells what GPU kernels use"),
-        *(_module(name, remedy) for name, remedy in _MODULES),
+        _module("pycuda", 'pip install "tvms-lang[cuda]": it launches GPU kernels'),
     )
 
 
@@ -68,13 +68,6 @@ def examine_gpu() -> tuple[Finding, ...]:
 
 PYCUDA_BUILD = "PYCUDA_DISABLE_CURAND=1 pip install pycuda"
 """pycuda comes as source, and needs the headers of CUDA; without its random numbers it is built in a minute or two."""
-
-_MODULES = (
-    ("pycuda", 'pip install "tvms-lang[cuda]": it launches GPU kernels'),
-    ("torch", 'pip install "tvms-lang[torch]": it imports PyTorch models'),
-    ("onnx", 'pip install "tvms-lang[onnx]": it imports ONNX models'),
-    ("pygls", 'pip install "tvms-lang[lsp]": it serves editors'),
-)
 
 
 def _module(name: str, remedy: str) -> Finding:
