@@ -25,6 +25,7 @@ from .llvm.module import Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle
+from .runtime.executable import machine_code
 from .runtime.sizes import size_text
 from .runtime.threads import OPENMP, SERIAL, find_openmp
 from .target import Target, TargetLike, get_target
@@ -112,7 +113,7 @@ def shared_library(
     """Return a program's loop-level functions as a shared library; TvmsError E0608 where it cannot be linked."""
     chosen, how = get_target(target), settings or Settings()
     built = build(prepare(program, chosen), chosen, how)
-    kernels = to_object(optimise(built.emitted.text, chosen, how.level), chosen)
+    kernels = machine_code(built, chosen, how)
     messages = to_object(optimise(_messages(built, chosen), chosen), chosen)
     has_openmp = find_openmp() is not None
     runtime = to_object(optimise(OPENMP if has_openmp else SERIAL, chosen), chosen)

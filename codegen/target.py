@@ -43,7 +43,11 @@ class Target(Struct, frozen=True, eq=False):
     @property
     def machine(self) -> Any:
         """The LLVM target machine (`llvmlite.binding.TargetMachine`) that optimises and emits code."""
-        return _machine(self.triple, self.cpu, self.features)
+        return self.machine_at(3)
+
+    def machine_at(self, level: int) -> Any:
+        """Return the target machine that takes so much care, 0 to 3: at 0 it emits code in a seventh of the time."""
+        return _machine(self.triple, self.cpu, self.features, level)
 
     @property
     def processor(self) -> Machine:
@@ -60,7 +64,7 @@ class Target(Struct, frozen=True, eq=False):
 
 
 @cache
-def _machine(triple: str, cpu: str, features: str) -> Any:
+def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
     """Contraction of `a * b + c` into one rounding stays off: nothing in the code asks for it."""
     if triple:
         binding.initialize_all_targets()
@@ -71,7 +75,7 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     target = binding.Target.from_triple(triple) if triple else binding.Target.from_default_triple()
     if not cpu:
         cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
 
 
 TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}

@@ -21,7 +21,6 @@ class InternalError(Exception):
 def optimise(text: str, target: Target, level: int = 3) -> Any:
     """Return the LLVM module of `text`, verified and optimised for the target's machine, at level 0 to 3."""
     announce("optimise")
-    machine = target.machine
     try:
         module = binding.parse_assembly(text)
         module.verify()
@@ -29,17 +28,17 @@ def optimise(text: str, target: Target, level: int = 3) -> Any:
         raise InternalError(f"LLVM refuses what was emitted: {problem}") from problem
     options = binding.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
-    builder = binding.create_pass_builder(machine, options)
+    builder = binding.create_pass_builder(target.machine_at(level), options)
     builder.getModulePassManager().run(module, builder)
     return module
 
 
-def to_object(module: Any, target: Target) -> bytes:
+def to_object(module: Any, target: Target, level: int = 3) -> bytes:
     """Return the object file of an optimised module."""
     announce("make machine code")
-    return target.machine.emit_object(module)
+    return target.machine_at(level).emit_object(module)
 
 
-def to_assembly(module: Any, target: Target) -> str:
+def to_assembly(module: Any, target: Target, level: int = 3) -> str:
     """Return the assembly of an optimised module."""
-    return target.machine.emit_assembly(module)
+    return target.machine_at(level).emit_assembly(module)

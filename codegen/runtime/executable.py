@@ -116,7 +116,7 @@ def compile(
 
         return compile_for_gpu(prepare(program, chosen), chosen, settings)
     built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
-    executable = _linked(built, image, chosen, settings)
+    executable = link_built(built, image, chosen, settings)
     executable.stats["total"] = time.perf_counter() - start
     return executable
 
@@ -129,11 +129,16 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
         manifest, image = found
         return _restored(module, manifest), image
     built, start = build(module, target, settings), time.perf_counter()
-    image = to_object(optimise(built.emitted.text, target, settings.level), target)
+    image = machine_code(built, target, settings)
     built.stats["llvm"] = time.perf_counter() - start
     if cache is not None:
         cache.keep(key, pack(built, image, target, settings))
     return built, image
+
+
+def machine_code(built: Built, target: Target, settings: Settings) -> bytes:
+    """Return the object file of what was built."""
+    return to_object(optimise(built.emitted.text, target, settings.level), target, settings.level)
 
 
 def _restored(module: IRModule, manifest: Manifest) -> Built:
@@ -143,7 +148,7 @@ def _restored(module: IRModule, manifest: Manifest) -> Built:
     return Built(module, manifest.signatures, natives, emitted, manifest.decisions, manifest.safety, {})
 
 
-def _linked(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
+def link_built(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
     """Return the executable of a module whose kernels, and drivers of native functions, are in the object file `image`."""
     module, natives, library = built.module, built.natives, link(image, built.signatures, target)
     entries: dict[str, Entry] = {}
@@ -174,7 +179,7 @@ def load_compiled(data: bytes, name: str) -> Executable:
     module = script.parse(text, name, tensors)
     if target.is_device:
         return compile(module, target, schedule=settings.schedule, bounds=settings.bounds)
-    return _linked(_restored(module, manifest), image, target, settings)
+    return link_built(_restored(module, manifest), image, target, settings)
 
 
 def load_module(path: str | PathLike[str]) -> Executable:
@@ -211,8 +216,8 @@ def emit(
         return emit_for_gpu(prepare(program, chosen), kind, chosen, how)
     module = optimise(build(prepare(program, chosen), chosen, how).emitted.text, chosen, how.level)
     if kind == "obj":
-        return to_object(module, chosen)
-    return to_assembly(module, chosen) if kind == "asm" else str(module)
+        return to_object(module, chosen, how.level)
+    return to_assembly(module, chosen, how.level) if kind == "asm" else str(module)
 
 
 def compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...ir import tir
 from ...ir.base import IRModule, Source
 from ...ir.diagnostics import error
 from ..load import read_source
@@ -17,14 +18,18 @@ from . import options
 
 if TYPE_CHECKING:
     from ..testing.campaign import Batch, Failure, Total
-    from ..testing.oracle import Call
+    from ..testing.oracle import Call, Ways
 
 
-def compiled(module: IRModule, entry: str) -> Call:
-    """Return what calls a function of a module, compiled for the target that its attributes say, or the processor."""
+def compiled(module: IRModule, entry: str) -> Call | Ways:
+    """Return what calls a function of a module, compiled for the target that its attributes say; else for the processor,
+    loop-level functions in all ways that there are."""
     from ...codegen import compile as compile_module
+    from ...codegen.runtime.variants import compile_variants
 
     target = module.attrs.get("target")
+    if target is None and isinstance(module.functions[entry], tir.PrimFunc):
+        return {way: executable[entry] for way, executable in compile_variants(module).items()}
     if target is None:
         return compile_module(module, target="llvm")[entry]
     return compile_module(module, target=target, bounds="check", level=0)[entry]

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 Program: TypeAlias = IRModule | tir.PrimFunc | relax.Function
 Call: TypeAlias = Callable[..., Any]
 """Calls a function on NumPy arrays and numbers; buffers are written in place."""
-Execute: TypeAlias = Callable[[IRModule, str], Call]
-"""From a module and the name of a function to what calls it."""
+Ways: TypeAlias = Mapping[str, Call]
+"""Several ways to call the same function, by name."""
+Execute: TypeAlias = Callable[[IRModule, str], Call | Ways]
+"""From a module and the name of a function to what calls it, in one way or several."""
 
 TOLERANCE = {
     "float64": 1e-10, "float32": 2e-5, "float16": 1e-2, "bfloat16": 5e-2,
@@ -55,10 +57,11 @@ def assert_equivalent(
     seed: int = 0,
     integers: tuple[int, int] = (0, 4),
     tolerance: float | None = None,
-    execute_before: Execute = interpreted,
+    execute_before: Callable[[IRModule, str], Call] = interpreted,
     execute_after: Execute = interpreted,
 ) -> None:
-    """Assert that function `entry` (`main`, or the first) of two programs returns and writes the same.
+    """Assert that function `entry` (`main`, or the first) of two programs returns and writes the same, the second in all
+    ways in which `execute_after` calls it, and each of them twice with the same bits.
 
     It is called with `inputs`, else with random ones made from `seed`: integers from `integers` (the upper bound
     excluded; unsigned ones wrap around), floats in quarters from -2 to 2; symbolic dimensions are those of `sizes` by name, else 1 to 5, as are
@@ -75,13 +78,21 @@ def assert_equivalent(
     labels = [argument.name for argument in arguments_of(function)]
     expected = _results(execute_before(first, name), values, labels)
     try:
-        found = _results(execute_after(second, name), values, labels)
+        calls = execute_after(second, name)
+        ways: Ways = {"": calls} if callable(calls) else calls
+        for way, call in ways.items():
+            found = _results(call, values, labels)
+            said = f"{way and f' as {way}'} (seed {seed})"
+            assert found.keys() == expected.keys(), f"results {[*found]} and {[*expected]}{said}"
+            for label, result in expected.items():
+                difference = first_difference(found[label], result, tolerance)
+                assert difference is None, f"{label} differs{said}: {difference}"
+            if way:
+                again = _results(call, values, labels)
+                other = [label for label in found if not _same_bits(found[label], again[label])]
+                assert not other, f"{other[0]} differs{said} from one run to the next"
     except TvmsError as problem:
         raise AssertionError(f"the second program fails (seed {seed}): {problem}") from problem
-    assert found.keys() == expected.keys(), f"results {[*found]} and {[*expected]}"
-    for label, result in expected.items():
-        difference = first_difference(found[label], result, tolerance)
-        assert difference is None, f"{label} differs (seed {seed}): {difference}"
 
 
 def random_inputs(
@@ -128,6 +139,12 @@ def _results(call: Call, values: Sequence[Any], labels: Sequence[str]) -> dict[s
     own = [value.copy() if hasattr(value, "copy") else value for value in values]
     returned = call(*own)
     return {**dict(zip(labels, own, strict=True)), **_flat("the result", returned)}
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    import numpy as np
+
+    return np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
 def _flat(label: str, value: Any) -> dict[str, Any]:
