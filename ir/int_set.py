@@ -60,6 +60,15 @@ def intersect(a: Interval, b: Interval) -> Interval:
     return Interval(least, most)
 
 
+def touch(a: Interval, b: Interval) -> bool:
+    """Whether it is known that no integer lies between `a` and `b`."""
+
+    def reaches(low: End, high: End) -> bool:
+        return low is None or high is None or is_at_most(low, make.add(high, 1))
+
+    return reaches(a.min, b.max) and reaches(b.min, a.max)
+
+
 def _lesser(a: End, b: End) -> End:
     if a is None or b is None:
         return None

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TypeAlias
 
 from msgspec import Struct
 
 from .. import tir
 from ..deep import deep
-from ..intern import factors, joined
-from ..simplify import Simplifier
+from ..intern import factors
 from ..sums import Sum
-from ..visit import walk
+from .iter_checks import check_parts, parts_of
+from .iter_marks import Factors, IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one, is_zero
+from .iter_predicates import Constraint, constraints_of, tighter
 
-Key: TypeAlias = "frozenset[tuple[tir.PrimExpr, int]]"
+__all__ = [
+    "Detector", "IterMapExpr", "IterMapLevel", "IterMapResult", "IterMark", "IterSplitExpr", "IterSumExpr",
+    "NotIterMap", "detect_iter_map", "is_bijective", "normalize_to_iter_sum",
+]  # fmt: skip
 
 
 class IterMapLevel(Enum):
@@ -30,29 +33,9 @@ class IterMapLevel(Enum):
     NO_CHECK = "nocheck"
     SURJECTIVE = "surjective"
     BIJECTIVE = "bijective"
-
-
-class IterMark(Struct, frozen=True, eq=False):
-    source: tir.PrimExpr | IterSumExpr
-    extent: tir.PrimExpr
-    variable: tir.Var | None = None
-    """The input iterator; None where parts of others are fused."""
-
-
-class IterSplitExpr(Struct, frozen=True, eq=False):
-    """`source // lower_factor % extent * scale`."""
-
-    source: IterMark
-    lower_factor: tir.PrimExpr
-    extent: tir.PrimExpr
-    scale: tir.PrimExpr
-
-
-class IterSumExpr(Struct, frozen=True, eq=False):
-    """`base` plus the sum of `args`, the greatest scale first."""
-
-    args: tuple[IterSplitExpr, ...]
-    base: tir.PrimExpr
+    NoCheck = NO_CHECK  # as TVM writes them
+    Surjective = SURJECTIVE
+    Bijective = BIJECTIVE
 
 
 class IterMapResult(Struct, frozen=True):
@@ -66,29 +49,23 @@ class IterMapResult(Struct, frozen=True):
         return not self.errors
 
 
-class NotIterMap(Exception):
-    """An index is not what splits and fusions make; the message says why."""
-
-
 @deep
 def detect_iter_map(
     indices: Sequence[tir.PrimExpr],
     input_iters: Mapping[tir.Var, tir.Range],
     predicate: tir.PrimExpr | None = None,
     check_level: IterMapLevel | str = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
 ) -> IterMapResult:
     """Return each of `indices` as a sum of splits of `input_iters`, where `predicate` holds.
 
-    Other variables are taken to be constant. No index is returned where one is not understood or where, together,
-    they are not what `check_level` asks.
+    Other variables are taken to be constant; so are iterators of one value, unless `simplify_trivial_iterators` is
+    False. No index is returned where one is not understood or where, together, they are not what `check_level` asks.
     """
     try:
-        detector = Detector(input_iters, predicate)
-        sums = tuple([detector.fused(detector.parse(index)) for index in indices])
         level = IterMapLevel(check_level)
-        if level is not IterMapLevel.NO_CHECK:
-            detector.check(sums, level)
-        return IterMapResult(sums)
+        detector = Detector(input_iters, predicate, level, keeps_trivial=not simplify_trivial_iterators)
+        return IterMapResult(detector.detect(indices))
     except NotIterMap as error:
         return IterMapResult((), (str(error),))
 
@@ -100,301 +77,258 @@ def is_bijective(
     return detect_iter_map(indices, input_iters, predicate, IterMapLevel.BIJECTIVE).is_detected
 
 
-class Constraint(Struct, frozen=True, eq=False):
-    """What a predicate says of a sum of terms: its least value, and one more than its greatest; None where nothing."""
+@deep
+def normalize_to_iter_sum(index: tir.PrimExpr, input_iters: Mapping[tir.Var, tir.Range]) -> IterSumExpr:
+    """Return an index as a sum of splits, not fused, the greatest scale first (TVM: `NormalizeToIterSum`).
 
-    terms: dict[tir.PrimExpr, int]
-    low: tir.PrimExpr | None
-    high: tir.PrimExpr | None
+    Scales are ordered by their constant factor, then by how many others they have. What is no split is in the base.
+    """
+    found = Detector(input_iters, None, IterMapLevel.NO_CHECK, keeps_unknown=True).parse(index)
+    return IterSumExpr(tuple(sorted(found.args, key=_size_of_scale, reverse=True)), found.base)
+
+
+def _size_of_scale(split: IterSplitExpr) -> tuple[int, int]:
+    parts = factors(split.scale)
+    constants = [part.value for part in parts if isinstance(part, tir.IntImm)]
+    return abs(constants[0]) if constants else 1, len(parts) - len(constants)
 
 
 class Detector:
-    """Takes indices apart, for given iterators and a predicate."""
+    """Takes indices apart, for given iterators and a predicate.
 
-    def __init__(self, input_iters: Mapping[tir.Var, tir.Range], predicate: tir.PrimExpr | None) -> None:
-        self.simplifier = Simplifier(input_iters)
-        self.iters = dict(input_iters)
+    With `keeps_trivial`, iterators of one value stay; with `keeps_unknown`, what is not understood is a part of the
+    base. Where no more than a surjective map is asked for, fused iterators may overlap, and what is divided may start
+    anywhere.
+    """
+
+    def __init__(
+        self,
+        input_iters: Mapping[tir.Var, tir.Range],
+        predicate: tir.PrimExpr | None,
+        level: IterMapLevel,
+        *,
+        keeps_trivial: bool = False,
+        keeps_unknown: bool = False,
+    ) -> None:
+        self.factors = Factors(input_iters, keeps_trivial)
+        self.level, self.keeps_trivial, self.keeps_unknown = level, keeps_trivial, keeps_unknown
         self.marks: dict[object, IterMark] = {}
-        self.constraints = self._constraints(predicate)
+        self.shifted: dict[IterMark, IterMark] = {}
+        self.overlapping: set[IterMark] = set()
+        self.constraints = constraints_of(predicate, self.factors)
 
-    # --- Arithmetic on factors --------------------------------------------------------------------------------------
+    def detect(self, indices: Sequence[tir.PrimExpr]) -> tuple[IterSumExpr, ...]:
+        """Return each index as a sum of at most one split; raises NotIterMap where they are not what is asked."""
+        sums = tuple([self.fused(self.parse(index)) for index in indices])
+        if self.level is not IterMapLevel.NO_CHECK:
+            self._check(sums, self.level is IterMapLevel.BIJECTIVE)
+        return sums
 
-    def number(self, value: int, like: tir.PrimExpr) -> tir.PrimExpr:
-        return self.simplifier.constant(value, like.dtype)
-
-    def times(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.simplifier.visit(tir.Mul(a.dtype, a, b))
-
-    def plus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.simplifier.visit(tir.Add(a.dtype, a, b))
-
-    def minus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.simplifier.visit(tir.Sub(a.dtype, a, b))
-
-    def quotient(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `a / b`, rounded up."""
-        return self.simplifier.visit(
-            tir.FloorDiv(a.dtype, tir.Add(a.dtype, a, tir.Sub(a.dtype, b, self.number(1, a))), b)
-        )
-
-    def divides(self, divisor: tir.PrimExpr, value: tir.PrimExpr) -> bool:
-        return self.is_zero(self.simplifier.visit(tir.FloorMod(value.dtype, value, divisor)))
-
-    def is_zero(self, value: tir.PrimExpr) -> bool:
-        return isinstance(value, tir.IntImm) and value.value == 0
-
-    def is_one(self, value: tir.PrimExpr) -> bool:
-        return isinstance(value, tir.IntImm) and value.value == 1
-
-    def at_most(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-        return self.simplifier.at_most(self.simplifier.sum(a).plus(self.simplifier.sum(b), -1))
-
-    def uses_iters(self, expr: tir.PrimExpr) -> bool:
-        return any(node in self.iters for node in walk(expr) if isinstance(node, tir.Var))
-
-    # --- Predicates -------------------------------------------------------------------------------------------------
-
-    def _constraints(self, predicate: tir.PrimExpr | None) -> list[Constraint]:
-        found: dict[Key, Constraint] = {}
-        if predicate is not None:
-            for part in joined(tir.And, self.simplifier.visit(predicate)):
-                if self.uses_iters(part):
-                    self._constrain(part, found)
-        return sorted(found.values(), key=lambda constraint: len(constraint.terms))
-
-    def _constrain(self, part: tir.PrimExpr, found: dict[Key, Constraint]) -> None:
-        if not isinstance(part, tir.LT | tir.LE | tir.EQ):
-            raise NotIterMap("a predicate is no comparison of a sum of iterators with a bound")
-        s = self.simplifier
-        distance = s.sum(part.a).plus(s.sum(part.b), -1)
-        terms = {term: factor for term, factor in distance.factors() if self.uses_iters(term)}
-        limit = s.to_expr(Sum(terms).plus(distance, -1), part.a.dtype)
-        assert limit is not None
-        is_upper = next(iter(terms.values())) > 0
-        if not is_upper:
-            terms, limit = (
-                {t: -f for t, f in terms.items()},
-                s.visit(tir.Sub(limit.dtype, self.number(0, limit), limit)),
-            )
-        past = self.plus(limit, self.number(1, limit))
-        is_strict = isinstance(part, tir.LT)
-        low = high = None
-        if is_upper or isinstance(part, tir.EQ):
-            high = limit if is_strict else past
-        if not is_upper or isinstance(part, tir.EQ):
-            low = past if is_strict else limit
-        known = found.get(frozenset(terms.items()))
-        if known is not None:
-            low, high = self._tighter(tir.Max, low, known.low), self._tighter(tir.Min, high, known.high)
-        found[frozenset(terms.items())] = Constraint(terms, low, high)
-
-    def _tighter(
-        self, kind: type[tir.Min | tir.Max], a: tir.PrimExpr | None, b: tir.PrimExpr | None
-    ) -> tir.PrimExpr | None:
-        return b if a is None else a if b is None else self.simplifier.visit(kind(a.dtype, a, b))
+    def _check(self, sums: Sequence[IterSumExpr], is_bijective: bool) -> None:
+        parts = parts_of(sums, self.shifted)
+        for mark, splits in parts.items():
+            check_parts(self.factors, mark, splits, is_bijective)
+        used = {mark.variable for mark in parts}
+        for variable, domain in self.factors.iters.items() if is_bijective else ():
+            if variable not in used and not is_one(self.factors.visit(domain.extent)):
+                raise NotIterMap(f"iterator '{variable.name}' is not used")
+        if len({mark for key, mark in self.marks.items() if isinstance(key, Constraint)} & parts.keys()) < len(
+            self.constraints
+        ):
+            raise NotIterMap("a predicate bounds iterators that are used on their own")
 
     # --- Parsing ----------------------------------------------------------------------------------------------------
 
     def parse(self, index: tir.PrimExpr) -> IterSumExpr:
         """Return an index as a sum of splits, not yet fused."""
-        return self._parse_sum(self.simplifier.sum(self.simplifier.visit(index)), index.dtype)
+        return self._parse_sum(self.factors.simplifier.sum(self.factors.visit(index)), index.dtype)
 
     def _parse_sum(self, value: Sum, dtype: str) -> IterSumExpr:
-        terms, base = dict(value.terms), self.simplifier.constant(value.constant, dtype)
+        f, terms = self.factors, dict(value.terms)
+        base = f.simplifier.constant(value.constant, dtype)
         splits: list[IterSplitExpr] = []
         for constraint in reversed(self.constraints):
-            scale = self._scale_of(constraint, terms)
+            scale = _scale_of(constraint, terms)
             if scale is not None:
                 for term in constraint.terms:
                     del terms[term]
-                split, offset = self._constrained(constraint, dtype)
-                factor = self.simplifier.constant(scale, dtype)
-                splits.append(IterSplitExpr(split, self.number(1, base), split.extent, factor))
-                base = self.plus(base, self.times(offset, factor))
+                mark, offset = self._constrained(constraint, dtype)
+                factor = f.simplifier.constant(scale, dtype)
+                splits.append(IterSplitExpr(mark, f.number(1, base), mark.extent, factor))
+                base = f.plus(base, f.times(offset, factor))
         for term, factor in terms.items():
-            split, offset = self._parse_term(term, self.simplifier.constant(factor, dtype))
-            splits += [] if split is None or self.is_one(split.extent) else [split]
-            base = self.plus(base, offset)
+            part = self._parse_term(term, f.simplifier.constant(factor, dtype))
+            splits += [split for split in part.args if self.keeps_trivial or not is_one(split.extent)]
+            base = f.plus(base, part.base)
         return IterSumExpr(tuple(splits), base)
-
-    def _scale_of(self, constraint: Constraint, terms: Mapping[tir.PrimExpr, int]) -> int | None:
-        """Return how often the constrained sum stands in the sum of `terms`; None where it does not."""
-        scales = {terms.get(term, 0) / factor for term, factor in constraint.terms.items()}
-        scale = scales.pop()
-        return int(scale) if not scales and scale and scale == int(scale) else None
 
     def _constrained(self, constraint: Constraint, dtype: str) -> tuple[IterMark, tir.PrimExpr]:
         """Return the mark of a sum that a predicate bounds, and the least value of the sum."""
-        others = self.constraints[: self.constraints.index(constraint)]
-        key = constraint
-        whole = self._fuse(self._inside(others, constraint.terms, dtype))
-        low = whole.base if constraint.low is None else self._tighter(tir.Max, constraint.low, whole.base)
-        end = (
-            self.plus(whole.base, whole.args[0].extent)
-            if whole.args
-            else self.plus(whole.base, self.number(1, whole.base))
-        )
-        high = end if constraint.high is None else self._tighter(tir.Min, constraint.high, end)
-        assert low is not None
-        assert high is not None
-        found = self.marks.get(key)
-        if found is None:
-            shifted = IterSumExpr(whole.args, self.minus(whole.base, low))
-            found = self.marks[key] = IterMark(shifted, self.minus(high, low))
-        return found, low
-
-    def _inside(self, others: list[Constraint], terms: dict[tir.PrimExpr, int], dtype: str) -> IterSumExpr:
-        outer, self.constraints = self.constraints, others
+        f = self.factors
+        outer, self.constraints = self.constraints, self.constraints[: self.constraints.index(constraint)]
         try:
-            return self._parse_sum(Sum(terms), dtype)
+            whole = self.fused(self._parse_sum(Sum(constraint.terms), dtype))
         finally:
             self.constraints = outer
+        end = f.plus(whole.base, whole.args[0].extent if whole.args else f.number(1, whole.base))
+        low, high = tighter(f, tir.Max, constraint.low, whole.base), tighter(f, tir.Min, constraint.high, end)
+        assert low is not None
+        assert high is not None
+        found = self.marks.get(constraint)
+        if found is None:
+            shifted = IterSumExpr(whole.args, f.minus(whole.base, low))
+            found = self.marks[constraint] = IterMark(shifted, f.minus(high, low))
+        return found, low
 
-    def _parse_term(self, term: tir.PrimExpr, scale: tir.PrimExpr) -> tuple[IterSplitExpr | None, tir.PrimExpr]:
-        """Return the split that `scale * term` is, and what is added to it."""
-        zero = self.number(0, scale)
-        if not self.uses_iters(term):
-            return None, self.times(term, scale)
-        match term:
-            case tir.Var():
-                domain = self.iters[term]
-                extent = self.simplifier.visit(domain.extent)
-                start = self.simplifier.visit(domain.min)
-                source = term if self.is_zero(start) else tir.Sub(term.dtype, term, start)
-                mark = self.marks.setdefault(term, IterMark(source, extent, term))
-                return IterSplitExpr(mark, self.number(1, scale), extent, scale), self.times(start, scale)
-            case tir.Mul():
-                parts = factors(term)
-                varying = [part for part in parts if self.uses_iters(part)]
-                if len(varying) > 1:
-                    raise NotIterMap("iterators are multiplied with each other")
-                for part in parts:
-                    scale = scale if part is varying[0] else self.times(scale, part)
-                inner = self.fused(self.parse(varying[0]))
-                (split,) = inner.args or (None,)
-                scaled = None if split is None else _scaled(self, split, scale)
-                return scaled, self.times(inner.base, scale)
-            case tir.FloorDiv() | tir.FloorMod() if not self.uses_iters(term.b):
-                return self._parse_division(term, scale), zero
-            case tir.Cast(value=value):
-                return self._parse_term(value, self.simplifier.visit(tir.Cast(value.dtype, scale)))
-            case _:
-                raise NotIterMap("an index is neither a sum, a quotient nor a remainder of iterators")
+    def _parse_term(self, term: tir.PrimExpr, scale: tir.PrimExpr) -> IterSumExpr:
+        """Return `scale * term` as a sum of splits."""
+        f = self.factors
+        if not f.uses_iters(term):
+            return IterSumExpr((), f.times(term, scale))
+        try:
+            match term:
+                case tir.Var():
+                    domain = f.iters[term]
+                    extent, start = f.visit(domain.extent), f.visit(domain.min)
+                    source = term if is_zero(start) else tir.Sub(term.dtype, term, start)
+                    mark = self.marks.setdefault(term, IterMark(source, extent))
+                    return IterSumExpr((IterSplitExpr(mark, f.number(1, scale), extent, scale),), f.times(start, scale))
+                case tir.Mul():
+                    return self._parse_product(term, scale)
+                case tir.FloorDiv() | tir.FloorMod() if not f.uses_iters(term.b):
+                    return self._parse_division(term, scale)
+                case tir.Cast(value=value):
+                    return self._parse_term(value, f.visit(tir.Cast(value.dtype, scale)))
+                case _:
+                    raise NotIterMap("an index is neither a sum, a quotient nor a remainder of iterators")
+        except NotIterMap:
+            if self.keeps_unknown:
+                return IterSumExpr((), f.times(term, scale))
+            raise
 
-    def _parse_division(self, term: tir.FloorDiv | tir.FloorMod, scale: tir.PrimExpr) -> IterSplitExpr | None:
-        lower, upper, inner = self.number(1, scale), None, term
+    def _parse_product(self, term: tir.Mul, scale: tir.PrimExpr) -> IterSumExpr:
+        parts = factors(term)
+        varying = [part for part in parts if self.factors.uses_iters(part)]
+        if len(varying) > 1:
+            raise NotIterMap("iterators are multiplied with each other")
+        for part in parts:
+            scale = scale if part is varying[0] else self.factors.times(scale, part)
+        inner = self.parse(varying[0])
+        splits = [
+            IterSplitExpr(each.source, each.lower_factor, each.extent, self.factors.times(each.scale, scale))
+            for each in inner.args
+        ]
+        return IterSumExpr(tuple(splits), self.factors.times(inner.base, scale))
+
+    def _parse_division(self, term: tir.FloorDiv | tir.FloorMod, scale: tir.PrimExpr) -> IterSumExpr:
+        """Return a quotient or a remainder, or the quotient of one, as one split."""
+        f, lower, upper, inner = self.factors, self.factors.number(1, scale), None, term
         if isinstance(term, tir.FloorDiv):
             lower, inner = term.b, term.a
-        if isinstance(inner, tir.FloorMod) and not self.uses_iters(inner.b):
+        if isinstance(inner, tir.FloorMod) and not f.uses_iters(inner.b):
             upper, inner = inner.b, inner.a
-            if not self.divides(lower, upper):
+            if not f.divides(lower, upper):
                 raise NotIterMap("a remainder is divided by what does not divide its divisor")
-        mark = self._mark_of(self.fused(self.parse(inner)), lower if upper is None else upper)
+        mark, base = self._mark_of(self.fused(self.parse(inner)))
+        if upper is not None:
+            start = f.beyond(base, upper)
+            if f.at_most(f.plus(start, mark.extent), upper):
+                upper, base = None, start
         if upper is None:
-            return IterSplitExpr(mark, lower, self.quotient(mark.extent, lower), scale)
-        if self.at_most(mark.extent, upper):
-            return IterSplitExpr(mark, lower, self.quotient(mark.extent, lower), scale)
-        return IterSplitExpr(mark, lower, self.quotient(upper, lower), scale)
+            mark = self._starting(mark, f.beyond(base, lower))
+            split = IterSplitExpr(mark, lower, f.quotient(mark.extent, lower), scale)
+            return IterSumExpr((split,), f.times(f.over(base, lower), scale))
+        mark = self._starting(mark, f.beyond(base, upper))
+        return IterSumExpr((IterSplitExpr(mark, lower, f.quotient(upper, lower), scale),), f.number(0, scale))
 
-    def _mark_of(self, whole: IterSumExpr, divisor: tir.PrimExpr) -> IterMark:
-        """Return the mark that a fused sum is: what begins elsewhere than at zero cannot be split."""
-        if len(whole.args) != 1 or not self.is_zero(whole.base):
-            raise NotIterMap("what is divided does not start at zero")
-        (split,) = whole.args
-        if not self.is_one(split.scale):
+    def _mark_of(self, whole: IterSumExpr) -> tuple[IterMark, tir.PrimExpr]:
+        """Return the mark that a fused sum is, and what is added to it."""
+        if not whole.args or not is_one(whole.args[0].scale):
             raise NotIterMap("what is divided has gaps")
-        if self.is_one(split.lower_factor) and split.extent is split.source.extent:
-            return split.source
+        (split,) = whole.args
+        if is_one(split.lower_factor) and split.extent is split.source.extent:
+            return split.source, whole.base
         key = (split.source, split.lower_factor, split.extent)
-        return self.marks.setdefault(key, IterMark(whole, split.extent))
+        zero = self.factors.number(0, whole.base)
+        return self.marks.setdefault(key, IterMark(IterSumExpr((split,), zero), split.extent)), whole.base
+
+    def _starting(self, mark: IterMark, start: tir.PrimExpr) -> IterMark:
+        """Return the mark that is another one plus `start`."""
+        if is_zero(start):
+            return mark
+        if self.level is not IterMapLevel.SURJECTIVE and not self.keeps_unknown:
+            raise NotIterMap("what is divided does not start at zero")
+        key = (mark, start)
+        if key not in self.marks:
+            whole = IterSplitExpr(mark, self.factors.number(1, start), mark.extent, self.factors.number(1, start))
+            self.marks[key] = IterMark(IterSumExpr((whole,), start), self.factors.plus(start, mark.extent))
+            self.shifted[self.marks[key]] = mark
+        return self.marks[key]
+
+    # --- Fusing -----------------------------------------------------------------------------------------------------
 
     def fused(self, value: IterSumExpr) -> IterSumExpr:
         """Return a sum of at most one split, of a mark that fuses the splits of `value`."""
-        return self._fuse(value) if len(value.args) > 1 else value
-
-    def _fuse(self, value: IterSumExpr) -> IterSumExpr:
+        f = self.factors
         if len(value.args) <= 1:
             return value
-        ordered = self._chain(list(value.args))
+        long = [split for split in value.args if not is_one(split.extent)]
+        ordered, is_overlapping = self._chain(long) if long else ([], False)
+        for split in value.args:
+            if split not in long:
+                place = sum(not f.at_most(split.scale, each.scale) for each in ordered)
+                ordered.insert(place, split)
         first = ordered[0].scale
-        extent = self.number(1, first)
-        for split in ordered:
-            extent = self.times(extent, split.extent)
-        parts = [IterSplitExpr(p.source, p.lower_factor, p.extent, self._ratio(p.scale, first)) for p in ordered]
-        parts.reverse()
+        extent = f.number(1, first)
+        parts = [IterSplitExpr(p.source, p.lower_factor, p.extent, f.over(p.scale, first)) for p in ordered]
+        for part in parts:
+            extent = self._longer(extent, part) if is_overlapping else f.times(extent, part.extent)
         key = frozenset((part.source, part.lower_factor, part.extent, part.scale) for part in parts)
-        zero = self.number(0, first)
-        mark = self.marks.setdefault(key, IterMark(IterSumExpr(tuple(parts), zero), extent))
-        return IterSumExpr((IterSplitExpr(mark, self.number(1, first), extent, first),), value.base)
+        mark = self.marks.setdefault(key, IterMark(IterSumExpr(tuple(reversed(parts)), f.number(0, first)), extent))
+        if is_overlapping:
+            self.overlapping.add(mark)
+        return IterSumExpr((IterSplitExpr(mark, f.number(1, first), extent, first),), value.base)
 
-    def _chain(self, splits: list[IterSplitExpr]) -> list[IterSplitExpr]:
-        """Return the splits so that each is as long as the step of the next, the least step first."""
+    def _chain(self, splits: Sequence[IterSplitExpr]) -> tuple[list[IterSplitExpr], bool]:
+        """Return the splits, the least step first, and whether they overlap: whether a step is less than what is below
+        it is long."""
+        f = self.factors
         for first in splits:
             rest, chain = [each for each in splits if each is not first], [first]
-            while rest:
-                step = self.times(chain[-1].scale, chain[-1].extent)
-                following = next((each for each in rest if each.scale is step), None)
-                if following is None:
-                    break
+            end = f.times(first.scale, first.extent)
+            while rest and (following := next((each for each in rest if each.scale is end), None)) is not None:
+                end = f.times(following.scale, following.extent)
                 rest.remove(following)
                 chain.append(following)
             if not rest:
-                return chain
+                return chain, False
+        if self.level is IterMapLevel.SURJECTIVE:
+            chain = self._overlapping_chain(list(splits))
+            if chain is not None:
+                return chain, True
         raise NotIterMap("the iterators in a sum overlap, or leave gaps")
 
-    def _ratio(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.simplifier.visit(tir.FloorDiv(a.dtype, a, b))
+    def _longer(self, extent: tir.PrimExpr, split: IterSplitExpr) -> tir.PrimExpr:
+        """Return what an extent becomes where `split` is added, step by step."""
+        f = self.factors
+        return f.plus(extent, f.times(f.minus(split.extent, f.number(1, extent)), split.scale))
 
-    # --- Checks -----------------------------------------------------------------------------------------------------
-
-    def check(self, sums: Sequence[IterSumExpr], level: IterMapLevel) -> None:
-        """Raise NotIterMap unless the splits of every mark are independent and, together, what `level` asks."""
-        parts: dict[IterMark, list[IterSplitExpr]] = {}
-        waiting = [split for each in sums for split in each.args]
-        while waiting:
-            split = waiting.pop()
-            known = parts.setdefault(split.source, [])
-            is_new = not known
-            known.append(split)
-            if is_new and isinstance(split.source.source, IterSumExpr):
-                waiting.extend(split.source.source.args)
-        for mark, splits in parts.items():
-            self._check_mark(mark, splits, level)
-        used = {mark.variable for mark in parts}
-        if level is IterMapLevel.BIJECTIVE:
-            for variable, domain in self.iters.items():
-                if variable not in used and not self.is_one(self.simplifier.visit(domain.extent)):
-                    raise NotIterMap(f"iterator '{variable.name}' is not used")
-        seen = {mark for key, mark in self.marks.items() if isinstance(key, Constraint)} & parts.keys()
-        if len(seen) < len(self.constraints):
-            raise NotIterMap("a predicate bounds iterators that are used on their own")
-
-    def _check_mark(self, mark: IterMark, splits: Sequence[IterSplitExpr], level: IterMapLevel) -> None:
-        left, end = list(splits), None
-        while left:
-            lowest = self._lowest(left, end)
-            if end is None and level is IterMapLevel.BIJECTIVE and not self.is_one(lowest.lower_factor):
-                raise NotIterMap("the lowest part of an iterator is not used")
-            if end is not None and lowest.lower_factor is not end and level is IterMapLevel.BIJECTIVE:
-                raise NotIterMap("a part of an iterator is not used")
-            left.remove(lowest)
-            end = self.times(lowest.lower_factor, lowest.extent)
-            if not left and end is not mark.extent:
-                is_alone = len(splits) == 1
-                if level is IterMapLevel.BIJECTIVE or not (is_alone or self.at_most(end, mark.extent)):
-                    raise NotIterMap("an iterator is split by what does not divide its extent")
-
-    def _lowest(self, splits: Sequence[IterSplitExpr], end: tir.PrimExpr | None) -> IterSplitExpr:
-        """Return the split that starts where the last one ended, or at a multiple of that below all others."""
-        for split in splits:
-            if split.lower_factor is end or (end is None and self.is_one(split.lower_factor)):
-                return split
-        for split in splits:
-            starts = end is None or self.divides(end, split.lower_factor)
-            if starts and all(self.at_most(split.lower_factor, each.lower_factor) for each in splits):
-                return split
-        raise NotIterMap("parts of an iterator overlap")
+    def _overlapping_chain(self, rest: list[IterSplitExpr]) -> list[IterSplitExpr] | None:
+        """Return the splits so that no step is greater than what is below it is long; none may be negative."""
+        f, chain = self.factors, list[IterSplitExpr]()
+        end = f.number(1, rest[0].scale)
+        while rest:
+            least = next((each for each in rest if all(f.at_most(each.scale, other.scale) for other in rest)), None)
+            if least is None or not f.at_most(least.scale, end) or not f.at_most(f.number(1, end), least.scale):
+                return None
+            end = self._longer(end, least)
+            rest.remove(least)
+            chain.append(least)
+        return chain
 
 
-def _scaled(detector: Detector, split: IterSplitExpr, scale: tir.PrimExpr) -> IterSplitExpr:
-    return IterSplitExpr(split.source, split.lower_factor, split.extent, detector.times(split.scale, scale))
+def _scale_of(constraint: Constraint, terms: Mapping[tir.PrimExpr, int]) -> int | None:
+    """Return how often the constrained sum stands in the sum of `terms`; None where it does not."""
+    scales = {terms.get(term, 0) / factor for term, factor in constraint.terms.items()}
+    scale = scales.pop()
+    return int(scale) if not scales and scale and scale == int(scale) else None

@@ -11,15 +11,16 @@ from ..deep import deep
 from ..intern import joined
 from ..simplify import Simplifier, simplify
 from ..visit import walk
-from .iter_map import Detector, IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, NotIterMap
+from .iter_map import Detector, IterMapLevel
+from .iter_marks import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one
 
 
-def normalize_iter_map_to_expr(value: IterSumExpr | IterSplitExpr | IterMark) -> tir.PrimExpr:
+def normalize_iter_map_to_expr(value: IterMapExpr | tir.PrimExpr) -> tir.PrimExpr:
     """Return the plain expression of a map, in normal form (TVM: `NormalizeIterMapToExpr`)."""
     return simplify(_expr(value))
 
 
-def _expr(value: IterSumExpr | IterSplitExpr | IterMark | tir.PrimExpr) -> tir.PrimExpr:
+def _expr(value: IterMapExpr | tir.PrimExpr) -> tir.PrimExpr:
     match value:
         case IterSumExpr(args=args, base=base):
             result = base
@@ -28,7 +29,7 @@ def _expr(value: IterSumExpr | IterSplitExpr | IterMark | tir.PrimExpr) -> tir.P
             return result
         case IterSplitExpr(source=mark, lower_factor=lower, extent=extent, scale=scale):
             dtype = scale.dtype
-            part = _expr(mark)
+            part = _expr(mark.source)
             if not _is_whole(value):
                 upper = simplify(tir.Mul(dtype, lower, extent))
                 part = (
@@ -37,9 +38,8 @@ def _expr(value: IterSumExpr | IterSplitExpr | IterMark | tir.PrimExpr) -> tir.P
                     else tir.FloorDiv(dtype, part, lower)
                 )
             return tir.Mul(dtype, part, scale)
-        case IterMark(source=source):
-            return _expr(source)
-        case tir.PrimExpr():
+        case _:
+            assert isinstance(value, tir.PrimExpr)
             return value
 
 
@@ -138,18 +138,17 @@ def subspace_divide(
     sub_iters: Sequence[tir.Var],
     predicate: tir.PrimExpr | None = None,
     check_level: IterMapLevel | str = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
 ) -> Subspaces | None:
     """Divide bindings into what the iterators outside of `sub_iters` and those in it contribute (TVM: `SubspaceDivide`).
 
     None where a binding mixes them: where one of its parts depends on both, or an inner part steps over an outer one.
     """
     try:
-        detector = Detector(input_iters, predicate)
-        parsed = [detector.parse(binding) for binding in bindings]
-        level = IterMapLevel(check_level)
-        fused = [detector.fused(each) for each in parsed]
-        if level is not IterMapLevel.NO_CHECK:
-            detector.check(fused, level)
+        detector = Detector(
+            input_iters, predicate, IterMapLevel(check_level), keeps_trivial=not simplify_trivial_iterators
+        )
+        fused = detector.detect(bindings)
         inner_iters = frozenset(sub_iters)
         outer, inner = _divide_predicate(predicate, input_iters, inner_iters)
         divisions = tuple([_divide(detector, each, input_iters.keys() - inner_iters, inner_iters) for each in fused])
@@ -162,18 +161,20 @@ def _divide(
     detector: Detector, whole: IterSumExpr, outer_iters: Iterable[tir.Var], inner_iters: frozenset[tir.Var]
 ) -> Division:
     """The parts of a fused binding, least step first, are inner ones and then outer ones."""
-    one = detector.number(1, whole.base)
+    f = detector.factors
+    one = f.number(1, whole.base)
     if not whole.args:
-        return Division(detector.number(0, one), one, normalize_iter_map_to_expr(whole), one)
+        return Division(f.number(0, one), one, normalize_iter_map_to_expr(whole), one)
     (top,) = whole.args
     outside = frozenset(outer_iters)
     if not _uses(top, outside):
-        return Division(detector.number(0, one), one, normalize_iter_map_to_expr(whole), top.extent)
+        return Division(f.number(0, one), one, normalize_iter_map_to_expr(whole), top.extent)
     if not _uses(top, inner_iters):
-        zero = IterSumExpr(whole.args, detector.number(0, one))
+        zero = IterSumExpr(whole.args, f.number(0, one))
         return Division(normalize_iter_map_to_expr(zero), top.extent, simplify(whole.base), one)
     source = top.source.source
-    if not isinstance(source, IterSumExpr) or not _is_whole(top) or not detector.is_one(top.scale):
+    is_overlapping = top.source in detector.overlapping
+    if not isinstance(source, IterSumExpr) or is_overlapping or not _is_whole(top) or not is_one(top.scale):
         raise NotIterMap("a part depends on iterators of both spaces")
     inner = [split for split in source.args if not _uses(split, outside)]
     outer = [split for split in source.args if split not in inner]
@@ -181,14 +182,14 @@ def _divide(
         raise NotIterMap("a part depends on iterators of both spaces, or an inner part steps over an outer one")
     extent = one
     for split in inner:
-        extent = detector.times(extent, split.extent)
-    scaled = [IterSplitExpr(s.source, s.lower_factor, s.extent, detector.quotient(s.scale, extent)) for s in outer]
+        extent = f.times(extent, split.extent)
+    scaled = [IterSplitExpr(s.source, s.lower_factor, s.extent, f.quotient(s.scale, extent)) for s in outer]
     outer_extent = one
     for split in outer:
-        outer_extent = detector.times(outer_extent, split.extent)
-    base = detector.plus(whole.base, source.base)
+        outer_extent = f.times(outer_extent, split.extent)
+    base = f.plus(whole.base, source.base)
     return Division(
-        normalize_iter_map_to_expr(IterSumExpr(tuple(scaled), detector.number(0, one))),
+        normalize_iter_map_to_expr(IterSumExpr(tuple(scaled), f.number(0, one))),
         outer_extent,
         normalize_iter_map_to_expr(IterSumExpr(tuple(inner), base)),
         extent,

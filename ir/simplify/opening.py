@@ -18,13 +18,14 @@ def shortened(s: Simplifier, total: Sum, dtype: str) -> Sum:
     """Return `total` with its terms taken apart, where that makes it shorter: `n * (m + 1) - n * m` is `n`."""
     if len(total.terms) < 2 or not is_index(dtype):
         return total
-    opened = Sum({}, total.constant)
+    new = Sum({}, total.constant)
     for term, factor in total.factors():
-        opened.add(_opened(s, term), factor)
-    return opened if len(opened.terms) < len(total.terms) else total
+        new.add(opened(s, term), factor)
+    return new if len(new.terms) < len(total.terms) else total
 
 
-def _opened(s: Simplifier, term: tir.PrimExpr) -> Sum:
+def opened(s: Simplifier, term: tir.PrimExpr) -> Sum:
+    """Return a term as the sum of its products, or of its casts."""
     match term:
         case tir.Mul():
             parts = [s.sum(part) for part in factors(term)]

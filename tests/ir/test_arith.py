@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tvms
 from tvms import arith, te
-from tvms.ir.analysis.const_bounds import Bounds
 from tvms.ir.analysis.modular_set import ModularSet
 
 
@@ -14,7 +13,7 @@ def test_an_analyzer_knows_ranges_values_and_conditions() -> None:
     analyzer = arith.Analyzer()
     analyzer.bind(j, (0, 32))
     assert str(analyzer.simplify((i * 32 + j) // 32)) == "i"
-    assert analyzer.const_int_bound(j * 2 + 1) == Bounds(1, 63)
+    assert analyzer.const_int_bound(j * 2 + 1) == arith.ConstIntBound(1, 63)
     assert analyzer.modular_set(i * 8 + 3) == ModularSet(8, 3)
     assert not analyzer.can_prove(i < n)
     with analyzer.constraint_scope(i < n):

@@ -1,0 +1,59 @@
+"""Whether the parts that are taken of an iterator are independent, and all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .. import tir
+from .iter_marks import Factors, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one
+
+
+def parts_of(sums: Sequence[IterSumExpr], shifted: Mapping[IterMark, IterMark]) -> dict[IterMark, list[IterSplitExpr]]:
+    """Return the marks that sums are made of, however deep, each with the splits that take a part of it.
+
+    A mark in `shifted` is another one from a later start: what is taken of it is taken of that one.
+    """
+    parts: dict[IterMark, list[IterSplitExpr]] = {}
+    waiting = [split for each in sums for split in each.args]
+    while waiting:
+        split = waiting.pop()
+        mark = shifted.get(split.source, split.source)
+        known = parts.setdefault(mark, [])
+        if not known and isinstance(mark.source, IterSumExpr):
+            waiting.extend(mark.source.args)
+        known.append(split)
+    return parts
+
+
+def check_parts(factors: Factors, mark: IterMark, splits: Sequence[IterSplitExpr], is_bijective: bool) -> None:
+    """Raise NotIterMap unless `splits` take all combinations of their values, and each once where asked.
+
+    Digits of consecutive numbers take all combinations where there are at least as many numbers, wherever they start;
+    one part with nothing above it takes all its values anyway.
+    """
+    left, end = list(splits), None
+    while left:
+        lowest = _lowest(factors, left, end)
+        if is_bijective and end is None and not is_one(lowest.lower_factor):
+            raise NotIterMap("the lowest part of an iterator is not used")
+        if is_bijective and end is not None and lowest.lower_factor is not end:
+            raise NotIterMap("a part of an iterator is not used")
+        left.remove(lowest)
+        end = factors.times(lowest.lower_factor, lowest.extent)
+    if end is None or end is mark.extent:
+        return
+    is_alone = len(splits) == 1 and factors.at_most(splits[0].source.extent, end)
+    if is_bijective or not (is_alone or factors.at_most(end, mark.extent)):
+        raise NotIterMap("an iterator is split by what does not divide its extent")
+
+
+def _lowest(factors: Factors, splits: Sequence[IterSplitExpr], end: tir.PrimExpr | None) -> IterSplitExpr:
+    """Return the split that starts where the last one ended, or at a multiple of that below all others."""
+    for split in splits:
+        if split.lower_factor is end or (end is None and is_one(split.lower_factor)):
+            return split
+    for split in splits:
+        starts = end is None or factors.divides(end, split.lower_factor)
+        if starts and all(factors.at_most(split.lower_factor, each.lower_factor) for each in splits):
+            return split
+    raise NotIterMap("parts of an iterator overlap")

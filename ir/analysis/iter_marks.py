@@ -1,0 +1,111 @@
+"""What iterator maps are made of (TVM: `arith.IterMapExpr`), and the arithmetic of their factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import tir
+from ..base import Node
+from ..simplify import Simplifier
+from ..visit import walk
+
+
+class IterMapExpr(Node, frozen=True, eq=False):
+    """A sum of splits, or a split."""
+
+
+class IterMark(Node, frozen=True, eq=False):
+    """An iterator from 0 to `extent`: an input iterator less its start, or what a sum fuses."""
+
+    source: tir.PrimExpr | IterMapExpr
+    extent: tir.PrimExpr
+
+    @property
+    def variable(self) -> tir.Var | None:
+        """The input iterator that this is, less the start of its range; None where parts of others are fused."""
+        source = self.source.a if isinstance(self.source, tir.Sub) else self.source
+        return source if isinstance(source, tir.Var) else None
+
+    def __repr__(self) -> str:
+        return f"IterMark({self.source}, extent={self.extent})"
+
+    __str__ = __repr__
+
+
+class IterSplitExpr(IterMapExpr, frozen=True, eq=False):
+    """`source // lower_factor % extent * scale`."""
+
+    source: IterMark
+    lower_factor: tir.PrimExpr
+    extent: tir.PrimExpr
+    scale: tir.PrimExpr
+
+    def __repr__(self) -> str:
+        return f"IterSplit({self.source}, lower_factor={self.lower_factor}, extent={self.extent}, scale={self.scale})"
+
+    __str__ = __repr__
+
+
+class IterSumExpr(IterMapExpr, frozen=True, eq=False):
+    """`base` plus the sum of `args`, the greatest scale first."""
+
+    args: tuple[IterSplitExpr, ...]
+    base: tir.PrimExpr
+
+    def __repr__(self) -> str:
+        return f"IterSum([{', '.join(map(str, self.args))}], {self.base})"
+
+    __str__ = __repr__
+
+
+class NotIterMap(Exception):
+    """An index is not what splits and fusions make; the message says why."""
+
+
+class Factors:
+    """Scales and extents: expressions of what is constant, in normal form; equal ones are one object."""
+
+    def __init__(self, iters: Mapping[tir.Var, tir.Range], keeps_trivial: bool = False) -> None:
+        self.iters = dict(iters)
+        known = {v: d for v, d in iters.items() if not (keeps_trivial and is_one(d.extent))}
+        self.simplifier = Simplifier(known)
+        self.visit = self.simplifier.visit
+
+    def number(self, value: int, like: tir.PrimExpr) -> tir.PrimExpr:
+        return self.simplifier.constant(value, like.dtype)
+
+    def times(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        return self.visit(tir.Mul(a.dtype, a, b))
+
+    def plus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        return self.visit(tir.Add(a.dtype, a, b))
+
+    def minus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        return self.visit(tir.Sub(a.dtype, a, b))
+
+    def over(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        return self.visit(tir.FloorDiv(a.dtype, a, b))
+
+    def beyond(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        return self.visit(tir.FloorMod(a.dtype, a, b))
+
+    def quotient(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        """Return `a / b`, rounded up."""
+        return self.over(tir.Add(a.dtype, a, tir.Sub(a.dtype, b, self.number(1, a))), b)
+
+    def divides(self, divisor: tir.PrimExpr, value: tir.PrimExpr) -> bool:
+        return is_zero(self.beyond(value, divisor))
+
+    def at_most(self, a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+        return self.simplifier.at_most(self.simplifier.sum(a).plus(self.simplifier.sum(b), -1))
+
+    def uses_iters(self, expr: tir.PrimExpr) -> bool:
+        return any(node in self.iters for node in walk(expr) if isinstance(node, tir.Var))
+
+
+def is_zero(value: tir.PrimExpr) -> bool:
+    return isinstance(value, tir.IntImm) and value.value == 0
+
+
+def is_one(value: tir.PrimExpr) -> bool:
+    return isinstance(value, tir.IntImm) and value.value == 1

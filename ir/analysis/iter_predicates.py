@@ -1,0 +1,65 @@
+"""What predicates say of iterators: bounds of sums of them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from .. import tir
+from ..intern import joined
+from ..sums import Sum
+from .iter_marks import Factors, NotIterMap
+
+Key: TypeAlias = "frozenset[tuple[tir.PrimExpr, int]]"
+End: TypeAlias = "tir.PrimExpr | None"
+
+
+class Constraint(Struct, frozen=True, eq=False):
+    """What a predicate says of a sum of terms: its least value, and one more than its greatest; None where nothing."""
+
+    terms: dict[tir.PrimExpr, int]
+    low: End
+    high: End
+
+
+def constraints_of(predicate: tir.PrimExpr | None, factors: Factors) -> list[Constraint]:
+    """Return what `predicate` says of iterators, of fewer terms first; raises NotIterMap where that is no bound."""
+    found: dict[Key, Constraint] = {}
+    if predicate is not None:
+        for part in joined(tir.And, factors.visit(predicate)):
+            if factors.uses_iters(part):
+                new = _constraint(part, factors)
+                key = frozenset(new.terms.items())
+                known = found.get(key, new)
+                low, high = (
+                    tighter(factors, tir.Max, new.low, known.low),
+                    tighter(factors, tir.Min, new.high, known.high),
+                )
+                found[key] = Constraint(new.terms, low, high)
+    return sorted(found.values(), key=lambda constraint: len(constraint.terms))
+
+
+def _constraint(part: tir.PrimExpr, factors: Factors) -> Constraint:
+    if not isinstance(part, tir.LT | tir.LE | tir.EQ):
+        raise NotIterMap("a predicate is no comparison of a sum of iterators with a bound")
+    s = factors.simplifier
+    distance = s.sum(part.a).plus(s.sum(part.b), -1)
+    terms = {term: factor for term, factor in distance.factors() if factors.uses_iters(term)}
+    rest = Sum(terms).plus(distance, -1)
+    is_upper = next(iter(terms.values())) > 0
+    if not is_upper:
+        terms, rest = {term: -factor for term, factor in terms.items()}, rest.scaled(-1)
+    limit, past = s.to_expr(rest, part.a.dtype), s.to_expr(rest.shifted(1), part.a.dtype)
+    is_strict = isinstance(part, tir.LT)
+    low = high = None
+    if is_upper or isinstance(part, tir.EQ):
+        high = limit if is_strict else past
+    if not is_upper or isinstance(part, tir.EQ):
+        low = past if is_strict else limit
+    return Constraint(terms, low, high)
+
+
+def tighter(factors: Factors, kind: type[tir.Min | tir.Max], a: End, b: End) -> End:
+    """Return the lesser, or the greater, of two ends that may be missing."""
+    return b if a is None else a if b is None else factors.visit(kind(a.dtype, a, b))

@@ -1,0 +1,34 @@
+"""What conditions and statements bound (TVM: `tvm.arith.bound`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ... import te, tir
+from ...analysis import narrowing, solving, touched
+from ...te.expr import Value, node_of
+from .int_set import IntervalSet, intervals_of
+from .values import Domain, ranges_of, variable_of
+
+
+def deduce_bound(
+    var: te.Expr, cond: Value, hint_map: Mapping[te.Expr, IntervalSet], relax_map: Mapping[te.Expr, IntervalSet]
+) -> IntervalSet:
+    """Return the values of `var` for which `cond` holds, whatever the variables of `relax_map` are in their sets.
+
+    The sets in `hint_map` say which sign a factor has. Empty where `cond` never holds, or cannot be solved for `var`.
+    """
+    hints, relaxed = intervals_of(hint_map), intervals_of(relax_map)
+    return IntervalSet.of(solving.deduce_bound(variable_of(var), node_of(cond, "bool"), hints, relaxed))
+
+
+def domain_touched(
+    stmt: tir.Stmt, buffer: tir.Buffer, consider_loads: bool = True, consider_stores: bool = True
+) -> tuple[tir.Range, ...]:
+    """Return the least box known to hold the elements of `buffer` that `stmt` reads, writes, or either; () for none."""
+    return touched.domain_touched(stmt, buffer, consider_loads, consider_stores)
+
+
+def narrow_predicate_expression(expr: Value, free_parameters: Mapping[te.Expr, Domain]) -> te.Expr:
+    """Return a condition without `free_parameters` that implies `expr` for all their values."""
+    return te.Expr(narrowing.narrow_predicate_expression(node_of(expr, "bool"), ranges_of(free_parameters)))

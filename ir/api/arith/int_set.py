@@ -1,0 +1,119 @@
+"""Sets of integers and the regions that they bound (TVM: `tvm.arith.int_set`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ... import te, tir
+from ...analysis.touched import strict_bound, upper_bound
+from ...deep import deep
+from ...int_set import Interval, evaluate, touch, union
+from ...te.expr import Value, node_of
+from .values import Domain, condition_of, ranges_of, variable_of
+
+_POSITIVE, _NEGATIVE = [te.Expr(tir.Var("handle", name)) for name in ("pos_inf", "neg_inf")]
+
+
+def pos_inf() -> te.Expr:
+    """Return what stands for no upper bound: a variable, always the same."""
+    return _POSITIVE
+
+
+def neg_inf() -> te.Expr:
+    """Return what stands for no lower bound: a variable, always the same."""
+    return _NEGATIVE
+
+
+class IntervalSet:
+    """The integers from `min_value` to `max_value`, both included; none where these are `pos_inf()` and `neg_inf()`."""
+
+    def __init__(self, min_value: Value, max_value: Value) -> None:
+        self.min_value = te.Expr(node_of(min_value))
+        self.max_value = te.Expr(node_of(max_value))
+
+    @staticmethod
+    def of(interval: Interval | None) -> IntervalSet:
+        """Return an interval of the analyses; None stands for the empty one."""
+        if interval is None:
+            return IntervalSet(_POSITIVE, _NEGATIVE)
+        least = _NEGATIVE if interval.min is None else interval.min
+        return IntervalSet(least, _POSITIVE if interval.max is None else interval.max)
+
+    @staticmethod
+    def single_point(point: Value) -> IntervalSet:
+        """Return the set of one integer."""
+        return IntervalSet(point, point)
+
+    @staticmethod
+    def vector(vec: Value) -> IntervalSet:
+        """Return a set that holds all lanes of a vector."""
+        return IntervalSet.of(evaluate(node_of(vec), {}))
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the analyses, whose ends may be missing; ValueError for the empty set."""
+        if self.is_nothing():
+            raise ValueError("the empty set is no interval")
+        least = None if self.min_value.same_as(_NEGATIVE) else self.min_value.node
+        return Interval(least, None if self.max_value.same_as(_POSITIVE) else self.max_value.node)
+
+    def is_nothing(self) -> bool:
+        """Whether it is the empty set."""
+        return self.min_value.same_as(_POSITIVE) or self.max_value.same_as(_NEGATIVE)
+
+    def is_everything(self) -> bool:
+        """Whether nothing bounds it."""
+        return self.min_value.same_as(_NEGATIVE) and self.max_value.same_as(_POSITIVE)
+
+    def __repr__(self) -> str:
+        return f"IntervalSet[{self.min_value}, {self.max_value}]"
+
+
+IntSet = IntervalSet
+"""TVM's base of all sets of integers: here all are intervals."""
+
+
+def intervals_of(sets: Mapping[te.Expr, IntervalSet]) -> dict[tir.Var, Interval]:
+    """Return the intervals of variables."""
+    return {variable_of(name): each.interval for name, each in sets.items()}
+
+
+def union_lower_bound(sets: Sequence[IntervalSet]) -> IntervalSet:
+    """Return the least interval around all of `sets`, where each touches what came before; others are left out."""
+    joined: Interval | None = None
+    for each in sets:
+        if each.is_nothing():
+            continue
+        if joined is None:
+            joined = each.interval
+        elif touch(joined, each.interval):
+            joined = union(joined, each.interval)
+    return IntervalSet.of(joined)
+
+
+def estimate_region_lower_bound(
+    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+) -> list[IntervalSet] | None:
+    """Return a box, all of whose elements lie in `region` for some values of the variables where `predicate` holds.
+
+    None where none is found.
+    """
+    return estimate_region_strict_bound(region, var_dom, predicate)
+
+
+@deep
+def estimate_region_strict_bound(
+    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+) -> list[IntervalSet] | None:
+    """Return the box that `region` is for all values of the variables where `predicate` holds; None where it is none,
+    or not known to be one."""
+    found = strict_bound(region, ranges_of(var_dom), condition_of(predicate))
+    return None if found is None else [IntervalSet.of(axis) for axis in found]
+
+
+@deep
+def estimate_region_upper_bound(
+    region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
+) -> list[IntervalSet]:
+    """Return a box that holds `region` for all values of the variables where `predicate` holds."""
+    return [IntervalSet.of(axis) for axis in upper_bound(region, ranges_of(var_dom), condition_of(predicate))]

@@ -1,0 +1,124 @@
+"""Iterator maps (TVM: `tvm.arith.iter_affine_map`): what loops make of iterators by splitting and fusing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ... import te, tir
+from ...analysis import iter_map, iter_map_use
+from ...analysis.iter_map import IterMapExpr, IterMapLevel, IterMapResult
+from ...te.expr import Value, node_of
+from ..constructor import constructor
+from .values import Domain, condition_of, ranges_of, variable_of
+
+__all__ = ["IterMapExpr", "IterMapLevel"]
+
+
+@constructor(iter_map.IterMark)
+def IterMark(source: Value | IterMapExpr, extent: Value) -> iter_map.IterMark:
+    """An iterator from 0 to `extent`."""
+    return iter_map.IterMark(source if isinstance(source, IterMapExpr) else node_of(source), node_of(extent))
+
+
+@constructor(iter_map.IterSplitExpr)
+def IterSplitExpr(
+    source: iter_map.IterMark, lower_factor: Value = 1, extent: Value | None = None, scale: Value = 1
+) -> iter_map.IterSplitExpr:
+    """`source // lower_factor % extent * scale`; without an extent, all of the iterator."""
+    dtype = source.extent.dtype
+    end = source.extent if extent is None else node_of(extent, dtype)
+    return iter_map.IterSplitExpr(source, node_of(lower_factor, dtype), end, node_of(scale, dtype))
+
+
+@constructor(iter_map.IterSumExpr)
+def IterSumExpr(args: Sequence[iter_map.IterSplitExpr], base: Value) -> iter_map.IterSumExpr:
+    """`base` plus the sum of `args`."""
+    return iter_map.IterSumExpr(tuple(args), node_of(base, args[0].scale.dtype if args else "int32"))
+
+
+def _level(level: IterMapLevel | str | None) -> IterMapLevel:
+    return IterMapLevel.NO_CHECK if level is None else IterMapLevel(level.lower() if isinstance(level, str) else level)
+
+
+def detect_iter_map(
+    indices: Sequence[Value],
+    input_iters: Mapping[te.Expr, Domain],
+    predicate: Value | None = None,
+    check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
+) -> IterMapResult:
+    """Return indices as sums of splits of iterators (see `tvms.ir.analysis.iter_map`); none where one is no such sum.
+
+    Iterators of one value are replaced by it, unless `simplify_trivial_iterators` is False.
+    """
+    return iter_map.detect_iter_map(
+        [node_of(index) for index in indices],
+        ranges_of(input_iters),
+        condition_of(predicate),
+        _level(check_level),
+        simplify_trivial_iterators,
+    )
+
+
+def iter_map_simplify(
+    indices: Sequence[Value],
+    input_iters: Mapping[te.Expr, Domain],
+    predicate: Value | None = None,
+    check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
+) -> list[te.Expr]:
+    """Return indices in normal form: as sums of splits where they are such."""
+    found = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    if found.is_detected:
+        return [normalize_iter_map_to_expr(index) for index in found.indices]
+    nodes = [node_of(index) for index in indices]
+    return [te.Expr(e) for e in iter_map_use.iter_map_simplify(nodes, ranges_of(input_iters), condition_of(predicate))]
+
+
+def normalize_iter_map_to_expr(expr: IterMapExpr | Value) -> te.Expr:
+    """Return the plain expression of a map, in normal form."""
+    return te.Expr(iter_map_use.normalize_iter_map_to_expr(expr if isinstance(expr, IterMapExpr) else node_of(expr)))
+
+
+def normalize_to_iter_sum(index: Value, input_iters: Mapping[te.Expr, Domain]) -> iter_map.IterSumExpr:
+    """Return an index as a sum of splits, not fused, the greatest scale first; what is no split is in its base."""
+    return iter_map.normalize_to_iter_sum(node_of(index), ranges_of(input_iters))
+
+
+def inverse_affine_iter_map(
+    iter_map: Sequence[iter_map.IterSumExpr], outputs: Sequence[Value]
+) -> dict[te.Expr, te.Expr]:
+    """Return the iterators in terms of `outputs`, the values of a bijective map."""
+    found = iter_map_use.inverse_affine_iter_map(iter_map, [node_of(output) for output in outputs])
+    return {te.Expr(name): te.Expr(value) for name, value in found.items()}
+
+
+def subspace_divide(
+    bindings: Sequence[Value],
+    input_iters: Mapping[te.Expr, Domain],
+    sub_iters: Sequence[te.Expr],
+    predicate: Value | None = None,
+    check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
+    simplify_trivial_iterators: bool = True,
+) -> list[tuple[iter_map.IterMark, iter_map.IterMark]]:
+    """Divide bindings into what the iterators outside of `sub_iters` and those in it contribute: an outer and an inner
+    mark each, with `outer * inner.extent + inner` the binding. The last pair has the predicates of both as its extents.
+
+    [] where a binding mixes them.
+    """
+    found = iter_map_use.subspace_divide(
+        [node_of(binding) for binding in bindings],
+        ranges_of(input_iters),
+        [variable_of(name) for name in sub_iters],
+        condition_of(predicate),
+        _level(check_level),
+        simplify_trivial_iterators,
+    )
+    if found is None:
+        return []
+    pairs = [
+        (iter_map.IterMark(each.outer, each.outer_extent), iter_map.IterMark(each.inner, each.inner_extent))
+        for each in found.divisions
+    ]
+    zero = tir.IntImm("int32", 0)
+    return [*pairs, (iter_map.IterMark(zero, found.outer_predicate), iter_map.IterMark(zero, found.inner_predicate))]

@@ -1,0 +1,46 @@
+"""Forms of expressions (TVM: `tvm.arith.pattern`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import te, tir
+from ...analysis import solving
+from ...intern import Nodes
+from ...te.expr import Value, node_of
+from ...visit import children, walk
+from .values import variable_of
+
+
+def detect_linear_equation(expr: Value, var_list: Sequence[te.Expr]) -> list[te.Expr]:
+    """Return the coefficients of the variables in `expr`, then what is added; [] where it is not linear in them."""
+    found = solving.detect_linear_equation(node_of(expr), [variable_of(name) for name in var_list])
+    return [te.Expr(each) for each in found or ()]
+
+
+def detect_clip_bound(expr: Value, var_list: Sequence[te.Expr]) -> list[te.Expr | None]:
+    """Return the least and the greatest value of each variable for which `expr` holds, None where it has none.
+
+    [] where `expr` says more than a range of each.
+    """
+    found = solving.detect_clip_bound(node_of(expr, "bool"), [variable_of(name) for name in var_list])
+    ends = [end for interval in found or () for end in (interval.min, interval.max)]
+    return [None if end is None else te.Expr(end) for end in ends]
+
+
+def detect_common_subexpr(expr: Value, threshold: int) -> dict[te.Expr, int]:
+    """Return the expressions that stand at least `threshold` times in `expr`, and how often: without those that stand
+    only within greater ones of them."""
+    nodes = Nodes()
+    root = nodes.intern_all(node_of(expr))
+    counts: dict[tir.PrimExpr, int] = {}
+    for node in walk(root):
+        if isinstance(node, tir.PrimExpr) and children(node):
+            counts[node] = counts.get(node, 0) + 1
+    common = {node: count for node, count in counts.items() if count >= threshold}
+    inside = dict.fromkeys(common, 0)
+    for node, count in common.items():
+        for below in children(node):
+            if isinstance(below, tir.PrimExpr) and below in inside:
+                inside[below] += count
+    return {te.Expr(node): count for node, count in common.items() if count > inside[node]}

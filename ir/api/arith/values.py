@@ -1,0 +1,37 @@
+"""What the functions of `tvms.arith` take: expressions with Python's operators, nodes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from ... import te, tir
+from ...te.expr import Value, node_of
+
+Domain: TypeAlias = "tir.Range | tuple[Value, Value]"
+"""A range, or its start and its extent."""
+
+
+def variable_of(value: Value) -> tir.Var:
+    """Return the variable that `value` is; TypeError where it is none."""
+    node = node_of(value)
+    if not isinstance(node, tir.Var):
+        raise TypeError(f"{value} is no variable")
+    return node
+
+
+def range_of(domain: Domain, dtype: str) -> tir.Range:
+    """Return the range that `domain` says, of `dtype` where it says none."""
+    start, extent = domain if isinstance(domain, tuple) else (domain.min, domain.extent)
+    return tir.Range(node_of(start, dtype), node_of(extent, dtype))
+
+
+def ranges_of(domains: Mapping[te.Expr, Domain]) -> dict[tir.Var, tir.Range]:
+    """Return the ranges of variables."""
+    return {variable_of(name): range_of(domain, name.dtype) for name, domain in domains.items()}
+
+
+def condition_of(value: Value | None) -> tir.PrimExpr | None:
+    """Return a condition as a node; None for one that always holds."""
+    node = None if value is None else node_of(value, "bool")
+    return None if isinstance(node, tir.IntImm) and node.value else node
