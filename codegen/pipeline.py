@@ -10,7 +10,7 @@ from .target import Target
 
 FUSION = ("AnnotateTIROpPattern", "FuseOps", "FuseTIR")
 """For modules of operators: those who call kernels themselves have fused what they want fused."""
-PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination")
+PROCESSOR = ("FuseTransposeMatmul", "DeadCodeElimination", "MergeEqualFunctions")
 """For processors, whose products read their factors in any order."""
 
 

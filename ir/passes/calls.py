@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import GlobalVar, IRModule, Node
+from ..base import BaseFunc, GlobalVar, IRModule, Node
 from ..infer import function_struct_info
 from ..visit import children, rewrite, walk
 from .canonicalize_bindings import canonicalize_bindings
@@ -56,6 +56,20 @@ def with_signatures(
         return None
 
     functions = {name: rewrite(changed.get(name, function), update) for name, function in mod.functions.items()}
+    return replace(mod, functions=functions)
+
+
+def with_names(mod: IRModule, names: Mapping[str, str]) -> IRModule:
+    """Return `mod` with functions called by their new names; of those that come to have one name, the first is kept."""
+
+    def update(node: Node) -> Node | None:
+        if isinstance(node, GlobalVar) and names.get(node.name_hint, node.name_hint) != node.name_hint:
+            return replace(node, name_hint=names[node.name_hint])
+        return None
+
+    functions: dict[str, BaseFunc] = {}
+    for name, function in mod.functions.items():
+        functions.setdefault(names.get(name, name), rewrite(function, update))
     return replace(mod, functions=functions)
 
 

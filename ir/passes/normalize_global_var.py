@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from ..base import BaseFunc, GlobalVar, IRModule, Node
+from ..base import IRModule
 from ..deep import deep
 from ..diagnostics import error
 from ..function_table import unused_name
-from ..visit import rewrite
+from .calls import with_names
 from .transform import declare_pass
 
 
@@ -32,14 +30,4 @@ def normalize_global_var(mod: IRModule) -> IRModule:
         if name not in names:
             names[name] = unused_name(name, taken) if name in names.values() else name
             taken.add(names[name])
-    if all(name == new for name, new in names.items()):
-        return mod
-
-    def renamed(node: Node) -> Node | None:
-        is_other = isinstance(node, GlobalVar) and names.get(node.name_hint, node.name_hint) != node.name_hint
-        return replace(node, name_hint=names[node.name_hint]) if is_other and isinstance(node, GlobalVar) else None
-
-    functions: dict[str, BaseFunc] = {
-        names[name]: rewrite(function, renamed) for name, function in mod.functions.items()
-    }
-    return replace(mod, functions=functions)
+    return mod if all(name == new for name, new in names.items()) else with_names(mod, names)

@@ -279,6 +279,7 @@ _FILES = (
     "remove_redundant_reshape",
     "normalize_global_var",
     "update_param_struct_info",
+    "merge_equal_functions",
 )
 """The files of this folder that declare passes."""
 
