@@ -114,6 +114,12 @@ _ALIASES = {
     "tvms.te": "tvms.ir.te",
     "tvms.testing": "tvms.dsl.testing",
     "tvms.tir": "tvms.ir.api.tir",
+    "tvms.tir.buffer": "tvms.ir.api.tir",
+    "tvms.tir.expr": "tvms.ir.api.tir",
+    "tvms.tir.function": "tvms.ir.api.tir",
+    "tvms.tir.op": "tvms.ir.api.tir",
+    "tvms.tir.schedule": "tvms.ir.schedule",
+    "tvms.tir.stmt": "tvms.ir.api.tir",
     "tvms.topi": "tvms.ir.api.topi",
     "tvms.transform": "tvms.ir.passes.transform",
 }

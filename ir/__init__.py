@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base import DummyGlobalInfo, GlobalVar, IRModule, Op, VDevice
-    from .equal import assert_structural_equal, structural_equal, structural_hash
+    from .api.json_graph import load_json, save_json
+    from .api.program import Range, assert_structural_equal, structural_equal, structural_hash
+    from .base import BaseFunc, DummyGlobalInfo, GlobalVar, IRModule, Op, RelaxExpr, VDevice
     from .passes import transform
-    from .tir import Range
+    from .tir import FuncType, PointerType, PrimType, TensorMapType, TupleType, Type
 
 __all__ = [
-    "DummyGlobalInfo", "GlobalVar", "IRModule", "Op", "Range", "VDevice", "assert_structural_equal", "structural_equal", "structural_hash",
-    "transform",
+    "BaseFunc", "DummyGlobalInfo", "FuncType", "GlobalVar", "IRModule", "Op", "PointerType", "PrimType", "Range",
+    "RelaxExpr", "TensorMapType", "TupleType", "Type", "VDevice", "assert_structural_equal", "load_json", "save_json",
+    "structural_equal", "structural_hash", "transform",
 ]  # fmt: skip
 
 
@@ -23,6 +25,7 @@ def __getattr__(name: str) -> Any:
         from .passes import transform
 
         return transform
-    from . import base, equal, tir
+    from . import base, tir
+    from .api import json_graph, program
 
-    return next(getattr(room, name) for room in (base, equal, tir) if hasattr(room, name))
+    return next(getattr(room, name) for room in (program, json_graph, base, tir) if hasattr(room, name))

@@ -1,12 +1,15 @@
-"""Python's operators on graph values: `x + y` is `R.add(x, y)`, `pair[0]` a field, `f(x)` a call."""
+"""Python's operators: on graph values `x + y` is `R.add(x, y)`, `pair[0]` a field, `f(x)` a call; on those of the loop
+level, `i + 1` is an expression."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .relax import Call, Expr
+    from .te.expr import Expr as LoopExpr
+    from .tir import BufferStore
 
 
 class GraphOperators:
@@ -112,3 +115,116 @@ def _apply(name: str, *args: object) -> Call:
     from .building.values import apply
 
     return cast("Call", apply(name, *args))
+
+
+class Arithmetic:
+    """What values of the loop level inherit: nodes, and the expressions of `te` that their operators give."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> LoopExpr:
+        return _combine("add", self, other)
+
+    def __radd__(self, other: Any) -> LoopExpr:
+        return _combine("add", other, self)
+
+    def __sub__(self, other: Any) -> LoopExpr:
+        return _combine("sub", self, other)
+
+    def __rsub__(self, other: Any) -> LoopExpr:
+        return _combine("sub", other, self)
+
+    def __mul__(self, other: Any) -> LoopExpr:
+        return _combine("mul", self, other)
+
+    def __rmul__(self, other: Any) -> LoopExpr:
+        return _combine("mul", other, self)
+
+    def __truediv__(self, other: Any) -> LoopExpr:
+        return _combine("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> LoopExpr:
+        return _combine("div", other, self)
+
+    def __floordiv__(self, other: Any) -> LoopExpr:
+        return _combine("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> LoopExpr:
+        return _combine("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> LoopExpr:
+        return _combine("floormod", self, other)
+
+    def __rmod__(self, other: Any) -> LoopExpr:
+        return _combine("floormod", other, self)
+
+    def __and__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_and", self, other)
+
+    def __or__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_or", self, other)
+
+    def __xor__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_xor", self, other)
+
+    def __lshift__(self, other: Any) -> LoopExpr:
+        return _combine("left_shift", self, other)
+
+    def __rshift__(self, other: Any) -> LoopExpr:
+        return _combine("right_shift", self, other)
+
+    def __neg__(self) -> LoopExpr:
+        return -1 * self
+
+    def __lt__(self, other: Any) -> LoopExpr:
+        return _combine("less", self, other)
+
+    def __le__(self, other: Any) -> LoopExpr:
+        return _combine("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> LoopExpr:
+        return _combine("greater", self, other)
+
+    def __ge__(self, other: Any) -> LoopExpr:
+        return _combine("greater_equal", self, other)
+
+    def astype(self: Any, dtype: str) -> LoopExpr:
+        """Return this value converted to `dtype`."""
+        from .te.expr import cast
+
+        return cast(self, dtype)
+
+
+class Indexed:
+    """What buffers inherit: their elements and regions."""
+
+    __slots__ = ()
+
+    def __getitem__(self: Any, indices: Any) -> Any:
+        """Return the element at `indices` as an expression, or the region that slices among them say."""
+        from .te.expr import access
+
+        return access(self, _several(indices))
+
+    def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> LoopExpr:
+        """Return the elements of `dtype`, which may be a vector's, from index `begin` on."""
+        from .te.expr import load
+
+        return load(self, _several(begin), dtype, predicate)
+
+    def vstore(self: Any, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
+        """Return the statement that stores `value`, which may be a vector, from index `begin` on."""
+        from .te.expr import store
+
+        return store(self, _several(begin), value, predicate)
+
+
+def _several(indices: Any) -> tuple[Any, ...]:
+    return tuple(cast("Sequence[Any]", indices)) if isinstance(indices, list | tuple) else (indices,)
+
+
+def _combine(name: str, a: Any, b: Any) -> LoopExpr:
+    from . import make
+    from .te.expr import Expr, pair
+
+    return Expr(getattr(make, name)(*pair(a, b)))

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from .base import Attrs, BaseFunc, Commented, GlobalVar, Node, Op
+from .operators import Arithmetic, Indexed
 
 # --- Types ----------------------------------------------------------------------------------------------------
 
@@ -44,7 +45,9 @@ class TensorMapType(Type, frozen=True, eq=False):
 # --- Expressions ----------------------------------------------------------------------------------------------
 
 
-class PrimExpr(Node, frozen=True, eq=False):
+class PrimExpr(Arithmetic, Node, frozen=True, eq=False):
+    """A value of the loop level. It compares by identity, as all nodes do: `te.equal(a, b)` is the comparison."""
+
     dtype: str
 
 
@@ -235,7 +238,7 @@ class BufferType(Enum):
     AUTO_BROADCAST = "auto_broadcast"
 
 
-class Buffer(Node, frozen=True, eq=False):
+class Buffer(Indexed, Node, frozen=True, eq=False):
     """A multi-dimensional view of the memory that `data` points to.
 
     `strides` and `elem_offset` count elements; no strides means compact, row-major.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Op
-from ...ir.dtype import lanes_of, parse_dtype, with_lanes
+from ...ir.dtype import lanes_of, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
 from .forms import Form, Site, signature_of
 from .tir_buffers import decl_buffer, elem_offset_of, index_dtype
@@ -19,14 +19,14 @@ def vload(
     site: Site, buffer: Any, begin: Shape, dtype: DTypeName | None = None, predicate: PrimExpr | None = None
 ) -> tir.BufferLoad:
     """`A.vload([i], "float32x4")`: a load of as many lanes as the dtype says (TVM: `Buffer.vload`)."""
-    indices = _vector_indices(begin, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype))
+    indices = make.vector_indices(begin, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype))
     return make.buffer_load(buffer, indices, predicate, span=site.span)
 
 
 def vstore(site: Site, buffer: Any, begin: Shape, value: PrimExpr, predicate: PrimExpr | None = None) -> tir.Stmt:
     """`A.vstore([i], value)`: a store of as many lanes as `value` has (TVM: `Buffer.vstore`)."""
-    indices = _vector_indices(begin, lanes_of(value.dtype) // lanes_of(buffer.dtype))
-    return tir.BufferStore(buffer, value, tuple(indices), predicate, span=site.span)
+    indices = make.vector_indices(begin, lanes_of(value.dtype) // lanes_of(buffer.dtype))
+    return tir.BufferStore(buffer, value, indices, predicate, span=site.span)
 
 
 def access_ptr(
@@ -68,13 +68,6 @@ def astype(site: Site, value: Any, dtype: DTypeName) -> tir.PrimExpr:
 def equal(site: Site, value: Any, other: PrimExpr) -> tir.PrimExpr:
     """`x.equal(y)`: the comparison, folded where both are constants."""
     return make.equal(value, other, span=site.span)
-
-
-def _vector_indices(begin: tuple[tir.PrimExpr, ...], lanes: int) -> list[tir.PrimExpr]:
-    *outer, last = begin
-    if lanes == 1 or last.dtype != parse_dtype(last.dtype).name:
-        return list(begin)
-    return [*outer, make.ramp(last, make.const(1, last.dtype), constant(lanes, None))]
 
 
 def _elements(buffer: tir.Buffer) -> tir.PrimExpr:

@@ -2,31 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from .. import make, tir
+from ..base import Node
+from ..building.values import plain_nodes
+from ..te.expr import Expr, Value, node_of
 
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
 
 
 class Constructor(Generic[Arguments, Made]):
-    """Calling it makes a node; `isinstance(node, it)` asks whether a node is of its kind."""
+    """Calling it makes a node; `isinstance(node, it)` asks whether a node is of its kind, also as `te` wraps it.
 
-    def __init__(self, make: Callable[Arguments, Made], *kinds: type) -> None:
+    `members` are what TVM's class has besides: other ways to make one, and constants.
+    """
+
+    def __init__(self, make: Callable[Arguments, Made], *kinds: type, **members: Any) -> None:
         self._make = make
         self._kinds = kinds
         self.__doc__ = make.__doc__
+        self.__dict__.update(members)
 
     def __call__(self, *args: Arguments.args, **keywords: Arguments.kwargs) -> Made:
         return self._make(*args, **keywords)
 
     def __instancecheck__(self, value: object) -> bool:
-        return isinstance(value, self._kinds)
+        return isinstance(value.node if isinstance(value, Expr) else value, self._kinds)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self!r} has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return self._kinds[0].__name__
 
 
-def constructor(*kinds: type) -> Callable[[Callable[Arguments, Made]], Constructor[Arguments, Made]]:
+def constructor(*kinds: type, **members: Any) -> Callable[[Callable[Arguments, Made]], Constructor[Arguments, Made]]:
     """Decorate the function that makes nodes of `kinds`."""
-    return lambda make: Constructor(make, *kinds)
+    return lambda make: Constructor(make, *kinds, **members)
+
+
+def plain_node(value: Any, dtype: str = "int32") -> Any:
+    """Return `value` as a field of a node holds it: what `te` wraps as its node, an axis as its variable, a number as a
+    constant of `dtype`, a list as a tuple; TVM's None for nothing in it."""
+    match value:
+        case Expr() | bool() | int() | float():
+            return node_of(cast("Value", value), "bool" if isinstance(value, bool) else dtype)
+        case tir.IterVar():
+            return value.var
+        case list() | tuple():
+            return tuple(plain_node(item, dtype) for item in cast("Sequence[Any]", value))
+        case _:
+            return value
+
+
+def node_constructor(kind: type[Node], **converters: Callable[[Any], Any]) -> Constructor[..., Any]:
+    """Return the constructor of a kind whose fields are TVM's arguments, in their order.
+
+    `converters` make a field of an argument, by its name; the others take values as `plain_node` gives them. None
+    stands for a field's default. Raises TypeError where an argument is missing or unknown.
+    """
+    names = [name for name in kind.__struct_fields__ if name not in ("span", "trivia", "struct_info")]
+
+    def make(*args: Any, **keywords: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(f"{kind.__name__} takes {', '.join(names)}, but {len(args)} arguments are given")
+        given = {**dict(zip(names, args, strict=False)), **keywords}
+        given.pop("span", None)
+        fields = {name: _field(name, value, converters) for name, value in given.items() if value is not None}
+        return kind(**fields)
+
+    make.__doc__ = f"{kind.__doc__ or kind.__name__} Its arguments are {', '.join(names)}."
+    return Constructor(make, kind)
+
+
+def _field(name: str, value: Any, converters: Mapping[str, Callable[[Any], Any]]) -> Any:
+    if name in converters:
+        return converters[name](value)
+    return plain_nodes(value) if isinstance(value, dict) else plain_node(value)
+
+
+def condition(value: Any) -> tir.PrimExpr:
+    """Return a condition: a truth value may be a Python one."""
+    return make.cast(node_of(value, "bool"), "bool") if isinstance(value, int) else node_of(value, "bool")

@@ -8,7 +8,7 @@ operator does not take E0233.
 from __future__ import annotations
 
 from ..promote import Operand, broadcast, cast, const, match_types, ramp, to_expr, vscale, with_base
-from .access import access_dtype, buffer_load, check_indices
+from .access import access_dtype, buffer_load, check_indices, vector_indices
 from .floats import (
     abs,
     ceil,
@@ -119,6 +119,7 @@ __all__ = [
     "trunc",
     "truncdiv",
     "truncmod",
+    "vector_indices",
     "vscale",
     "with_base",
 ]

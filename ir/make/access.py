@@ -8,7 +8,7 @@ from .. import tir
 from ..base import Span
 from ..diagnostics import error
 from ..dtype import parse_dtype
-from ..promote import Operand
+from ..promote import Operand, const, ramp, to_expr
 from .operators import integer
 
 
@@ -44,3 +44,11 @@ def access_dtype(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> str:
     if element.scalable or index.scalable:
         return f"{element.name}xvscalex{lanes}"
     return element.name if lanes == 1 else f"{element.name}x{lanes}"
+
+
+def vector_indices(begin: Sequence[Operand], lanes: int) -> tuple[tir.PrimExpr, ...]:
+    """Return the indices of `lanes` elements in a row from `begin` on, which may be those of a vector already."""
+    *outer, last = (to_expr(index) for index in begin)
+    if lanes == 1 or last.dtype != parse_dtype(last.dtype).name:
+        return (*outer, last)
+    return (*outer, ramp(last, const(1, last.dtype), const(lanes)))

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from .. import tir
 from ..base import Span
-from ..te.expr import Arithmetic
 
 
 class Origin(Struct, frozen=True):
@@ -42,7 +41,7 @@ class LoopRV(Struct, frozen=True, eq=False, weakref=True):
     origin: Origin
 
 
-class ExprRV(tir.Var, Arithmetic, frozen=True, eq=False):
+class ExprRV(tir.Var, frozen=True, eq=False):
     """An integer that the schedule chose, such as a tile size; it may stand in expressions (TVM: `ExprRV`)."""
 
 

@@ -1,79 +1,21 @@
 """Expressions of tensor computations, with Python's operators: thin wrappers around `tir.PrimExpr`.
 
-Nodes of the IR have no operators; inside the functions given to `te.compute` one wants to write `a[i, k] * b[k, j]`.
+Nodes of the IR compare by identity; inside the functions given to `te.compute` one wants to write `i == j`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import builtins
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from .. import make, tir
 from ..base import Op
-from ..dtype import is_float
+from ..dtype import is_float, lanes_of
 from ..equal import structural_equal
+from ..operators import Arithmetic
 
 Value: TypeAlias = "Expr | tir.PrimExpr | int | float | bool"
-
-
-class Arithmetic:
-    """What expressions inherit: Python's operators on numbers."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Value) -> Expr:
-        return _binary(make.add, self, other)
-
-    def __radd__(self, other: Value) -> Expr:
-        return _binary(make.add, other, self)
-
-    def __sub__(self, other: Value) -> Expr:
-        return _binary(make.sub, self, other)
-
-    def __rsub__(self, other: Value) -> Expr:
-        return _binary(make.sub, other, self)
-
-    def __mul__(self, other: Value) -> Expr:
-        return _binary(make.mul, self, other)
-
-    def __rmul__(self, other: Value) -> Expr:
-        return _binary(make.mul, other, self)
-
-    def __truediv__(self, other: Value) -> Expr:
-        return _binary(make.div, self, other)
-
-    def __rtruediv__(self, other: Value) -> Expr:
-        return _binary(make.div, other, self)
-
-    def __floordiv__(self, other: Value) -> Expr:
-        return _binary(make.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Value) -> Expr:
-        return _binary(make.floordiv, other, self)
-
-    def __mod__(self, other: Value) -> Expr:
-        return _binary(make.floormod, self, other)
-
-    def __rmod__(self, other: Value) -> Expr:
-        return _binary(make.floormod, other, self)
-
-    def __neg__(self) -> Expr:
-        return -1 * self
-
-    def __and__(self, other: Value) -> Expr:
-        return _binary(make.bitwise_and, self, other)
-
-    def __or__(self, other: Value) -> Expr:
-        return _binary(make.bitwise_or, self, other)
-
-    def __xor__(self, other: Value) -> Expr:
-        return _binary(make.bitwise_xor, self, other)
-
-    def __lshift__(self, other: Value) -> Expr:
-        return _binary(make.left_shift, self, other)
-
-    def __rshift__(self, other: Value) -> Expr:
-        return _binary(make.right_shift, self, other)
 
 
 class Expr(Arithmetic):
@@ -88,35 +30,15 @@ class Expr(Arithmetic):
     def dtype(self) -> str:
         return self.node.dtype
 
-    @property
-    def name(self) -> str:
-        """The name of a variable; AttributeError for other expressions."""
-        return self.node.name  # type: ignore[attr-defined]
-
-    @property
-    def value(self) -> int | float:
-        """The number that a constant is; AttributeError for other expressions."""
-        return self.node.value  # type: ignore[attr-defined]
-
-    def astype(self, dtype: str) -> Expr:
-        """Return this value converted to `dtype`."""
-        return Expr(make.cast(self.node, dtype))
+    def __getattr__(self, name: str) -> Any:
+        """The fields of the node: the name of a variable, the number that a constant is."""
+        if name == "node":
+            raise AttributeError(name)
+        return getattr(self.node, name)
 
     def same_as(self, other: object) -> bool:
         """Whether `other` is the very same node."""
         return self.node is (other.node if isinstance(other, Expr) else other)
-
-    def __lt__(self, other: Value) -> Expr:
-        return _binary(make.less, self, other)
-
-    def __le__(self, other: Value) -> Expr:
-        return _binary(make.less_equal, self, other)
-
-    def __gt__(self, other: Value) -> Expr:
-        return _binary(make.greater, self, other)
-
-    def __ge__(self, other: Value) -> Expr:
-        return _binary(make.greater_equal, self, other)
 
     def __eq__(self, other: object) -> Any:
         return _binary(make.equal, self, other) if isinstance(other, _VALUES) else NotImplemented
@@ -189,10 +111,8 @@ def _number(value: float, dtype: str) -> tir.PrimExpr:
     return make.const(value, "float32" if fraction else dtype)
 
 
-def _binary(
-    build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value | Arithmetic, b: Value | Arithmetic
-) -> Expr:
-    return Expr(build(*pair(a, b)))  # type: ignore[reportArgumentType]
+def _binary(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr], a: Value, b: Value) -> Expr:
+    return Expr(build(*pair(a, b)))
 
 
 def equal(a: Value, b: Value) -> Expr:
@@ -323,3 +243,32 @@ def isinf(value: Value) -> Expr:
 
 def isfinite(value: Value) -> Expr:
     return Expr(make.isfinite(node_of(value)))
+
+
+def access(buffer: tir.Buffer, indices: Sequence[Value | slice]) -> Expr | tir.BufferRegion:
+    """Return the element of `buffer` at `indices`, or the region where some of them are slices."""
+    if not builtins.any(isinstance(index, slice) for index in indices):
+        return load(buffer, indices)  # type: ignore[reportArgumentType]
+    return tir.BufferRegion(buffer, tuple(map(_range, indices, buffer.shape)))
+
+
+def _range(index: Value | slice, extent: tir.PrimExpr) -> tir.Range:
+    if not isinstance(index, slice):
+        return tir.Range(node_of(index, extent.dtype), make.const(1, extent.dtype))
+    start = node_of(0 if index.start is None else index.start, extent.dtype)
+    stop = extent if index.stop is None else node_of(index.stop, extent.dtype)
+    return tir.Range(start, make.sub(stop, start))
+
+
+def load(buffer: tir.Buffer, begin: Sequence[Value], dtype: str | None = None, predicate: Value | None = None) -> Expr:
+    """Return the elements of `buffer` from `begin` on: one, or as many as `dtype` has lanes."""
+    indices = [node_of(index) for index in begin]
+    places = make.vector_indices(indices, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype)) if indices else ()
+    return Expr(make.buffer_load(buffer, places, None if predicate is None else node_of(predicate)))
+
+
+def store(buffer: tir.Buffer, begin: Sequence[Value], value: Value, predicate: Value | None = None) -> tir.BufferStore:
+    """Return the statement that stores `value`, which may be a vector, in `buffer` from `begin` on."""
+    node = node_of(value, buffer.dtype)
+    places = make.vector_indices([node_of(index) for index in begin], lanes_of(node.dtype) // lanes_of(buffer.dtype))
+    return tir.BufferStore(buffer, node, places, None if predicate is None else node_of(predicate))

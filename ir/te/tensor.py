@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
@@ -157,10 +158,10 @@ class Reducer(Struct, frozen=True):
     combine: Callable[[Any, Any], Any]
     identity: Callable[..., Any]
 
-    def __call__(self, value: Any, axis: Any = None, where: Value | None = None) -> Any:
-        """Reduce `value` (or a tuple of values, together) over `axis`, or combine it with the value `axis`."""
+    def __call__(self, value: Any, axis: Any = None, *rest: Any, where: Value | None = None) -> Any:
+        """Reduce `value` (or a tuple of values, together) over `axis`, or combine it with the values `axis` and `rest`."""
         if not _is_axis(axis):
-            return self.combine(value, axis)
+            return reduce(self.combine, (axis, *rest), value)
         values = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
         axes = cast("Sequence[ReduceAxis]", axis if isinstance(axis, tuple | list) else (axis,))
         sources = tuple(node_of(item) for item in values)

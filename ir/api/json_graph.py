@@ -1,0 +1,121 @@
+"""Programs, and parts of them, as JSON (TVM: `tvm.ir.save_json`, `load_json`; the schema is this package's own).
+
+The text holds a list of nodes, each after its parts, so that what is shared is shared again: `{"kind": "tir.Add", "fields":
+{"dtype": "int32", "a": {"node": 0}, "b": {"node": 1}}}`. Nothing that is not a kind of node is ever made from it.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from enum import Enum
+from typing import Any, cast
+
+from .. import base, relax, tir
+from ..base import Node
+from ..deep import deep
+from ..diagnostics import error
+from ..numpy_dtype import numpy_dtype
+
+_ROOMS: dict[str, Any] = {"tir": tir, "relax": relax, "base": base}
+_OUTSIDE = ("span", "trivia")
+"""The fields that a program is the same without."""
+
+
+@deep
+def save_json(node: Any) -> str:
+    """Return a program, a part of one, or a container of such as JSON; comments and places are left out.
+
+    Raises TypeError for what is none.
+    """
+    writer = _Writer()
+    root = writer.value(node)
+    return json.dumps({"root": root, "nodes": writer.nodes})
+
+
+@deep
+def load_json(json_str: str) -> Any:
+    """Return what `save_json` wrote; TvmsError E0018 where it did not."""
+    try:
+        given = json.loads(json_str)
+        reader = _Reader()
+        for entry in given["nodes"]:
+            reader.nodes.append(reader.node(entry))
+        return reader.value(given["root"])
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
+        help = (
+            "give it what tvms.ir.save_json returned; TVM's JSON is another: print the module there, and read its text"
+        )
+        raise error("E0018", f"this is no program as JSON: {type(problem).__name__}: {problem}", help=help) from None
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._numbers: dict[Node, int] = {}
+
+    def value(self, value: Any) -> Any:
+        match value:
+            case None | bool() | int() | float() | str():
+                return value
+            case Node():
+                return {"node": self._number(value)}
+            case list() | tuple():
+                return [self.value(item) for item in cast("tuple[Any, ...]", value)]
+            case dict():
+                items = cast("dict[Any, Any]", value).items()
+                return {"items": [[self.value(key), self.value(item)] for key, item in items]}
+            case Enum():
+                return {"enum": _name(type(value)), "value": value.value}
+            case _ if hasattr(value, "tobytes"):
+                return {"array": str(value.dtype), "shape": value.shape, "data": b64encode(value.tobytes()).decode()}
+            case _ if isinstance(getattr(value, "node", None), Node):
+                return self.value(value.node)
+            case _:
+                raise TypeError(f"{value!r} is no part of a program")
+
+    def _number(self, node: Node) -> int:
+        if node not in self._numbers:
+            kind = type(node)
+            fields = {name: self.value(getattr(node, name)) for name in kind.__struct_fields__ if name not in _OUTSIDE}
+            self.nodes.append({"kind": _name(kind), "fields": fields})
+            self._numbers[node] = len(self.nodes) - 1
+        return self._numbers[node]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def node(self, entry: dict[str, Any]) -> Node:
+        return _kind(entry["kind"], Node)(**{name: self.value(value) for name, value in entry["fields"].items()})
+
+    def value(self, value: Any) -> Any:
+        match value:
+            case {"node": number}:
+                return self.nodes[number]
+            case {"items": items}:
+                return {self.value(key): self.value(item) for key, item in items}
+            case {"enum": name, "value": given}:
+                return _kind(name, Enum)(given)
+            case {"array": dtype, "shape": shape, "data": data}:
+                import numpy as np
+
+                return np.frombuffer(b64decode(data), numpy_dtype(dtype)).reshape(shape)
+            case list():
+                return tuple(self.value(item) for item in cast("list[Any]", value))
+            case _:
+                return value
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+
+
+def _kind(name: str, base: type) -> Any:
+    """Return the class that `_name` calls so, if it is a `base`; KeyError else."""
+    room, _, own = name.partition(".")
+    found: Any = getattr(_ROOMS[room], own, None)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise KeyError(name)
+    return cast("Any", found)

@@ -1,0 +1,103 @@
+"""The loop level in Python (TVM: `tvm.tir`): nodes, functions of expressions, schedules, analyses.
+
+Every intrinsic of the language is a function here, too: `tir.exp(x)`, `tir.call_extern("int32", "f", x)`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...schedule import Schedule, ScheduleError
+from ...schedule.tensor_intrin import TensorIntrin
+from ...te import all, any, comm_reducer, const, max, min, sum
+from ...tir import BufferType, ForKind, IndexMap, Stmt
+from . import analysis, stmt_functor
+from .expressions import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    BufferLoad,
+    Call,
+    Cast,
+    CommReducer,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Reduce,
+    Select,
+    Shuffle,
+    SizeVar,
+    StringImm,
+    Sub,
+    Var,
+)  # fmt: skip
+from .intrinsics import call_intrin, intrinsic
+from .statements import (
+    Allocate,
+    AllocateConst,
+    AssertStmt,
+    AttrStmt,
+    Block,
+    BlockRealize,
+    BufferRealize,
+    BufferRegion,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    MatchBufferRegion,
+    PrimFunc,
+    ProducerRealize,
+    ProducerStore,
+    SeqStmt,
+    While,
+    decl_buffer,
+    stmt_list,
+    stmt_seq,
+    vscale,
+)  # fmt: skip
+
+Buffer = decl_buffer
+
+__all__ = [
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "Allocate", "AllocateConst", "And", "AssertStmt", "AttrStmt", "Block",
+    "BlockRealize", "Broadcast", "Buffer", "BufferLoad", "BufferRealize", "BufferRegion", "BufferStore", "BufferType",
+    "Call", "Cast", "CommReducer", "DeclBuffer", "Div", "Evaluate", "FloatImm", "FloorDiv", "FloorMod", "For", "ForKind",
+    "IfThenElse", "IndexMap", "IntImm", "IterVar", "Let", "LetStmt", "MatchBufferRegion", "Max", "Min", "Mod", "Mul",
+    "Not", "Or", "PrimExpr", "PrimFunc", "ProducerLoad", "ProducerRealize", "ProducerStore", "Ramp", "Reduce", "Schedule",
+    "ScheduleError", "Select", "SeqStmt", "Shuffle", "SizeVar", "Stmt", "StringImm", "Sub", "TensorIntrin", "Var", "While",
+    "all", "analysis", "any", "call_intrin", "comm_reducer", "const", "decl_buffer", "max", "min", "stmt_functor", "stmt_list", "stmt_seq", "sum",
+    "vscale",
+]  # fmt: skip
+
+_OTHER_NAMES = {"indexdiv": "floordiv", "indexmod": "floormod", "power": "pow"}
+"""Second names of intrinsics."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return the function of an intrinsic; `tir.build`, which is `tvms.compile`, is imported when it is first asked for."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return import_module("tvms").compile if name == "build" else intrinsic(_OTHER_NAMES.get(name, name))

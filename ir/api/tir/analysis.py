@@ -1,0 +1,58 @@
+"""Questions about loop-level programs (TVM: `tvm.tir.analysis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ... import te, tir
+from ...access import detect_regions
+from ...base import BaseFunc, IRModule
+from ...diagnostics import TvmsError
+from ...equal import structural_equal
+from ...visit import defined_variables, free_variables, walk
+from ..constructor import plain_node
+
+_Regions = tuple[tir.BufferRegion, ...]
+
+
+def expr_deep_equal(lhs: te.Value, rhs: te.Value) -> bool:
+    """Whether two expressions are the same, of the same variables."""
+    return structural_equal(plain_node(lhs), plain_node(rhs))
+
+
+def undefined_vars(node: Any, defs: Sequence[Any] | None = None) -> list[tir.Var]:
+    """Return the variables that `node` uses and neither defines nor has in `defs`, in the order of their first use."""
+    known = set(plain_node(defs or ()))
+    return [name for name in free_variables(plain_node(node)) if isinstance(name, tir.Var) and name not in known]
+
+
+def verify_ssa(func: tir.PrimFunc) -> bool:
+    """Whether every variable is defined once."""
+    found = [name for node in walk(func) for name in defined_variables(node)]
+    return len(found) == len(set(found))
+
+
+def verify_well_formed(obj: IRModule | BaseFunc, assert_mode: bool = True) -> bool:
+    """Whether a program keeps the law of the IR; where it does not, TvmsError with what is wrong in `assert_mode`."""
+    from ...verify import verify
+
+    found = [each for each in verify(obj) if each.severity == "error"]
+    if found and assert_mode:
+        raise TvmsError(tuple(found))
+    return not found
+
+
+def get_block_access_region(
+    block: tir.Block, buffer_var_map: Mapping[Any, tir.Buffer]
+) -> tuple[_Regions, _Regions, _Regions]:
+    """Return what a block reads, writes, and uses by pointer, of the buffers in `buffer_var_map` (by their data)."""
+    return detect_regions(block, buffer_var_map.values())
+
+
+def get_block_read_write_region(
+    block: tir.Block, buffer_var_map: Mapping[Any, tir.Buffer]
+) -> tuple[_Regions, _Regions]:
+    """Return what a block reads and what it writes; what it uses by pointer counts as both."""
+    reads, writes, opaque = detect_regions(block, buffer_var_map.values())
+    return (*reads, *opaque), (*writes, *opaque)

@@ -1,0 +1,187 @@
+"""Kinds of expressions (TVM: `tvm.tir.expr`). Each makes the node as it stands: nothing is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ... import make, te, tir
+from ...base import GlobalVar, Op
+from ...building.values import plain_nodes
+from ..constructor import Constructor, constructor, plain_node
+
+
+@constructor(tir.Var)
+def Var(name: str, dtype: str | tir.Type = "int32") -> te.Expr:
+    """A variable, of a dtype or of a type, such as that of a pointer; a dimension of the graph level is an int64."""
+    match dtype:
+        case str():
+            return te.var(name, dtype)
+        case tir.PrimType():
+            return te.var(name, dtype.dtype)
+        case _:
+            return te.Expr(tir.Var("handle", name, dtype))
+
+
+@constructor(tir.SizeVar)
+def SizeVar(name: str, dtype: str = "int32") -> te.Expr:
+    """A variable that is not negative."""
+    return te.size_var(name, dtype)
+
+
+@constructor(tir.IntImm)
+def IntImm(dtype: str, value: int) -> te.Expr:
+    """An integer constant."""
+    return te.Expr(make.const(int(value), dtype))
+
+
+@constructor(tir.FloatImm)
+def FloatImm(dtype: str, value: float) -> te.Expr:
+    """A floating-point constant."""
+    return te.Expr(make.const(float(value), dtype))
+
+
+@constructor(tir.StringImm)
+def StringImm(value: str) -> te.Expr:
+    """A string, as an argument of a call."""
+    return te.Expr(tir.StringImm("handle", value))
+
+
+@constructor(tir.Cast)
+def Cast(dtype: str, value: te.Value) -> te.Expr:
+    """`value` converted to `dtype`."""
+    return te.cast(value, dtype)
+
+
+@constructor(tir.Not)
+def Not(a: te.Value) -> te.Expr:
+    """Whether `a` does not hold."""
+    return te.Expr(tir.Not("bool", te.node_of(a, "bool")))
+
+
+def _binary(kind: type[tir.BinaryOp], dtype: str | None = None) -> Constructor[..., te.Expr]:
+    def make(a: te.Value, b: te.Value) -> te.Expr:
+        left, right = te.pair(a, b)
+        return te.Expr(kind(dtype or left.dtype, left, right))
+
+    make.__doc__ = f"The node `{kind.__name__}` of two operands, as it stands: nothing is folded."
+    return Constructor(make, kind)
+
+
+Add, Sub, Mul, Div, Mod = map(_binary, (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod))
+FloorDiv, FloorMod, Min, Max = map(_binary, (tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max))
+EQ, NE, LT, LE, GT, GE, And, Or = (
+    _binary(kind, "bool") for kind in (tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or)
+)
+PrimExpr = Constructor(te.Expr, tir.PrimExpr)
+
+
+@constructor(tir.Select)
+def Select(condition: te.Value, true_value: te.Value, false_value: te.Value) -> te.Expr:
+    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+    return te.select(condition, true_value, false_value)
+
+
+@constructor(tir.Let)
+def Let(var: te.Expr, value: te.Value, body: te.Value) -> te.Expr:
+    """`body`, in which `var` stands for `value`."""
+    inner = te.node_of(body)
+    return te.Expr(tir.Let(inner.dtype, plain_node(var), te.node_of(value, var.dtype), inner))
+
+
+@constructor(tir.Ramp)
+def Ramp(base: te.Value, stride: te.Value, lanes: te.Value) -> te.Expr:
+    """The vector `base, base + stride, …` of `lanes` elements."""
+    return te.Expr(make.ramp(*map(plain_node, (base, stride, lanes))))
+
+
+@constructor(tir.Broadcast)
+def Broadcast(value: te.Value, lanes: te.Value) -> te.Expr:
+    """The vector of `lanes` times `value`."""
+    return te.Expr(make.broadcast(*map(plain_node, (value, lanes))))
+
+
+@constructor(tir.Shuffle)
+def Shuffle(vectors: Sequence[te.Value], indices: Sequence[te.Value]) -> te.Expr:
+    """Elements of the concatenated `vectors` at `indices`."""
+    parts, places = plain_node(vectors), plain_node(indices)
+    scalar = parts[0].dtype.partition("x")[0]
+    return te.Expr(tir.Shuffle(scalar if len(places) == 1 else f"{scalar}x{len(places)}", parts, places))
+
+
+@constructor(tir.BufferLoad)
+def BufferLoad(buffer: tir.Buffer, indices: Sequence[te.Value], predicate: te.Value | None = None) -> te.Expr:
+    """An element of a buffer, or the vector at an index that is one."""
+    node = None if predicate is None else te.node_of(predicate)
+    return te.Expr(make.buffer_load(buffer, plain_node(indices), node))
+
+
+@constructor(tir.ProducerLoad)
+def ProducerLoad(producer: te.Tensor, indices: Sequence[te.Value]) -> te.Expr:
+    """An element of a tensor of `te`."""
+    return producer(*indices)
+
+
+@constructor(tir.Call)
+def Call(
+    dtype: str, op: str | Op | GlobalVar, args: Sequence[Any], annotations: Mapping[str, Any] | None = None
+) -> te.Expr:
+    """A call of an intrinsic, which may be given by its name, or of a function."""
+    callee = Op(op) if isinstance(op, str) else op
+    return te.Expr(tir.Call(dtype, callee, plain_node(args), plain_nodes(dict(annotations or {}))))
+
+
+@constructor(tir.CommReducer)
+def CommReducer(
+    lhs: Sequence[te.Expr], rhs: Sequence[te.Expr], result: Sequence[te.Value], identity_element: Sequence[te.Value]
+) -> tir.CommReducer:
+    """A commutative reducer: `result` combines the variables `lhs` and `rhs`."""
+    return tir.CommReducer(*map(plain_node, (lhs, rhs, result, identity_element)))
+
+
+@constructor(tir.Reduce)
+def Reduce(
+    combiner: tir.CommReducer,
+    src: Sequence[te.Value],
+    rdom: Sequence[Any],
+    condition: te.Value,
+    value_index: int,
+    init: Sequence[te.Value] = (),
+) -> te.Expr:
+    """A reduction of `src` over the axes `rdom`."""
+    source = plain_node(src)
+    axes = tuple(axis.iter_var if isinstance(axis, te.ReduceAxis) else axis for axis in rdom)
+    holds = te.node_of(condition, "bool")
+    return te.Expr(
+        tir.Reduce(source[value_index].dtype, combiner, source, axes, holds, value_index, plain_node(init or ()))
+    )
+
+
+_ITERATORS = (
+    ("DataPar", tir.IterVarType.DATA_PAR),
+    ("ThreadIndex", tir.IterVarType.THREAD_INDEX),
+    ("CommReduce", tir.IterVarType.COMM_REDUCE),
+    ("Ordered", tir.IterVarType.ORDERED),
+    ("Opaque", tir.IterVarType.OPAQUE),
+    ("Unrolled", tir.IterVarType.UNROLLED),
+    ("Vectorized", tir.IterVarType.VECTORIZED),
+    ("Parallelized", tir.IterVarType.PARALLELIZED),
+    ("Tensorized", tir.IterVarType.TENSORIZED),
+)
+"""The kinds of iterators, with TVM's names, in the order of TVM's numbers."""
+
+
+def range_of(domain: Any) -> tir.Range:
+    """Return the integers that a range, or a pair of its begin and end, stands for."""
+    if isinstance(domain, tir.Range):
+        return domain
+    begin, end = (plain_node(each) for each in domain)
+    return tir.Range(begin, make.sub(end, begin))
+
+
+@constructor(tir.IterVar, **dict(_ITERATORS))
+def IterVar(dom: Any, var: Any, iter_type: tir.IterVarType | int, thread_tag: str = "") -> tir.IterVar:
+    """An iterator over `dom`, a range or the pair of its begin and end; `var` may be a name."""
+    kind = _ITERATORS[iter_type][1] if isinstance(iter_type, int) else iter_type
+    name = tir.Var("int32", var) if isinstance(var, str) else plain_node(var)
+    return tir.IterVar(None if dom is None else range_of(dom), name, kind, thread_tag)

@@ -1,0 +1,65 @@
+"""The intrinsics as functions (TVM: `tvm.tir.op`): each row of `ir.ops.tir` by the name that it has after `T.`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from ... import te, tir
+from ...base import Op
+from ...ops import tir as ops
+from ..constructor import plain_node
+
+
+def intrinsic(name: str) -> Callable[..., te.Expr]:
+    """Return the function `tir.<name>`; AttributeError where there is none."""
+    if name in ops.OPERATORS:
+        return _operator(name)
+    row = ops.find_script(name)
+    if row is None:
+        near = get_close_matches(name, (*ops.OPERATORS, *(each.script for each in ops.INTRINSICS.values())), 1)
+        raise AttributeError(f"there is no 'tir.{name}'" + (f"; did you mean 'tir.{near[0]}'?" if near else ""))
+    return _intrinsic(name, row)
+
+
+def _operator(name: str) -> Callable[..., te.Expr]:
+    """Return the function that promotes and folds; a number takes the dtype of the value beside it."""
+    make = ops.OPERATORS[name]
+    takes_pair = list(inspect.signature(make).parameters)[:2] == ["a", "b"]
+
+    def build(*args: Any, span: Any = None) -> te.Expr:
+        values = te.pair(*args) if takes_pair and len(args) == 2 else map(plain_node, args)
+        return te.Expr(make(*values))
+
+    return _named(build, name, make.__doc__)
+
+
+def _intrinsic(name: str, row: ops.Intrinsic) -> Callable[..., te.Expr]:
+    place = row.dtype_location
+
+    def build(*args: Any, span: Any = None, **named: Any) -> te.Expr:
+        dtype, given = named.pop("dtype", None), list(args)
+        if dtype is None and place != "none" and given:
+            dtype = given.pop(0 if place == "first" else -1)
+        values = {key: _argument(value) for key, value in named.items()}
+        return te.Expr(ops.build(row, [_argument(each) for each in given], values, dtype))
+
+    return _named(build, name, row.doc)
+
+
+def _named(build: Callable[..., te.Expr], name: str, doc: str | None) -> Callable[..., te.Expr]:
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = doc
+    return build
+
+
+def _argument(value: Any) -> Any:
+    return tir.StringImm("handle", value) if isinstance(value, str) else plain_node(value)
+
+
+def call_intrin(dtype: str, func_name: str | Op, *args: Any) -> te.Expr:
+    """A call of an intrinsic by its registered name, such as "tir.exp"."""
+    op = Op(func_name) if isinstance(func_name, str) else func_name
+    return te.Expr(tir.Call(dtype, op, tuple(map(_argument, args))))

@@ -1,0 +1,67 @@
+"""Walks over expressions, statements and functions, and changes on the way (TVM: `tvm.tir.stmt_functor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ... import tir
+from ...base import Node
+from ...te.expr import node_of
+from ...visit import children, defined_variables, post_order, rewrite, walk
+from ...visit import substitute as _substitute
+from ..constructor import plain_node
+
+_Visit = Callable[[Any], Any]
+
+
+def post_order_visit(stmt: Any, fvisit: _Visit) -> None:
+    """Call `fvisit` with each node below `stmt` once, parts before what they are parts of."""
+    for node in dict.fromkeys(post_order(plain_node(stmt))):
+        fvisit(node)
+
+
+def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
+    """Call `fvisit` with each node once, before its parts; with the parts only where it returns True."""
+    stack, seen = [plain_node(stmt)], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(reversed(children(node)) if fvisit(node) else ())
+
+
+def ir_transform(
+    stmt: Any, preorder: _Visit | None, postorder: _Visit | None, only_enable: Sequence[str] | None = None
+) -> Any:
+    """Return `stmt` with nodes changed: to what `preorder` returns, whose parts are left, or after their parts to what
+    `postorder` returns; None leaves a node. `only_enable` names the kinds they are asked about, such as "tir.For"."""
+    kinds = tuple(getattr(tir, name.removeprefix("tir.")) for name in only_enable) if only_enable else (Node,)
+    chosen: dict[Any, Node] = {}
+
+    def before(node: Node) -> bool:
+        made = preorder(node) if preorder is not None and isinstance(node, kinds) else None
+        if made is not None:
+            chosen[node] = plain_node(made)
+        return made is None
+
+    def after(node: Node) -> Node | None:
+        made = postorder(node) if postorder is not None and isinstance(node, kinds) else None
+        return None if made is None else plain_node(made)
+
+    pre_order_visit(stmt, before)
+    return rewrite(_substitute(plain_node(stmt), chosen), after)
+
+
+def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
+    """Return `node` with variables replaced by values."""
+    values = {plain_node(name): node_of(value, name.dtype) for name, value in vmap.items()}
+    return _substitute(plain_node(node), values)
+
+
+def renew_defs(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with new variables and buffers in the place of all that it defines."""
+    found = [name for node in walk(func) for name in defined_variables(node)]
+    return _substitute(func, {name: replace(name) for name in dict.fromkeys(found)})

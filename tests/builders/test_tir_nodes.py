@@ -1,0 +1,131 @@
+"""Loop-level programs made of nodes in Python, as programs for TVM make them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvms
+from tvms import te, tir
+from tvms.ir import Range, assert_structural_equal, load_json, save_json, structural_equal
+from tvms.tir import analysis, stmt_functor
+from tvms.tir.function import PrimFunc
+
+TEXT = """\
+T.prim_func double(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    for i in range(8):
+        for j in T.vectorized(8):
+            if i < 4:
+                B[i, j] = A[i, j] * T.float32(2)
+            else:
+                B[i, j] = T.exp(A[i, j])
+"""
+
+
+def _double() -> Any:
+    a, b = tir.decl_buffer((8, 8), "float32", name="A"), tir.decl_buffer((8, 8), name="B")
+    i, j = tir.Var("i", "int32"), tir.Var("j", "int32")
+    branch = tir.IfThenElse(i < 4, tir.BufferStore(b, a[i, j] * 2.0, [i, j]), b.vstore([i, j], tir.exp(a[i, j])))
+    inner = tir.For(j, 0, 8, tir.ForKind.VECTORIZED, branch)
+    return PrimFunc([a, b], tir.For(i, 0, 8, tir.ForKind.SERIAL, inner)).with_attr("global_symbol", "double")
+
+
+def test_a_function_of_nodes_is_the_one_of_the_text() -> None:
+    assert_structural_equal(_double(), tvms.parse(TEXT)["double"])
+
+
+def test_a_block_of_nodes_is_the_one_of_the_text() -> None:
+    text = """\
+T.prim_func f(A: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            T.where(i < 4)
+            T.reads(A[vi])
+            T.writes(A[0:8])
+            A[vi] = A[vi] + T.float32(1)
+"""
+    buffer, i, vi = tir.decl_buffer((8,), name="A"), tir.Var("i"), tir.Var("vi")
+    block = tir.Block(
+        [tir.IterVar((0, 8), vi, tir.IterVar.DataPar)], [tir.BufferRegion(buffer, [Range.from_min_extent(vi, 1)])], [buffer[0:8]], "A",
+        tir.BufferStore(buffer, buffer[vi] + 1.0, [vi]),
+    )  # fmt: skip
+    loop = tir.For(i, 0, 8, 0, tir.BlockRealize([i], i < 4, block))
+    root = tir.BlockRealize([], True, tir.Block([], [], [], "root", loop))
+    assert_structural_equal(PrimFunc([buffer], root, attrs={"global_symbol": "f"}), tvms.parse(text)["f"])
+
+
+def test_dimensions_and_elements_of_nodes_are_computed_with() -> None:
+    n = tir.Var("n", "int64")
+    buffer = tir.decl_buffer((n, 4), name="A")
+    assert str(buffer.shape[0] * 2 + buffer.shape[1]) == "n * 2 + 4"
+    assert str(buffer[0, 1] + 1.0) == "A[0, 1] + 1.0"
+    assert str(buffer.vload([0, 0], "float32x4")) == "A[0, 0:4]"
+    assert isinstance(buffer.shape[0] < 4, tir.LT)
+    assert {n: "n"}[buffer.shape[0]] == "n"
+
+
+def test_every_intrinsic_is_a_function() -> None:
+    x, n = tir.Var("x", "float32"), tir.Var("n", "int32")
+    said = {
+        tir.max(x, 1.0, x): "T.max(T.max(x, T.float32(1)), x)",
+        tir.call_extern("int32", "f", x, 1): 'T.call_extern("int32", "f", x, 1)',
+        tir.ceildiv(n, 4): "(n + 4 - 1) // 4",
+        tir.reinterpret("int32", x): 'T.reinterpret("int32", x)',
+        tir.infinity("float32"): 'T.float32("inf")',
+        tir.likely(n < 3): "T.likely(n < 3)",
+        tir.call_intrin("int32", "tir.clz", n): "T.clz(n)",
+        tir.Broadcast(x, 4): "T.Broadcast(x, 4)",
+        tir.Let(n, 1, n + 1): "T.Let(n + 1, where={n: 1})",
+    }
+    assert [str(each) for each in said] == list(said.values())
+    with pytest.raises(AttributeError, match=r"^there is no 'tir\.expp'; did you mean 'tir\.exp'\?$"):
+        tir.expp(x)
+
+
+def test_ranges_are_given_by_their_ends() -> None:
+    assert str(Range(2, 10)) == str(Range.from_min_extent(2, 8))
+    assert str(Range(5)) == "T.Range(0, 5)"
+    assert isinstance(Range(5), Range)
+
+
+def test_statements_are_visited_and_changed() -> None:
+    function = _double()
+    stores: list[Any] = []
+    stmt_functor.post_order_visit(function.body, lambda node: stores.append(isinstance(node, tir.BufferStore)))
+    assert sum(stores) == 2
+    seen: list[Any] = []
+    stmt_functor.pre_order_visit(function.body, lambda node: seen.append(node) or not isinstance(node, tir.IfThenElse))
+    assert not any(isinstance(node, tir.BufferStore) for node in seen)
+    emptied = stmt_functor.ir_transform(
+        function.body, None, lambda node: tir.Evaluate(0) if isinstance(node, tir.BufferStore) else None
+    )
+    assert "B[" not in str(emptied)
+    i = function.body.loop_var
+    assert "T.LT(3, 4)" in str(stmt_functor.substitute(function.body.body, {i: 3}))
+    renewed = stmt_functor.renew_defs(function)
+    assert structural_equal(renewed, function)
+    assert renewed.body.loop_var is not i
+
+
+def test_questions_about_functions() -> None:
+    function = _double()
+    assert analysis.verify_ssa(function)
+    assert analysis.verify_well_formed(function)
+    assert analysis.undefined_vars(function.body, [function.body.loop_var])[0].name == "B"
+    assert analysis.expr_deep_equal(te.var("i") + 1, 1 + te.var("i")) is False
+
+
+def test_programs_are_json_and_back() -> None:
+    module = tvms.parse(TEXT)
+    assert_structural_equal(load_json(save_json(module)), module)
+    n = tir.Var("n", "int64")
+    twice = load_json(save_json([n, n + 1]))
+    assert twice[1].a is twice[0]
+    assert_structural_equal(twice[1], n + 1, map_free_vars=True)
+    with pytest.raises(tvms.TvmsError) as caught:
+        load_json("{}")
+    assert str(caught.value) == (
+        "error[E0018]: this is no program as JSON: KeyError: 'nodes'\n"
+        "  = help: give it what tvms.ir.save_json returned; TVM's JSON is another: print the module there, and read its text"
+    )
