@@ -102,10 +102,12 @@ def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
     return _rewrite(node, function, {})
 
 
-def rewrite_recording(node: Any, function: Callable[[Any], Node | None]) -> tuple[Any, list[tuple[Node, Node]]]:
-    """Return what `rewrite` returns, and every node that changed, with what it became."""
+def rewrite_recording(
+    node: Any, function: Callable[[Any], Node | None], mapping: Mapping[Any, Node] = {}
+) -> tuple[Any, list[tuple[Node, Node]]]:
+    """Return what `rewrite` returns, after `mapping` is substituted, and every node that changed, with what it became."""
     changed: list[tuple[Node, Node]] = []
-    return _rewrite(node, function, {}, changed), changed
+    return _rewrite(node, function, {id(old): new for old, new in mapping.items()}, changed), changed
 
 
 def _rewrite(

@@ -143,10 +143,10 @@ class Program:
         self.became.update(became or {})
         self.module = with_fields(self.module, functions={**self.module.functions, name: function})
 
-    def rewrite(self, node: _Stmt, function: Any) -> _Stmt:
-        """Return `node` with `function` applied to all nodes, children first, as `visit.rewrite`; handles follow the
-        loops and blocks that are built anew."""
-        result, rebuilt = rewrite_recording(node, function)
+    def rewrite(self, node: _Stmt, function: Any, mapping: Mapping[Any, Node] = {}) -> _Stmt:
+        """Return `node` with every key of `mapping` replaced by its value, and `function` applied to all other nodes,
+        children first, as `visit.rewrite`; handles follow the loops and blocks that are built anew."""
+        result, rebuilt = rewrite_recording(node, function, mapping)
         for old, new in rebuilt:
             if isinstance(old, tir.For | tir.Block) and isinstance(new, tir.Stmt):
                 self.became[old] = new
@@ -154,11 +154,15 @@ class Program:
 
     def substitute(self, node: _Stmt, mapping: Mapping[Any, Node]) -> _Stmt:
         """Return `node` with every key of `mapping` replaced by its value; handles follow, as in `rewrite`."""
-        return self.rewrite(node, mapping.get) if mapping else node
+        return self.rewrite(node, _leave, mapping) if mapping else node
 
     def current(self, node: tir.Stmt) -> Any:
         """Return what a loop or block of an older tree is now; None where it is gone."""
         return follow(node, self.became)
+
+
+def _leave(_: Node) -> None:
+    """Change nothing."""
 
 
 def follow(node: tir.Stmt | None, became: Became) -> tir.Stmt | None:

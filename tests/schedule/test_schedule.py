@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import tvms
 from tvms.ir import tir
 from tvms.ir.equal import first_difference
 from tvms.ir.schedule.apply import apply_schedules
+from tvms.ir.visit import walk
 
 MATMUL = """
 T.prim_func matmul(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 8), "float32"), C: T.Buffer((16, 8), "float32")):
@@ -266,3 +268,19 @@ def test_deep_nests_are_scheduled() -> None:
     loops = schedule.get_loops("inner")
     schedule.split(loops[0], [1, 1])
     assert len(schedule.get_loops("inner")) == depth + 1
+
+
+def test_who_uses_an_address_gets_that_of_the_copy() -> None:
+    text = """
+    T.prim_func opaque(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        for i in range(1):
+            with T.block("C"):
+                T.reads(A[0:16])
+                T.writes(C[0:16])
+                T.call_extern("void", "double", A.data, C.data)
+    """
+    schedule = tvms.Schedule(tvms.parse(dedent(text)))
+    schedule.cache_read("C", "A", "global")
+    schedule.cache_write("C", "C", "local")
+    (call,) = [each for each in walk(schedule.mod) if isinstance(each, tir.Call)]
+    assert [str(each) for each in call.args[1:]] == ["A_global", "C_local"]

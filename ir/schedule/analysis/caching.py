@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from ... import make, tir
 from ...analysis.regions import Place, is_covered, lies_in, relaxed
 from ...base import Node
 from ...buffers import data_pointer
+from ...equal import structural_equal
 from ...int_set import cover, eval_set, from_range, intersect
 from ...simplify import simplify
 from ...visit import substitute, walk
@@ -18,7 +20,9 @@ from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import sequence, statements_in
 from .bindings import domains_of
+from .loops import is_zero
 from .pipeline import bindings_of, bound_region, is_region_covered
+from .removal import check_not_opaque, uses_address
 from .scope import DepKind, Scope, scope_root
 
 ACCESSED = Condition(
@@ -46,6 +50,9 @@ def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: boo
         name = index if isinstance(index, str) else index.name
         raise ACCESSED.refuse(f"{name_of(block)} {verb} no buffer '{name}'", block)
     return found[0]
+
+
+_Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 
 
 class Spot(Struct, frozen=True):
@@ -164,6 +171,9 @@ def sure_writes(
         case tir.BlockRealize():
             conditions = (*conditions, substitute(node.predicate, values))
             bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
+            if uses_address(node.block, buffer):
+                declared = [bound_region(each, bound) for each in node.block.writes if each.buffer is buffer]
+                return [Place(each, domains, conditions) for each in declared]
             return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
         case tir.IfThenElse() | tir.While() | tir.LetStmt():
             return []
@@ -226,8 +236,16 @@ class Cache:
         self.block_name = f"{original.name}_{scope}"
         self.original, self.region, self.is_compact = original, region, is_compact
 
-    def instead(self, node: Node) -> Node | None:
-        """Return an access of the copy for one of the original, as `rewrite` takes it."""
+    def use(self, program: Program, node: _Stmt) -> _Stmt:
+        """Return `node` with the copy in the place of the original; refused where only a part is copied and the node
+        uses the address of all, or sees a part of it (E0544)."""
+        ends = zip(self.region, self.original.shape, strict=True)
+        if not self.is_compact or all(is_zero(axis.min) and structural_equal(axis.extent, size) for axis, size in ends):
+            return program.substitute(node, {self.original: self.buffer, self.original.data: self.buffer.data})
+        check_not_opaque(node, self.original)
+        return program.rewrite(node, self._instead)
+
+    def _instead(self, node: Node) -> Node | None:
         match node:
             case tir.BufferLoad() if node.buffer is self.original:
                 return replace(node, buffer=self.buffer, indices=self._places(node.indices))
@@ -241,8 +259,6 @@ class Cache:
                 return None
 
     def _places(self, indices: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimExpr, ...]:
-        if not self.is_compact:
-            return indices
         return tuple([simplify(make.sub(index, axis.min)) for index, axis in zip(indices, self.region, strict=True)])
 
     def copy(self, is_read: bool) -> tuple[tir.Stmt, tir.Block]:

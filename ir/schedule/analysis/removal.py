@@ -51,20 +51,42 @@ def add_comments(program: Program, node: tir.Stmt, comments: tuple[str, ...]) ->
         program.replace(statement, replace(statement, trivia=joined(Trivia(comments), statement.trivia)))
 
 
-def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer) -> None:
-    """Refuse a buffer that is used by its address, or seen as another buffer, whole or in part (E0544)."""
-    stack: list[Node] = [node]
+def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None = None) -> None:
+    """Refuse a buffer that is used by its address, or seen as another buffer, whole or in part (E0544).
+
+    Where a copy in scope `copied_to` is to take its place, a block below that declares to access it may use its
+    address, if it has no strides, and see a part of it, in the same scope.
+    """
+    stack: list[tuple[Node, bool]] = [(child, False) for child in children(node)]
     while stack:
-        each = stack.pop()
+        each, is_declared = stack.pop()
+        if isinstance(each, tir.Block) and copied_to is not None:
+            is_declared = is_declared or any(region.buffer is buffer for region in (*each.reads, *each.writes))
         if isinstance(each, tir.MatchBufferRegion) and each.source.buffer is buffer:
-            raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{each.buffer.name}'")
-        if isinstance(each, tir.Buffer):
+            if not (is_declared and each.buffer.scope == copied_to):
+                raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{each.buffer.name}'")
+        elif isinstance(each, tir.Buffer):
             if each is not buffer and each.data is buffer.data:
                 raise OPAQUE.refuse(f"'{buffer.name}' is seen as '{each.name}', too")
         elif each is buffer.data:
-            raise OPAQUE.refuse(f"'{buffer.name}' is used by its address")
+            if not is_declared or buffer.strides:
+                raise OPAQUE.refuse(f"'{buffer.name}' is used by its address")
         else:
+            defines = (each.buffer_var,) if isinstance(each, tir.AllocateConst) else ()
+            stack.extend([(child, is_declared) for child in children(each) if child not in defines])
+
+
+def uses_address(block: tir.Block, buffer: tir.Buffer) -> bool:
+    """Whether a block uses the address of a buffer, or of a part of it: what it does there, only its regions tell."""
+    pointers = {buffer.data, *[each.buffer.data for each in block.match_buffers if each.source.buffer is buffer]}
+    stack = list(children(block.body))
+    while stack:
+        each = stack.pop()
+        if each in pointers:
+            return True
+        if not isinstance(each, tir.Buffer):
             stack.extend(children(each))
+    return False
 
 
 def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:

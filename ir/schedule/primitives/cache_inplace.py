@@ -63,9 +63,7 @@ def cache_inplace(
     back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
     back.buffer = cache.buffer
     copy_out, last = back.copy(is_read=False)
-
-    inside = program.substitute(block, {buffer: cache.buffer})
-    program.replace(block, program.substitute(inside, {buffer.data: cache.buffer.data}))
+    program.replace(block, cache.use(program, block))
     insert(program, Spot(place, before=program.realize_of(program.current(block))), copy_in)
     insert(program, Spot(place, after=program.realize_of(program.current(block))), copy_out)
     allocate(program, program.current(scope), cache.buffer)

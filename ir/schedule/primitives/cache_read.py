@@ -52,8 +52,8 @@ def cache_read(
     readers = [each for each in scope.readers[buffer] if each is not writer]
     if consumer_blocks:
         readers = [each for each in readers if each in consumer_blocks]
-    check_not_opaque(root, buffer)
-    if writer is not None and readers and all(_is_later(program, scope, writer, each) for each in readers):
+    check_not_opaque(root, buffer, storage_scope)
+    if writer is not None and readers and all(is_later(program, scope, writer, each) for each in readers):
         writer = None
     for each in readers:
         check_written_before(program, scope, writer, each, buffer)
@@ -74,7 +74,7 @@ def cache_read(
     insert(program, spot, nest)
     for each in readers:
         reader = program.current(each)
-        program.replace(reader, program.rewrite(reader, cache.instead))
+        program.replace(reader, cache.use(program, reader))
     allocate(program, program.current(root), cache.buffer)
     return copied
 
@@ -91,7 +91,7 @@ def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
     return writers[0] if writers else None
 
 
-def _is_later(program: Program, scope: Scope, writer: tir.Block, reader: tir.Block) -> bool:
+def is_later(program: Program, scope: Scope, writer: tir.Block, reader: tir.Block) -> bool:
     """Whether a block writes only after another one is done: what the other reads is what was there before the scope."""
     shared = set(program.loops_of(writer)) & set(program.loops_of(reader))
     return scope.blocks.index(writer) > scope.blocks.index(reader) and all(is_one(loop.extent) for loop in shared)

@@ -17,6 +17,7 @@ from ..analysis.caching import (
     spot_between,
     writes_all,
 )
+from ..analysis.pipeline import is_region_covered
 from ..analysis.reindexing import ALL_WRITTEN, FRESH
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
@@ -25,7 +26,7 @@ from ..buffer_arguments import Blocks, BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, name_of
 from ..declaration import primitive
 from ..program import Program
-from .cache_read import only_writer
+from .cache_read import is_later, only_writer
 
 
 @primitive(
@@ -48,11 +49,13 @@ def cache_write(
     root = scope_root(program, block)
     scope = Scope(root)
     only_writer(scope, buffer)
-    check_not_opaque(root, buffer)
-    readers = scope.readers.get(buffer, [])
-    early = next((each for each in readers if scope.blocks.index(each) <= scope.blocks.index(block)), None)
-    if early is not None:
-        raise FRESH.refuse(f"{name_of(early)} reads what '{buffer.name}' has held before", early)
+    check_not_opaque(root, buffer, storage_scope)
+    readers = list[tir.Block]()
+    for each in scope.readers.get(buffer, []):
+        if scope.blocks.index(each) > scope.blocks.index(block):
+            readers.append(each)
+        elif not (_reads_own(program, block, buffer) if each is block else is_later(program, scope, block, each)):
+            raise FRESH.refuse(f"{name_of(each)} reads what '{buffer.name}' has held before", each)
     named = [each for each in readers if each in (consumer_blocks or ())]
     for each in named:
         check_written_before(program, scope, block, each, buffer)
@@ -67,6 +70,20 @@ def cache_write(
     insert(program, spot, nest)
     for each in (block, *named):
         now = program.current(each)
-        program.replace(now, program.rewrite(now, cache.instead))
+        program.replace(now, cache.use(program, now))
     allocate(program, program.current(root), cache.buffer)
     return copied
+
+
+def _reads_own(program: Program, block: tir.Block, buffer: tir.Buffer) -> bool:
+    """Whether what the blocks in a block read of a buffer is what others in it have written before."""
+    inside = Scope(block)
+    readers, writers = inside.readers.get(buffer, []), inside.writers.get(buffer, [])
+    return (
+        bool(readers)
+        and not inside.is_used_outside(buffer)
+        and all(
+            any(each.src in writers for each in inside.before(reader)) and is_region_covered(program, inside, reader)
+            for reader in readers
+        )
+    )

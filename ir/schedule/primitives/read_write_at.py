@@ -134,7 +134,7 @@ class _Site:
         """Let the statements `changed` use a new buffer, and put the copy before statement `at`; return its block."""
         program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
         old = parts_of(self.loop)
-        new = [program.rewrite(part, cache.instead) if at in changed else part for at, part in enumerate(old)]
+        new = [cache.use(program, part) if at in changed else part for at, part in enumerate(old)]
         realize = self._copying(cache)
         program.replace(self.loop, replace(self.loop, body=sequence(*new[:at], realize, *new[at:])))
         allocate(program, program.current(self.root), cache.buffer)
