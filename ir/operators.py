@@ -167,6 +167,25 @@ class Arithmetic:
     def __xor__(self, other: Any) -> LoopExpr:
         return _combine("bitwise_xor", self, other)
 
+    def __rand__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_and", other, self)
+
+    def __ror__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_or", other, self)
+
+    def __rxor__(self, other: Any) -> LoopExpr:
+        return _combine("bitwise_xor", other, self)
+
+    def __invert__(self: Any) -> LoopExpr:
+        from . import make
+        from .te.expr import Expr, node_of
+
+        return Expr(make.bitwise_not(node_of(self)))
+
+    def equal(self: Any, other: Any) -> LoopExpr:
+        """Return whether this value is `other`, as an expression."""
+        return _combine("equal", self, other)
+
     def __lshift__(self, other: Any) -> LoopExpr:
         return _combine("left_shift", self, other)
 

@@ -59,14 +59,14 @@ class Expr(Arithmetic):
         return str(self.node)
 
     def __bool__(self) -> bool:
-        """Whether a condition holds, where that is known; TypeError where it depends on the value of a variable."""
+        """Whether a condition holds, where that is known; ValueError where it depends on the value of a variable."""
         match self.node:
             case tir.IntImm():
                 return bool(self.node.value)
             case tir.EQ() | tir.NE() if structural_equal(self.node.a, self.node.b):
                 return isinstance(self.node, tir.EQ)
             case _:
-                raise TypeError("a tensor expression has no truth value; use te.if_then_else, te.all and te.any")
+                raise ValueError("a tensor expression has no truth value; use te.if_then_else, te.all and te.any")
 
 
 _VALUES = (Expr, tir.PrimExpr, int, float)
@@ -82,9 +82,10 @@ def size_var(name: str = "size", dtype: str = "int32") -> Expr:
     return Expr(tir.SizeVar(dtype, name))
 
 
-def const(value: float, dtype: str = "int32") -> Expr:
-    """Return the constant `value` of `dtype`."""
-    return Expr(make.const(value, dtype))
+def const(value: float, dtype: str | None = None) -> Expr:
+    """Return the constant `value` of `dtype`; without, a bool, int32 or float32 as the value is one."""
+    kinds = {bool: "bool", float: "float32"}
+    return Expr(make.const(value, dtype or kinds.get(type(value), "int32")))
 
 
 def node_of(value: Value, dtype: str = "int32") -> tir.PrimExpr:

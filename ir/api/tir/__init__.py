@@ -97,7 +97,10 @@ _OTHER_NAMES = {"indexdiv": "floordiv", "indexmod": "floormod", "power": "pow"}
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function of an intrinsic; `tir.build`, which is `tvms.compile`, is imported when it is first asked for."""
+    """Return the function of an intrinsic, or what is imported when it is first asked for: modules, and `tir.build`,
+    which is `tvms.compile`."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in ("buffer", "expr", "function", "op", "schedule", "stmt"):
+        return import_module(f"tvms.tir.{name}")
     return import_module("tvms").compile if name == "build" else intrinsic(_OTHER_NAMES.get(name, name))

@@ -29,9 +29,9 @@ def _operator(name: str) -> Callable[..., te.Expr]:
     make = ops.OPERATORS[name]
     takes_pair = list(inspect.signature(make).parameters)[:2] == ["a", "b"]
 
-    def build(*args: Any, span: Any = None) -> te.Expr:
+    def build(*args: Any, span: Any = None, **named: Any) -> te.Expr:
         values = te.pair(*args) if takes_pair and len(args) == 2 else map(plain_node, args)
-        return te.Expr(make(*values))
+        return te.Expr(make(*values, **{key: plain_node(value) for key, value in named.items()}))
 
     return _named(build, name, make.__doc__)
 
