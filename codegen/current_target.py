@@ -37,8 +37,7 @@ class Target(str):
     @property
     def attrs(self) -> Mapping[str, Any]:
         """The options of the target by name."""
-        arch = get_target(str(self)).arch
-        return {"arch": arch} if arch else {}
+        return get_target(str(self)).options
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..ir.diagnostics import error
 from .llvm.api import binding
@@ -18,7 +19,8 @@ class Target(Struct, frozen=True, eq=False):
     """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles.
 
     `arch` is the compute capability of a GPU, "sm_80"; `order` says that its threads are simulated on the processor, in
-    which order ("ascending", "descending", "random", or "each").
+    which order ("ascending", "descending", "random", or "each"). Parallel loops are for so many `threads` (0: as many as
+    there are), and LLVM optimises up to `level`, unless a call says otherwise or less.
     """
 
     name: str
@@ -28,12 +30,23 @@ class Target(Struct, frozen=True, eq=False):
     features: str = ""
     arch: str = ""
     order: str = ""
+    threads: int = 0
+    level: int = 3
+
+    @property
+    def options(self) -> dict[str, str | int]:
+        """What is said of the target beside its name, as TVM calls it."""
+        if self.arch:
+            return {"arch": self.arch, **({"simulate": self.order} if self.order else {})}
+        said = {"mtriple": self.triple, "mcpu": self.cpu, "mattr": self.features, "num-cores": self.threads}
+        return {name: value for name, value in said.items() if value} | (
+            {"opt-level": self.level} if self.level < 3 else {}
+        )
 
     @property
     def text(self) -> str:
         """The target as text, from which `get_target` makes it again."""
-        arch = f" -arch={self.arch}" if self.arch else ""
-        return self.name + arch + (f" -simulate={self.order}" if self.order else "")
+        return " ".join([self.name, *(f"-{name}={value}" for name, value in self.options.items())])
 
     @property
     def is_device(self) -> bool:
@@ -47,13 +60,20 @@ class Target(Struct, frozen=True, eq=False):
 
     def machine_at(self, level: int) -> Any:
         """Return the target machine that takes so much care, 0 to 3: at 0 it emits code in a seventh of the time."""
-        return _machine(self.triple, self.cpu, self.features, level)
+        return _machine(self.triple, self.cpu, self.features, min(level, self.level))
 
     @property
     def processor(self) -> Machine:
         """What default schedules ask about the machine."""
-        triple, _, features = self.words
-        return machine_of(features, triple)
+        triple, cpu, features = self.words
+        machine = machine_of(features, triple)
+        if self.cpu and not self.arch:
+            from .processor import ask
+
+            answer = ask(self.triple, cpu, features)
+            registers = 32 if answer.vector_bytes == 64 else machine.registers
+            machine = replace(machine, vector_bytes=answer.vector_bytes, registers=registers, has_fma=answer.has_fma)
+        return replace(machine, threads=self.threads) if self.threads else machine
 
     @property
     def words(self) -> tuple[str, str, str]:
@@ -79,7 +99,7 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
 
 
 TARGETS: dict[str, Target] = {"llvm": Target("llvm", CPU)}
-"""Every target, by name."""
+"""The targets that need no options, by name: the processor that compiles."""
 
 
 TargetLike: TypeAlias = str | Target | Mapping[str, Any]
@@ -87,17 +107,39 @@ TargetLike: TypeAlias = str | Target | Mapping[str, Any]
 
 
 def get_target(target: TargetLike) -> Target:
-    """Return the target of that name, or of a GPU: "cuda -arch=sm_80", {"kind": "cuda", "arch": "sm_80"}.
+    """Return the target of that text: "llvm -mcpu=znver4" (`processor`), "cuda -arch=sm_80" (`gpu.target`); or of what TVM
+    writes as a dictionary, {"kind": "cuda", "arch": "sm_80"}.
 
     Raises TvmsError E0601 where there is none.
     """
     if isinstance(target, Target):
         return target
-    name = target if isinstance(target, str) else str(target.get("kind", ""))
-    if name in TARGETS:
-        return TARGETS[name]
+    if isinstance(target, str) and target in TARGETS:
+        return TARGETS[target]
     from .gpu.target import KINDS, gpu_target
+    from .processor import KIND, processor_target
 
-    if name.split(" ")[0] in KINDS:
+    kind = options_of(target)["kind"]
+    if kind in KINDS:
         return gpu_target(target)
-    raise error("E0601", f"there is no target '{name}'", None, f"targets are: {', '.join([*TARGETS, *KINDS])}")
+    if kind == KIND:
+        return processor_target(target)
+    raise error("E0601", f"there is no target '{kind}'", None, f"targets are: {', '.join([KIND, *KINDS])}")
+
+
+def options_of(target: str | Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of a target by name, its own name under "kind": "-num-cores=4", "-num-cores 4", {"num-cores": 4}."""
+    if not isinstance(target, str):
+        return {"kind": "", **{name: _word(value) for name, value in target.items()}}
+    kind, *words = target.split() or [""]
+    options, name = {"kind": kind}, ""
+    for word in words:
+        if word.startswith("-"):
+            name, _, options[name] = word.lstrip("-").partition("=")
+        else:
+            options[name or word] = word
+    return options
+
+
+def _word(value: Any) -> str:
+    return ",".join(cast("list[str]", value)) if isinstance(value, list | tuple) else str(value)

@@ -220,6 +220,7 @@ CODES: dict[str, str] = {
     "E0613": "a barrier where threads cannot wait for each other",
     "E0614": "a kernel that needs more than the GPU has",
     "E0616": "a software pipeline that cannot be built",
+    "E0617": "machine code that this processor cannot run",
     "E0701": "the wrong number of arguments",
     "E0702": "an argument of the wrong kind",
     "E0703": "a value of the wrong dtype",

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...ir.diagnostics import TvmsError, error
 from ..llvm.intrinsics import CPU
-from ..target import Target
+from ..target import Target, options_of
 from .architectures import ARCHITECTURES, DEFAULT
 from .orders import ORDERS
 
@@ -25,7 +25,7 @@ _ARCHITECTURE_OPTIONS, _IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", 
 
 def gpu_target(target: str | Mapping[str, Any]) -> Target:
     """Return the target that `target` names; TvmsError E0601 where an option or an architecture is not known."""
-    options = _of_text(target) if isinstance(target, str) else {key: str(value) for key, value in target.items()}
+    options = options_of(target)
     kind = options.pop("kind")
     arch, order = DEFAULT, ""
     for name, value in options.items():
@@ -49,15 +49,6 @@ def _target(kind: str, arch: str, order: str) -> Target:
     if order:
         return Target(kind, {**CPU, **SIMULATED}, arch=arch, order=order)
     return Target(kind, NVPTX, _TRIPLE, arch, ARCHITECTURES[arch].features, arch=arch)
-
-
-def _of_text(text: str) -> dict[str, str]:
-    kind, *words = text.split()
-    options = {"kind": kind}
-    for word in words:
-        name, _, value = word.partition("=")
-        options[name.lstrip("-")] = value
-    return options
 
 
 def _unknown(kind: str, what: str, known: str) -> TvmsError:

@@ -21,6 +21,7 @@ class InternalError(Exception):
 def optimise(text: str, target: Target, level: int = 3) -> Any:
     """Return the LLVM module of `text`, verified and optimised for the target's machine, at level 0 to 3."""
     announce("optimise")
+    level = min(level, target.level)
     try:
         module = binding.parse_assembly(text)
         module.verify()

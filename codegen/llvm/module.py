@@ -85,7 +85,7 @@ class ModuleEmitter:
     """Holds what the kernels of a module share: declarations, constants, faults."""
 
     def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int) -> None:
-        self.kernels, self.target, self.threads = kernels, target, threads
+        self.kernels, self.target, self.threads = kernels, target, threads or target.threads
         self.module: Any = ir.Module("tvms")
         self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
         self.faults: list[Fault] = []

@@ -25,6 +25,7 @@ from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
+from ..processor import check_runs_here
 from ..target import Target, TargetLike, get_target
 from .jit import link
 from .prim_entry import PrimEntry
@@ -149,7 +150,11 @@ def _restored(module: IRModule, manifest: Manifest) -> Built:
 
 
 def link_built(built: Built, image: bytes, target: Target, settings: Settings) -> Executable:
-    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file `image`."""
+    """Return the executable of a module whose kernels, and drivers of native functions, are in the object file `image`.
+
+    TvmsError E0617 where that does not run on this processor.
+    """
+    check_runs_here(target)
     module, natives, library = built.module, built.natives, link(image, built.signatures, target)
     entries: dict[str, Entry] = {}
     for name, signature in built.signatures.items():

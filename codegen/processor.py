@@ -1,0 +1,108 @@
+"""Targets that are processors, by text or by what TVM writes as a dictionary.
+
+"llvm"                                              the processor that compiles
+"llvm -mcpu=znver4"                                 that one, as LLVM calls it
+"llvm -mcpu=x86-64-v3 -mattr=+avx512f,-avx512vl"    one with these features, and without those
+"llvm -num-cores=4 -opt-level=2"                    parallel loops for four threads; LLVM optimises no more than that
+"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76"  another machine: code is written for it, and not run
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ..ir.diagnostics import TvmsError, error
+from .llvm.intrinsics import CPU
+from .target import Target, get_target, options_of
+
+KIND = "llvm"
+_NATIVE, _NUMBERS = ("mtriple", "mcpu", "mattr"), {"num-cores": (1, 1024), "opt-level": (0, 3)}
+_IGNORED = ("keys", "device", "model", "tag")
+
+
+def processor_target(target: str | Mapping[str, Any]) -> Target:
+    """Return the target that `target` names; TvmsError E0601 where LLVM does not know the processor, a feature of it, or
+    the machine, and where an option is none of ours."""
+    options = options_of(target)
+    del options["kind"]
+    numbers: dict[str, int] = {}
+    for name, value in options.items():
+        if name in _NUMBERS:
+            numbers[name] = _number(name, value)
+        elif name not in (*_NATIVE, *_IGNORED):
+            raise _unknown(f"option '-{name}'", f"it has: {', '.join(f'-{each}' for each in (*_NATIVE, *_NUMBERS))}")
+    triple, cpu, features = (options.get(name, "") for name in _NATIVE)
+    if triple or features:
+        cpu = cpu or "generic"
+    if cpu:
+        ask(triple, cpu, features)
+    return Target(
+        KIND, CPU, triple, cpu, features, threads=numbers.get("num-cores", 0), level=numbers.get("opt-level", 3)
+    )
+
+
+def _number(name: str, value: str) -> int:
+    low, high = _NUMBERS[name]
+    if not value.isdecimal() or not low <= int(value) <= high:
+        raise _unknown(f"-{name} of '{value}'", f"give a number from {low} to {high}")
+    return int(value)
+
+
+def _unknown(what: str, help: str) -> TvmsError:
+    return error("E0601", f"the target '{KIND}' has no {what}", None, help)
+
+
+class Answer(Struct, frozen=True):
+    """What LLVM says of a processor; `runs_here` says whether this one has all that its code may use."""
+
+    vector_bytes: int
+    has_fma: bool
+    runs_here: bool
+
+
+@cache
+def ask(triple: str, cpu: str, features: str) -> Answer:
+    """Return what LLVM says of a processor, an empty `triple` standing for this machine; E0601 where it knows of none."""
+    script = str(Path(__file__).with_name("trial.py"))
+    command = [sys.executable, "-P", script, triple, cpu, features]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    names, _, rest = done.stderr.partition("Available features")
+    if not rest:
+        raise _unknown(f"machine '{triple}'", "give -mtriple as LLVM writes it, such as aarch64-linux-gnu")
+    _check_known("processor", cpu, names)
+    for feature in features.split(",") if features else ():
+        if feature[:1] not in ("+", "-"):
+            raise _unknown(f"feature '{feature}'", "write + before what it has, and - before what it lacks")
+        _check_known("feature", feature[1:], rest)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1].removeprefix("LLVM ERROR: ")
+        raise _unknown(f"code for the processor '{cpu}' as described", f"LLVM says: {reason}")
+    size, has_fma, runs = map(int, done.stdout.split())
+    return Answer(size, bool(has_fma), bool(runs))
+
+
+def check_runs_here(target: Target) -> None:
+    """Raise E0617 where code for `target` may use what the processor of this machine lacks."""
+    if target.cpu and not ask(target.triple, target.cpu, target.features).runs_here:
+        here = get_target(KIND).words[1]
+        reason = f"code for '{target.text}' does not run on this processor, which is '{here}'"
+        raise error(
+            "E0617", reason, None, "emit it (tvms compile --emit so), or compile for 'llvm', which is this processor"
+        )
+
+
+def _check_known(what: str, name: str, listed: str) -> None:
+    known = re.findall(r"^  (\S+) +- ", listed, re.MULTILINE)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        help = f"did you mean '{near[0]}'?" if near else f"LLVM knows of {len(known)}, such as '{known[-1]}'"
+        raise _unknown(f"{what} '{name}'", help)

@@ -1,0 +1,73 @@
+"""What LLVM says of a processor, asked in a process of its own: of what it does not know it makes a line on standard
+error, and where features cannot be together it ends the process.
+
+    python trial.py TRIPLE CPU FEATURES
+
+prints the size of its vectors in bytes, whether it multiplies and adds at once, and whether code for it runs
+here; and on standard error the names of all processors and features. Nothing of tvms is imported.
+"""
+
+import sys
+from typing import Any
+
+import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
+
+binding: Any = _binding
+_PRODUCT = """
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+define <16 x float> @product(<16 x float> %x) {
+  %y = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> %x, <16 x float> %x)
+  ret <16 x float> %y
+}
+"""
+_INLINED = """
+define internal float @inner(float %x) #0 {{
+  %y = fadd float %x, %x
+  ret float %y
+}}
+define float @outer(float %x) #1 {{
+  %y = call float @inner(float %x)
+  ret float %y
+}}
+attributes #0 = {{ "target-cpu"="{cpu}" "target-features"="{features}" }}
+attributes #1 = {{ "target-cpu"="{host}" "target-features"="{host_features}" }}
+"""
+_SYSTEM = (
+    "pku sgx pconfig wbnoinvd clwb clflushopt clzero mwaitx invpcid rdpid rdpru shstk movdiri movdir64b enqcmd uintr "
+    "tsxldtrk serialize cldemote waitpkg hreset ptwrite xsave xsavec xsaveopt xsaves rtm lwp fsgsbase kl widekl rdseed "
+    "rdrnd amx-tile amx-int8 amx-bf16 prefetchi usermsr cmpccxadd raoint"
+)
+"""Features of x86 that LLVM uses only where it is told to: virtual machines hide many of them."""
+
+
+def runs_here(triple: str, cpu: str, features: str) -> bool:
+    """Whether this machine has all that code for that processor uses: only then LLVM inlines one into the other."""
+    target = binding.Target.from_default_triple()
+    if target.triple.split("-")[0] != triple.split("-")[0]:
+        return False
+    if triple.startswith("x86"):
+        features = ",".join([features, *(f"-{name}" for name in _SYSTEM.split())]).lstrip(",")
+    host, host_features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    text = _INLINED.format(cpu=cpu, features=features, host=host, host_features=host_features)
+    module, options = binding.parse_assembly(text), binding.create_pipeline_tuning_options(speed_level=2)
+    builder = binding.create_pass_builder(target.create_target_machine(cpu=host, features=host_features), options)
+    builder.getModulePassManager().run(module, builder)
+    return "call" not in str(module)
+
+
+def main() -> None:
+    """Answer for the processor of the command line."""
+    triple, cpu, features = sys.argv[1:]
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    target = binding.Target.from_triple(triple) if triple else binding.Target.from_default_triple()
+    target.create_target_machine(cpu="help")
+    machine = target.create_target_machine(cpu=cpu, features=features)
+    assembly = machine.emit_assembly(binding.parse_assembly(_PRODUCT))
+    size = 64 if "zmm" in assembly else 32 if "ymm" in assembly else 16
+    has_fma = any(name in assembly for name in ("vfmadd", "fmla", "fmadd"))
+    print(size, int(has_fma), int(runs_here(machine.triple, cpu, features)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Processors as targets: read, checked by LLVM, used; code for another one is written and not run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen import emit
+from tvms.codegen.target import get_target
+from tvms.target import Target
+
+MATMUL = (Path(__file__).parents[2] / "samples/02_matmul.tvms").read_text()
+BASELINE = "x86-64" if get_target("llvm").words[0].startswith("x86_64") else "generic"
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (f"llvm -mcpu={BASELINE}", f"llvm -mcpu={BASELINE}"),
+        ("llvm -num-cores 4 -opt-level=2 -keys=cpu", "llvm -num-cores=4 -opt-level=2"),
+        ("llvm -opt-level=3", "llvm"),
+        ({"kind": "llvm", "mcpu": BASELINE, "num-cores": 1}, f"llvm -mcpu={BASELINE} -num-cores=1"),
+        (
+            {"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mattr": ["+avx2", "+fma"]},
+            "llvm -mtriple=x86_64-linux-gnu -mcpu=generic -mattr=+avx2,+fma",
+        ),
+    ],
+)
+def test_a_processor_is_what_its_text_says(target: str | dict[str, object], text: str) -> None:
+    made = Target(target)
+    assert made == text
+    assert Target({"kind": made.kind, **made.attrs}) == made
+    assert Target(str(made)) == made
+
+
+def test_what_runs_here_computes_what_it_should() -> None:
+    a, b, c = np.random.default_rng(0).random((48, 64), "f4"), np.eye(64, 32, dtype="f4"), np.zeros((48, 32), "f4")
+    target = f"llvm -mcpu={BASELINE} -num-cores=1 -opt-level=1"
+    executable = tvms.compile(tvms.parse(MATMUL), target=target)
+    executable["matmul"](a, b, c)
+    assert (a[:, :32] == c).all()
+    assert tvms.codegen.load_compiled(executable.to_bytes(), "saved").entry_names == ("matmul",)
+
+
+@pytest.mark.parametrize(
+    ("target", "vector_bytes", "register"),
+    [("-mcpu=znver5", 64, "zmm"), ("-mcpu=haswell", 32, "ymm"), ("-mcpu=x86-64", 16, "xmm")],
+)
+def test_schedules_know_the_vectors_of_a_processor(target: str, vector_bytes: int, register: str) -> None:
+    chosen = f"llvm -mtriple=x86_64-linux-gnu {target}"
+    assert get_target(chosen).processor.vector_bytes == vector_bytes
+    assembly = emit(tvms.parse(MATMUL), "asm", chosen)
+    assert isinstance(assembly, str)
+    wider = {"xmm": "ymm|zmm", "ymm": "zmm", "zmm": "none"}[register]
+    assert register in assembly
+    assert not re.search(wider, assembly)
+
+
+def test_code_for_another_processor_is_not_run() -> None:
+    here = get_target("llvm").words[1]
+    other = "aarch64" if BASELINE == "x86-64" else "x86_64"
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(tvms.parse(MATMUL), target=f"llvm -mtriple={other}-linux-gnu")
+    assert str(caught.value) == (
+        f"error[E0617]: code for 'llvm -mtriple={other}-linux-gnu -mcpu=generic' does not run on this processor, "
+        f"which is '{here}'\n"
+        "  = help: emit it (tvms compile --emit so), or compile for 'llvm', which is this processor"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "reason", "help"),
+    [
+        ("-mcpu=znver4x", "has no processor 'znver4x'", "did you mean 'znver4'?"),
+        ("-mattr=+avx512ff", "has no feature 'avx512ff'", "did you mean 'avx512f'?"),
+        ("-mattr=avx2", "has no feature 'avx2'", "write + before what it has, and - before what it lacks"),
+        (
+            "-mcpu=i386",
+            "has no code for the processor 'i386' as described",
+            "LLVM says: 64-bit code requested on a subtarget that doesn't support it!",
+        ),
+        ("-num-cores=many", "has no -num-cores of 'many'", "give a number from 1 to 1024"),
+        ("-opt-level 4", "has no -opt-level of '4'", "give a number from 0 to 3"),
+        ("-cpu=znver4", "has no option '-cpu'", "it has: -mtriple, -mcpu, -mattr, -num-cores, -opt-level"),
+    ],
+)
+def test_what_is_unknown_is_said(target: str, reason: str, help: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        get_target(f"llvm -mtriple=x86_64-linux-gnu {target}")
+    assert str(caught.value) == f"error[E0601]: the target 'llvm' {reason}\n  = help: {help}"
+
+
+def test_an_unknown_machine_is_said() -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        get_target("llvm -mtriple=vax-dec")
+    assert str(caught.value) == (
+        "error[E0601]: the target 'llvm' has no machine 'vax-dec'\n"
+        "  = help: give -mtriple as LLVM writes it, such as aarch64-linux-gnu"
+    )
