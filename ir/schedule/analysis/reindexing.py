@@ -27,20 +27,11 @@ from .blocks import DATA_PAR
 from .caching import IN_BOUNDS, Spot, allocate, fixed_domains, insert
 from .index_maps import inverse
 from .removal import check_not_opaque
+from .written import ALL_WRITTEN, FRESH, check_starts_anew
 
 ONE_POINT = Condition(
     "E0562", "the block holds no other, and accesses the buffer at one index only", "cache_read or cache_write the buffer"
 )  # fmt: skip
-FRESH = Condition(
-    "E0551",
-    "no block reads the buffer before the block has written it",
-    "compute the buffer fully before it is read",
-)
-ALL_WRITTEN = Condition(
-    "E0552",
-    "the block is known to write all elements that are copied, where they live on after the scope",
-    "do this before the block gets a condition, or let it write all elements",
-)
 
 
 class Loops(Struct, frozen=True):
@@ -84,6 +75,7 @@ class Reindexing(Struct, frozen=True):
         if not starts_anew and any(region.buffer is self.old for region in others):
             raise FRESH.refuse(f"{name_of(self.block)} both reads and writes '{self.old.name}'", self.block)
         if self.writes:
+            check_starts_anew(program, self.block, self.old)
             _check_runs(program, self.block, self.axes)
             if not surely_stores(self.block.body, self.old):
                 reason = f"{name_of(self.block)} may leave elements of '{self.old.name}' unwritten"

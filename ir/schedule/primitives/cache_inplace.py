@@ -5,21 +5,11 @@ from __future__ import annotations
 from ... import tir
 from ...analysis.regions import lies_in
 from ...visit import walk
-from ..analysis.caching import (
-    ACCESSED,
-    WRITTEN_BEFORE,
-    Cache,
-    Spot,
-    accessed_buffer,
-    allocate,
-    fixed_domains,
-    insert,
-    region_in,
-)
+from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, fixed_domains, insert, region_in
 from ..analysis.pipeline import is_region_covered
-from ..analysis.reindexing import ALL_WRITTEN
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
+from ..analysis.written import ALL_WRITTEN, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, Condition, name_of

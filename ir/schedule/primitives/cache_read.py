@@ -8,23 +8,21 @@ from ..analysis.caching import (
     ACCESSED,
     IN_BOUNDS,
     ONE_WRITER,
-    WRITTEN_BEFORE,
     Cache,
     Spot,
     accessed_buffer,
     allocate,
     check_in_bounds,
-    check_written_before,
     insert,
     is_compact,
     region_in,
     scope_body,
     spot_between,
-    writes_all,
 )
 from ..analysis.loops import is_one
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
+from ..analysis.written import WRITTEN_BEFORE, check_written_before, writes_all
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, name_of

@@ -6,21 +6,18 @@ from ... import tir
 from ..analysis.caching import (
     ACCESSED,
     ONE_WRITER,
-    WRITTEN_BEFORE,
     Cache,
     accessed_buffer,
     allocate,
-    check_written_before,
     insert,
     is_compact,
     region_in,
     spot_between,
-    writes_all,
 )
 from ..analysis.pipeline import is_region_covered
-from ..analysis.reindexing import ALL_WRITTEN, FRESH
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
+from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_starts_anew, check_written_before, writes_all
 from ..arguments import Block
 from ..buffer_arguments import Blocks, BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, name_of
@@ -56,6 +53,7 @@ def cache_write(
             readers.append(each)
         elif not (_reads_own(program, block, buffer) if each is block else is_later(program, scope, block, each)):
             raise FRESH.refuse(f"{name_of(each)} reads what '{buffer.name}' has held before", each)
+    check_starts_anew(program, block, buffer)
     named = [each for each in readers if each in (consumer_blocks or ())]
     for each in named:
         check_written_before(program, scope, block, each, buffer)

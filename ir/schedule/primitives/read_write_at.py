@@ -11,23 +11,13 @@ from ...analysis.regions import Place, hull, is_covered, relaxed
 from ...visit import substitute, walk
 from ..analysis.bindings import domains_of
 from ..analysis.blocks import DATA_PAR
-from ..analysis.caching import (
-    ACCESSED,
-    WRITTEN_BEFORE,
-    Cache,
-    accessed_buffer,
-    allocate,
-    check_written_before,
-    clipped,
-    fixed_domains,
-    sure_writes,
-)
+from ..analysis.caching import ACCESSED, Cache, accessed_buffer, allocate, clipped, fixed_domains
 from ..analysis.moving import blocks_under, parts_of, relaxed_loops
 from ..analysis.order import check_independent, is_shared
 from ..analysis.pipeline import bindings_of, bound_region, check_stage_pipeline
-from ..analysis.reindexing import ALL_WRITTEN
 from ..analysis.removal import OPAQUE, check_not_opaque
 from ..analysis.scope import Scope, scope_root
+from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_starts_anew, check_written_before, sure_writes
 from ..arguments import Block, Loop
 from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import IN_ORDER, STAGE_PIPELINE, Condition, name_of
@@ -60,7 +50,7 @@ def read_at(
     return site.copy(range(at, len(site.under)), at)
 
 
-@primitive(requires=(*_SHARED, ALL_WRITTEN), results=("block that copies",))
+@primitive(requires=(*_SHARED, ALL_WRITTEN, FRESH), results=("block that copies",))
 def write_at(
     program: Program, loop: Loop, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> tir.Block:
@@ -73,6 +63,9 @@ def write_at(
     at = site.writing[-1]
     if any(each > at for each in site.reading):
         raise ONE_WAY.refuse(f"'{site.buffer.name}' is read after it is written", loop, block)
+    for each in (each for blocks in site.under for each in blocks):
+        if any(region.buffer is site.buffer for region in each.writes):
+            check_starts_anew(program, each, site.buffer)
     site.check_all_written()
     return site.copy(range(at + 1), at + 1)
 

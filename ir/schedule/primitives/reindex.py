@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ... import make, tir
-from ..analysis.caching import ACCESSED, IN_BOUNDS, WRITTEN_BEFORE, Spot, check_all_read
+from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
 from ..analysis.index_maps import shortened
 from ..analysis.loops import ALONE, outermost_loop
 from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import (
-    ALL_WRITTEN,
-    FRESH,
     ONE_POINT,
     Loops,
     Reindexing,
@@ -21,6 +19,7 @@ from ..analysis.reindexing import (
 )
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
+from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_all_read
 from ..arguments import Block
 from ..conditions import AFFINE, NOT_ROOT, STAGE_PIPELINE
 from ..declaration import primitive

@@ -7,19 +7,10 @@ from ...visit import walk
 from ..analysis.caching import ACCESSED, IN_BOUNDS, ONE_WRITER, Spot, accessed_buffer, scope_body, spot_between
 from ..analysis.index_maps import map_indices, map_shape
 from ..analysis.pipeline import check_stage_pipeline
-from ..analysis.reindexing import (
-    ALL_WRITTEN,
-    FRESH,
-    ONE_POINT,
-    Loops,
-    Reindexing,
-    access_indices,
-    ends_of,
-    renamed_buffer,
-    used_axes,
-)
+from ..analysis.reindexing import ONE_POINT, Loops, Reindexing, access_indices, ends_of, renamed_buffer, used_axes
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
+from ..analysis.written import ALL_WRITTEN, FRESH
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, STAGE_PIPELINE, Condition, name_of

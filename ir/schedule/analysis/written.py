@@ -1,0 +1,111 @@
+"""Whether a copy holds what is read of it: what blocks surely write, and what has been written when they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ... import make, tir
+from ...analysis.regions import Place, is_covered, lies_in, relaxed
+from ...visit import substitute, walk
+from ..conditions import Condition, name_of
+from ..program import Program
+from ..tree import statements_in
+from .bindings import domains_of
+from .blocks import COMM_REDUCE
+from .caching import Spot, fixed_domains
+from .pipeline import bindings_of, bound_region, is_region_covered
+from .removal import uses_address
+from .scope import DepKind, Scope, scope_root
+
+WRITTEN_BEFORE = Condition(
+    "E0550", "all that is read of the buffer has been written before", "compute the buffer fully before it is read"
+)
+FRESH = Condition(
+    "E0551",
+    "no block reads the buffer before the block has written it",
+    "compute the buffer fully before it is read",
+)
+ALL_WRITTEN = Condition(
+    "E0552",
+    "the block is known to write all elements that are copied, where they live on after the scope",
+    "do this before the block gets a condition, or let it write all elements",
+)
+
+
+def writes_all(
+    program: Program, block: tir.Block, buffer: tir.Buffer, region: tuple[tir.Range, ...], spot: Spot
+) -> bool:
+    """Whether a block surely writes all elements of a region while `spot.place` stands still."""
+    loops = program.loops_of(block)
+    inner = loops[loops.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else loops
+    places = sure_writes(inner[0] if inner else program.realize_of(block), buffer)
+    return is_covered(Place(region), places, fixed_domains(program, block, inner)).is_proven
+
+
+def sure_writes(
+    node: tir.Stmt,
+    buffer: tir.Buffer,
+    domains: Mapping[tir.Var, tir.Range] = {},
+    conditions: tuple[tir.PrimExpr, ...] = (),
+    values: Mapping[tir.Var, tir.PrimExpr] = {},
+) -> list[Place]:
+    """Return what `node` surely writes of a buffer: where, for which loops, and under which conditions."""
+    match node:
+        case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
+            point = tuple([tir.Range(substitute(each, values), make.const(1, each.dtype)) for each in node.indices])
+            return [Place(point, domains, conditions)]
+        case tir.For():
+            domains = {**domains, node.loop_var: substitute(tir.Range(node.min, node.extent), values)}
+        case tir.BlockRealize():
+            conditions = (*conditions, substitute(node.predicate, values))
+            bound = {axis: substitute(value, values) for axis, value in bindings_of(node).items()}
+            if uses_address(node.block, buffer):
+                declared = [bound_region(each, bound) for each in node.block.writes if each.buffer is buffer]
+                return [Place(each, domains, conditions) for each in declared]
+            return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
+        case tir.IfThenElse() | tir.While() | tir.LetStmt():
+            return []
+        case _:
+            pass
+    return [place for each in statements_in(node) for place in sure_writes(each, buffer, domains, conditions, values)]
+
+
+def check_written_before(
+    program: Program, scope: Scope, writer: tir.Block | None, reader: tir.Block, buffer: tir.Buffer
+) -> None:
+    """Refuse a block that may read what `writer` has not written by then (E0550)."""
+    if writer is not None:
+        is_before = scope.blocks.index(writer) < scope.blocks.index(reader)
+        if not is_before or not is_region_covered(program, scope, reader):
+            raise WRITTEN_BEFORE.refuse(
+                f"{name_of(reader)} may read elements of '{buffer.name}' that {name_of(writer)} has not written", reader
+            )
+
+
+def check_all_read(program: Program, copying: tir.Block) -> None:
+    """Refuse a block that may read what blocks before it in its scope have not written, or, of what none there writes,
+    more than the scope declares to read (E0550)."""
+    root, realize = scope_root(program, copying), program.realize_of(copying)
+    scope = Scope(root)
+    (read,) = copying.reads
+    written = [each for each in scope.before(copying) if each.kind is DepKind.RAW]
+    declared = next((each.region for each in root.reads if each.buffer is read.buffer), None)
+    if written:
+        is_filled = is_region_covered(program, scope, copying)
+    else:
+        box = relaxed(
+            bound_region(read, bindings_of(realize)), read.buffer.shape, domains_of(program.loops_of(copying))
+        )
+        is_filled = declared is None or lies_in(box, declared, fixed_domains(program, root)).is_proven
+    if not is_filled:
+        raise WRITTEN_BEFORE.refuse(f"a copy of all of '{read.buffer.name}' may read what is not written yet", root)
+
+
+def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) -> None:
+    """Refuse a block that adds to what an earlier run of its scope has left in a buffer (E0551): one that runs T.init
+    in some of the runs only, as loops outside of the scope say."""
+    outside = fixed_domains(program, block, program.loops_of(block))
+    for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
+        if block.init is not None and axis.iter_type is COMM_REDUCE and any(each in outside for each in walk(value)):
+            reason = f"{name_of(block)} adds to what '{buffer.name}' has held before, as '{axis.var.name}' goes on"
+            raise FRESH.refuse(reason, block)
