@@ -6,10 +6,11 @@ outside structural equality.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from . import script as _script
 from .operators import GraphOperators
@@ -226,6 +227,24 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
 
     def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
         return self.functions[name.name_hint if isinstance(name, GlobalVar) else name]
+
+    def __setitem__(self, name: str | GlobalVar, function: BaseFunc) -> None:
+        """Let `name` stand for a function in this module; in no other, also where they had their functions in common."""
+        self.update({name: function})
+
+    def update(self, other: IRModule | Mapping[str | GlobalVar, BaseFunc]) -> None:
+        """Take the functions of another module, or of a mapping, in the place of those with the same names."""
+        given = other.functions if isinstance(other, IRModule) else other
+        named = {key.name_hint if isinstance(key, GlobalVar) else key: each for key, each in given.items()}
+        force_setattr(self, "functions", {**self.functions, **named})
+
+    def update_func(self, var: str | GlobalVar, func: BaseFunc) -> None:
+        """Put a function in the place of the one that `var` refers to."""
+        self[var] = func
+
+    def clone(self) -> IRModule:
+        """Return a module of the same functions, which changes on its own."""
+        return replace(self)
 
     def __contains__(self, name: object) -> bool:
         return (name.name_hint if isinstance(name, GlobalVar) else name) in self.functions

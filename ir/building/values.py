@@ -58,15 +58,15 @@ def apply(name: str, *args: Any, **keywords: Any) -> Expr:
     """Return `R.<name>(*args, **keywords)` with its struct info; TvmsError where it does not fit."""
     op = get_op(f"relax.{name}")
     operands = [plain_nodes(arg) for arg in args]
-    if name in _TAKE_NUMBERS:
-        operands = _numbers_as_constants(operands)
+    if name in TAKE_NUMBERS:
+        operands = numbers_as_constants(operands)
     try:
         return inferred(bind(op, operands, {key: plain_nodes(value) for key, value in keywords.items()}))
     except TvmsError as problem:
         raise with_place(problem) from None
 
 
-_TAKE_NUMBERS = frozenset(
+TAKE_NUMBERS = frozenset(
     (
         "add", "subtract", "multiply", "divide", "floor_divide", "mod", "floor_mod", "power", "maximum", "minimum",
         "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
@@ -75,7 +75,8 @@ _TAKE_NUMBERS = frozenset(
 """Operators beside whose tensors a Python number is a constant of the same dtype."""
 
 
-def _numbers_as_constants(args: list[Any]) -> list[Any]:
+def numbers_as_constants(args: list[Any]) -> list[Any]:
+    """Return operands with numbers as constants of the dtype of the first tensor beside them."""
     infos = [arg.struct_info for arg in args if isinstance(arg, Expr)]
     dtype = next((info.dtype for info in infos if isinstance(info, TensorStructInfo)), "void")
     if dtype == "void":

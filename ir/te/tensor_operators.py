@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .expr import Value, const
+from .expr import Value
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -42,8 +42,5 @@ class TensorOperators:
 
 def _apply(name: str, *operands: Any) -> Tensor:
     from ..api import topi
-    from .tensor import Tensor
 
-    dtype = next(each.dtype for each in operands if isinstance(each, Tensor))
-    values = [const(each, dtype) if isinstance(each, int | float) else each for each in operands]
-    return getattr(topi, name)(*values)
+    return getattr(topi, name)(*operands)

@@ -129,3 +129,17 @@ def test_programs_are_json_and_back() -> None:
         "error[E0018]: this is no program as JSON: KeyError: 'nodes'\n"
         "  = help: give it what tvms.ir.save_json returned; TVM's JSON is another: print the module there, and read its text"
     )
+
+
+def test_a_module_takes_functions_and_leaves_others_alone() -> None:
+    module = tvms.parse(TEXT)
+    other = module.with_attr("version", 1)
+    module["twice"] = module["double"]
+    module.update_func(module.get_global_var("double"), module["double"].with_attr("seen", True))
+    copy = module.clone()
+    copy.update({"third": module["double"]})
+    assert list(other.functions) == ["double"]
+    assert list(module.functions) == ["double", "twice"]
+    assert list(copy.functions) == ["double", "twice", "third"]
+    assert module["double"].attrs["seen"]
+    assert "seen" not in other["double"].attrs

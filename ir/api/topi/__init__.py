@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import nn
+from . import image, nn
+from .arguments import argsort, sort, strided_slice, topk
 from .table import ROWS, function
 
-__all__ = ["nn"]
+__all__ = ["argsort", "image", "nn", "sort", "strided_slice", "topk"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"nn", *(name for name in ROWS if "." not in name)})
+    return sorted({*__all__, *(name for name in ROWS if "." not in name)})

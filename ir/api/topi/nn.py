@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, cast
 
 from ... import te
@@ -90,6 +91,80 @@ def pad(
     return cast("te.Tensor", te.compute(shape, element, name))
 
 
+def flatten(data: te.Tensor) -> te.Tensor:
+    """Return a matrix with a row for each element of the first dimension."""
+    return function("reshape")(data, (data.shape[0], reduce(lambda a, b: a * b, data.shape[1:])))
+
+
+batch_flatten = flatten
+_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+def _pool(spatial: int) -> Callable[..., te.Tensor]:
+    def pool(
+        data: te.Tensor,
+        kernel: Sequence[int],
+        stride: Sequence[int],
+        dilation: Sequence[int],
+        padding: Sequence[int],
+        pool_type: str,
+        ceil_mode: bool = False,
+        layout: str = _LAYOUTS[spatial],
+        count_include_pad: bool = True,
+    ) -> te.Tensor:
+        """Return the greatest element ("max") or the mean ("avg") of every window of `data`."""
+        of_windows = function(f"nn.{pool_type}_pool{spatial}d")
+        return of_windows(data, kernel, stride, padding, dilation, ceil_mode, count_include_pad, layout)
+
+    return pool
+
+
+pool1d, pool2d, pool3d = map(_pool, (1, 2, 3))
+
+
+def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, layout: str = "NCHW") -> te.Tensor:
+    """Return the mean ("avg") or the greatest element ("max") of windows that make `output_size` of a picture."""
+    if pool_type == "avg":
+        return function("nn.adaptive_avg_pool2d")(data, output_size, layout)
+    if tuple(output_size) != (1, 1):
+        raise ValueError('topi.nn.adaptive_pool with "max" makes one element of a picture: output_size is (1, 1)')
+    axes = [axis for axis, letter in enumerate(layout) if letter in "HW"]
+    return function("max")(data, axes, True)
+
+
+def global_pool(data: te.Tensor, pool_type: str, layout: str = "NCHW") -> te.Tensor:
+    """Return the mean ("avg") or the greatest element ("max") of every picture."""
+    return adaptive_pool(data, (1, 1), pool_type, layout)
+
+
+def _conv2d(layout: str, kernel_layout: str, is_depthwise: bool = False) -> Callable[..., te.Tensor]:
+    def conv2d(
+        data: te.Tensor,
+        kernel: te.Tensor,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int = 1,
+        out_dtype: str | None = None,
+    ) -> te.Tensor:
+        """Return the convolution of pictures with `kernel`."""
+        count = int(data.shape[layout.index("C")]) if is_depthwise else groups
+        keywords = {"groups": count, "data_layout": layout, "kernel_layout": kernel_layout, "out_dtype": out_dtype}
+        return function("nn.conv2d")(data, kernel, stride, padding, dilation, **keywords)
+
+    return conv2d
+
+
+conv2d_nchw = group_conv2d_nchw = _conv2d("NCHW", "OIHW")
+conv2d_nhwc = _conv2d("NHWC", "HWIO")
+depthwise_conv2d_nchw = _conv2d("NCHW", "OIHW", is_depthwise=True)
+
+_OWN = (
+    "adaptive_pool", "batch_flatten", "batch_matmul", "conv2d_nchw", "conv2d_nhwc", "dense", "depthwise_conv2d_nchw", "flatten", "global_pool",
+    "group_conv2d_nchw", "matmul", "pad", "pool1d", "pool2d", "pool3d",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
@@ -97,5 +172,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    own = ("batch_matmul", "dense", "matmul", "pad")
-    return sorted({*own, *(name.removeprefix("nn.") for name in ROWS if name.startswith("nn."))})
+    return sorted({*_OWN, *(name.removeprefix("nn.") for name in ROWS if name.startswith("nn."))})

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ... import relax, te
 from ...building.meaning import meaning_of
 from ...building.place import with_place
-from ...building.values import plain_nodes
+from ...building.values import TAKE_NUMBERS, numbers_as_constants, plain_nodes
 from ...diagnostics import TvmsError
 from ...infer import infer_struct_info
 from ...ops.binding import bind
@@ -24,15 +24,14 @@ _SAME = (
     "floor_mod power maximum minimum log_add_exp logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor "
     "left_shift right_shift equal not_equal less less_equal greater greater_equal expand_dims squeeze reshape "
     "broadcast_to stack split repeat tile flip take where sum prod max min argmax argmin cumsum cumprod matmul einsum "
-    "full full_like arange eye strided_slice one_hot gather_nd meshgrid sort argsort topk scatter_elements scatter_nd "
-    "nn.relu nn.prelu nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm"
+    "full full_like arange eye one_hot gather_nd meshgrid sort argsort topk strided_slice scatter_elements scatter_nd "
+    "nn.relu nn.prelu nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm nn.batch_norm "
+    "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.adaptive_avg_pool2d image.resize2d"
 )
 _OTHER = {
     "cast": "astype",
     "concatenate": "concat",
-    "gather": "gather_elements",
     "layout_transform": "layout_transform",
-    "nn.batch_flatten": "flatten",
     "nn.gelu": "nn.gelu",
     "nn.leaky_relu": "nn.leakyrelu",
     "transpose": "permute_dims",
@@ -51,6 +50,7 @@ class Row(Struct, frozen=True):
 ROWS: dict[str, Row] = {
     **{name: Row(name) for name in _SAME.split()},
     **{name: Row(operator) for name, operator in _OTHER.items()},
+    "gather": Row("gather_elements", ("data", "axis", "indices")),
     "full": Row("full", ("shape", "dtype", "fill_value")),
     "full_like": Row("full_like", ("x", "fill_value")),
     "nn.conv1d": Row(
@@ -122,7 +122,10 @@ class _Given:
 
 def _compute(operator: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     op, given = get_op(f"relax.{operator}"), _Given()
-    call = bind(op, [given.value(arg) for arg in args], {name: given.value(arg) for name, arg in keywords.items()})
+    operands = [given.value(arg) for arg in args]
+    if operator in TAKE_NUMBERS:
+        operands = numbers_as_constants(operands)
+    call = bind(op, operands, {name: given.value(arg) for name, arg in keywords.items()})
     assert isinstance(call, relax.Call)
     made = meaning_of(op, call, infer_struct_info(call), given.convert)
     if made is None:

@@ -1,0 +1,41 @@
+"""Operators whose arguments are other ones in `topi` than at the graph level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import te
+from .table import function
+
+
+def strided_slice(
+    a: te.Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+) -> te.Tensor:
+    """Return a part of `a`, with steps; without `axes`, of all the first ones."""
+    return function("strided_slice")(a, tuple(range(len(begin))) if axes is None else axes, begin, end, strides)
+
+
+def sort(data: te.Tensor, axis: int = -1, is_ascend: bool = True) -> te.Tensor:
+    """Return `data` in order along `axis`."""
+    return function("sort")(data, axis, not is_ascend)
+
+
+def argsort(
+    data: te.Tensor, valid_count: None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
+) -> te.Tensor:
+    """Return the indices that bring `data` in order along `axis`; `valid_count` is None: all elements count."""
+    if valid_count is not None:
+        raise ValueError("topi.argsort counts all elements: leave valid_count out, and take a part of data before")
+    return function("argsort")(data, axis, not is_ascend, dtype)
+
+
+def topk(
+    data: te.Tensor, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64"
+) -> Any:
+    """Return the `k` greatest elements along `axis`, or the least ones where `is_ascend`, and their indices."""
+    return function("topk")(data, k, axis, ret_type, not is_ascend, dtype)
