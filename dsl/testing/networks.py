@@ -40,7 +40,7 @@ def pooling(graph: Graph) -> None:
 
 
 def batch_norm(graph: Graph, training: bool | None = None) -> None:
-    """What batch normalisation makes of images, in training or not; the variance is positive."""
+    """What batch normalisation makes of images, in training or not, or of its moments; the variance is positive."""
     x = image(graph)
     channels = (x.shape[1],)
     gamma, beta, mean, variance = (graph.parameter(channels, "float32") for _ in range(4))
@@ -49,7 +49,8 @@ def batch_norm(graph: Graph, training: bool | None = None) -> None:
     args = f"{x.name}, {gamma.name}, {beta.name}, {mean.name}, {positive}"
     is_training = graph.choose.pick((False, True)) if training is None else training
     graph.lines.append(f"{norm} = R.nn.batch_norm({args}, axis=1, training={is_training})")
-    graph.bind(f"{norm}[0]", x.shape, "float32")
+    place = graph.choose.pick((0, 0, 1, 2))
+    graph.bind(f"{norm}[{place}]", channels if place else x.shape, "float32")
 
 
 def layer_norm(graph: Graph) -> None:
@@ -153,8 +154,9 @@ def network_functions(
     `training` says whether batch normalisation uses the statistics of its data; None lets it be either. `only`
     says which operators there are.
     """
-    own: tuple[Operator, ...] = (convolution, pooling, partial(batch_norm, training=training), layer_norm, products)
-    operators = (*own, branch, inner_function, *OPERATORS) if only is None else only
+    own: tuple[Operator, ...] = (convolution, pooling, batch_norm, layer_norm, products)
+    chosen = only or (*own, branch, inner_function, *OPERATORS)
+    operators = [partial(batch_norm, training=training) if each is batch_norm else each for each in chosen]
     function = parse(graph_text(Choices(draw), operators=operators)).functions["main"]
     assert isinstance(function, relax.Function)
     return function

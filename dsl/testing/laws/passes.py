@@ -15,7 +15,8 @@ from ....ir.passes.pipelines import PIPELINES
 from ....ir.passes.transform import Pass, PassContext, Sequential, get_pass, passes
 from ...load import parse_source
 from ..choices import Choices
-from ..networks import network_functions, products
+from ..graphs import Operator
+from ..networks import batch_norm, network_functions, products
 from ..oracle import Execute, as_module, assert_equivalent
 from .law import Law
 
@@ -40,10 +41,14 @@ TOGETHER = (
     ("LambdaLift", "InlinePrivateFunctions"),
 )  # fmt: skip
 """Passes that have something to do only after others."""
-OF_PRODUCTS = (
-    "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat", "ReorderTakeAfterMatmul",
+SUBJECTS: tuple[tuple[Operator, tuple[str, ...]], ...] = (
+    (products, (
+        "AdjustMatmulOrder", "CombineParallelMatmul", "ExpandMatmulOfSum", "ReorderPermuteDimsAfterConcat",
+        "ReorderTakeAfterMatmul",
+    )),
+    (batch_norm, tuple(TRAINING)),
 )  # fmt: skip
-"""Passes that have something to do only where products meet: they are tried on those."""
+"""Passes that have something to do only where certain operators are: they are tried on these."""
 
 
 class _Example(Struct, frozen=True):
@@ -59,12 +64,18 @@ class _Example(Struct, frozen=True):
 def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
     choose = Choices(draw)
     training = choose.pick((False, True))
-    fitting = [name for name in COMPLETE if TRAINING.get(name, training) is training]
-    names = [choose.pick(fitting) for _ in range(choose.number(0, 2))]
-    is_about_products = choose.rarely(3)
-    rest = choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting)]
-    names += [choose.pick(OF_PRODUCTS)] if is_about_products else rest
-    functions = network_functions(training, (products,) if is_about_products else None)
+
+    def fitting(names: Iterable[str]) -> list[str]:
+        return [name for name in names if TRAINING.get(name, training) is training]
+
+    names = [choose.pick(fitting(COMPLETE)) for _ in range(choose.number(0, 2))]
+    subject = None
+    if choose.rarely(3):
+        subject, about_it = choose.pick(SUBJECTS)
+        names.append(choose.pick(fitting(about_it)))
+    else:
+        names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting(COMPLETE))]
+    functions = network_functions(training, subject and (subject,))
     module = as_module(draw(functions)) if file is None else parse_source(file)
     return _Example(module, tuple(names), choose.number(0, 99))
 
