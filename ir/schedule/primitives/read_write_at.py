@@ -124,10 +124,13 @@ class _Site:
             raise ALL_WRITTEN.refuse(reason, self.loop)
 
     def copy(self, changed: range, at: int) -> tir.Block:
-        """Let the statements `changed` use a new buffer, and put the copy before statement `at`; return its block."""
+        """Let the blocks of statements `changed` use a new buffer where they declare to use the old one, and put the copy
+        before statement `at`; return its block."""
         program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
-        old = parts_of(self.loop)
-        new = [cache.use(program, part) if at in changed else part for at, part in enumerate(old)]
+        blocks = [each for place in changed for each in self.under[place]]
+        users = [each for each in blocks if any(use.buffer is self.buffer for use in (*each.reads, *each.writes))]
+        used = {each: cache.use(program, each) for each in users}
+        new = [program.substitute(part, used) for part in parts_of(self.loop)]
         realize = self._copying(cache)
         program.replace(self.loop, replace(self.loop, body=sequence(*new[:at], realize, *new[at:])))
         allocate(program, program.current(self.root), cache.buffer)
