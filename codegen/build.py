@@ -19,7 +19,7 @@ from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
 from .pipeline import lower_graphs
-from .rules import Decision, apply_rules
+from .rules import Decision, apply_rules, rules_for
 from .runtime.signature import Signature, signature_of
 from .target import Target
 
@@ -107,7 +107,7 @@ def lower_module(
             loops, safety[name] = guard_indices(lower_blocks(function), settings.bounds)
             may_move = name not in called or function.attrs.get("tir.noalias")
             if settings.schedule and may_move:
-                scheduled, decided = apply_rules(function, target.processor)
+                scheduled, decided = apply_rules(function, rules_for(target.processor))
                 faster = loops if scheduled is function else _as_safe(scheduled, safety[name], settings.bounds)
                 if faster is not None:
                     loops, decisions[name] = faster, decided

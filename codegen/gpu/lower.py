@@ -11,7 +11,7 @@ from ...ir import make, tir
 from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
-from ..lower import BLOCK_STEPS
+from ..lower import BLOCK_STEPS, lower_blocks
 from ..lower.bounds import Bounds, Safety, guard_indices
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps
@@ -27,13 +27,13 @@ from .architectures import ARCHITECTURES, FIRST_WITH_COPIES
 from .async_copies import copy_asynchronously
 from .barriers import insert_barriers
 from .emulate import emulate_matrix_units
-from .fallback import bind_threads
 from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import alignments_in, compact_memory
 from .places import match_by_places, resolve_places
 from .reductions import reduce_across_threads
 from .registers import keep_in_registers
+from .rules import bind_threads
 from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .warp_memory import place_warp_memory
@@ -103,11 +103,17 @@ def lower_for_gpu(
 ) -> tuple[tir.PrimFunc, tuple[Decision, ...], Safety]:
     """Return `func` as it is compiled for a GPU, what was decided, and how many indices were proven to be inside.
 
-    Functions that nobody scheduled get a thread for each element. Where threads are simulated, the result is a kernel
-    for the processor; else it has a `Launch` for each of its kernels. Raises as `lower_to_kernels`.
+    Functions that nobody scheduled get the default schedules (`gpu.rules`); indices that were proven before need no check
+    after. Where threads are simulated, the result is a kernel for the processor; else it has a `Launch` for each of its
+    kernels. Raises as `lower_to_kernels`.
     """
-    func, decisions = (func, ()) if has_threads(func) else bind_threads(func)
-    lowered, safety = lower_to_kernels(func, name, bounds)
+    if has_threads(func):
+        lowered, safety = lower_to_kernels(func, name, bounds)
+        decisions: tuple[Decision, ...] = ()
+    else:
+        _, safety = guard_indices(lower_blocks(func), bounds)
+        func, decisions = bind_threads(func, target.arch)
+        lowered, _ = lower_to_kernels(func, name, bounds if safety.checked else "trust")
     return flatten_signature(with_kernels(lowered, lambda kernel: _for_target(kernel, target))), decisions, safety
 
 

@@ -20,10 +20,10 @@ from ...ir.dtype import parse_dtype
 from ...ir.interp import run
 from ...ir.interp.frame import Frame, ThreadOrder
 from ...ir.interp.observer import Access, Observer
-from .architectures import WARP
-from .fallback import bind_threads
+from .architectures import DEFAULT, WARP
 from .kernel import SYNC, THREAD_TAGS
 from .lower import lower_to_kernels, with_threads
+from .rules import bind_threads
 from .split import has_threads
 
 
@@ -37,7 +37,7 @@ def find_races(
     """
     function = module.functions[entry]
     assert isinstance(function, tir.PrimFunc)
-    function = function if has_threads(function) else bind_threads(function)[0]
+    function = function if has_threads(function) else bind_threads(function, DEFAULT)[0]
     lowered, _ = lower_to_kernels(function, entry)
     detector = _Detector()
     run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)

@@ -6,7 +6,8 @@ declines, and the next one is asked. Scheduled loops are left as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,19 +26,38 @@ from .nest import Declined, Nest, read_nest, statement_of
 from .rows import schedule_rows
 from .transpose import schedule_transpose
 
-Rule = Callable[[Nest, Machine], tir.Stmt]
-
-RULES: dict[str, Rule] = {
-    "matmul": schedule_matmul,
-    "gemv": schedule_gemv,
-    "convolution": schedule_convolution,
-    "transpose": schedule_transpose,
-}
-"""The rules for single blocks, in the order in which they are asked; the others are computed by rows."""
+Rule = Callable[[Nest], tir.Stmt]
 
 
-WITH_EPILOGUE = ("matmul", "convolution")
-"""The rules that store what follows from a result, element by element, in its place."""
+class Rules(Struct, frozen=True):
+    """What a kind of machine has.
+
+    - `single`: the rules for single blocks, in the order in which they are asked, and `with_epilogue` those of them that
+      store what follows from a result, element by element, in its place;
+    - `rows`: the rule for the others, neighbours that share so many outer axes; it keeps what it can of the buffers that
+      nothing else accesses to itself, and returns its name and the nests as they are then;
+    - `alone`: what becomes of a statement that is no nest, and the name of that.
+    """
+
+    single: Mapping[str, Rule]
+    with_epilogue: tuple[str, ...]
+    rows: Callable[[Sequence[Nest], int, set[tir.Buffer]], tuple[str, tir.Stmt, Sequence[Nest]]]
+    alone: Callable[[tir.Stmt], tuple[str, tir.Stmt]]
+
+
+def rules_for(machine: Machine) -> Rules:
+    """Return the rules for a processor."""
+
+    def rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[str, tir.Stmt, Sequence[Nest]]:
+        small, buffers = compact(group, shared, owned)
+        return "rows", schedule_rows(small, shared, machine, buffers), small
+
+    rules = {
+        "matmul": schedule_matmul, "gemv": schedule_gemv, "convolution": schedule_convolution,
+        "transpose": schedule_transpose,
+    }  # fmt: skip
+    single = {name: partial(rule, machine=machine) for name, rule in rules.items()}
+    return Rules(single, ("matmul", "convolution"), rows, lambda part: ("argument", schedule_argument(part, machine)))
 
 
 class Decision(Struct, frozen=True):
@@ -52,7 +72,7 @@ class Decision(Struct, frozen=True):
         return f"block '{self.block}': {self.rule or 'as it stands'}" + (f" ({reasons})" if reasons else "")
 
 
-def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+def apply_rules(func: tir.PrimFunc, rules: Rules) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
     """Return `func` with the schedules of the rules that apply, and what was decided for every block.
 
     Scheduled functions are `tir.noalias`: whoever calls them sees to it that their arguments do not overlap.
@@ -60,7 +80,7 @@ def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tup
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars or root.block.name_hint != "root":
         return func, (Decision("root", None, (("all", "the function has no blocks"),)),)
-    scheduler = _Scheduler(root.block, machine)
+    scheduler = _Scheduler(root.block, rules)
     body = scheduler.run()
     if not any(decision.rule for decision in scheduler.decisions):
         return func, tuple(scheduler.decisions)
@@ -72,8 +92,8 @@ def apply_rules(func: tir.PrimFunc, machine: Machine) -> tuple[tir.PrimFunc, tup
 class _Scheduler:
     """Schedules the statements of one root block."""
 
-    def __init__(self, root: tir.Block, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, root: tir.Block, rules: Rules) -> None:
+        self.rules = rules
         self.decisions: list[Decision] = []
         self.buffers = list(root.alloc_buffers)
         self._parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
@@ -103,12 +123,12 @@ class _Scheduler:
     def _alone(self, part: tir.Stmt, reason: str) -> tir.Stmt:
         """Return what becomes of a statement that is no nest, for the `reason` given."""
         try:
-            statement = schedule_argument(part, self.machine)
+            rule, statement = self.rules.alone(part)
         except Declined as problem:
             own = () if str(problem) == reason else (("argument", str(problem)),)
             self.decisions.append(Decision("", None, (("all", reason), *own)))
             return part
-        self.decisions.append(Decision(_name_of(part), "argument", ()))
+        self.decisions.append(Decision(_name_of(part), rule, ()))
         return statement
 
     def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], parts: Sequence[Nest | tir.Stmt]) -> list[tir.Stmt]:
@@ -141,9 +161,9 @@ class _Scheduler:
     ) -> tir.Stmt | None:
         """Return what a rule makes of a nest and those that follow, taken from `rest`; None where all decline that."""
         for together in reversed(_chain(nest, rest, nests, owned)):
-            for name in WITH_EPILOGUE:
+            for name in self.rules.with_epilogue:
                 try:
-                    statement = RULES[name](together, self.machine)
+                    statement = self.rules.single[name](together)
                 except Declined:
                     continue
                 self.decisions.append(Decision(together.name, name, ()))
@@ -157,9 +177,9 @@ class _Scheduler:
     def _single(self, nest: Nest) -> tir.Stmt | None:
         """Return what a rule for one block makes of it, None where all decline."""
         declined: list[tuple[str, str]] = []
-        for name, rule in RULES.items():
+        for name, rule in self.rules.single.items():
             try:
-                statement = rule(nest, self.machine)
+                statement = rule(nest)
             except Declined as problem:
                 declined.append((name, str(problem)))
                 continue
@@ -179,14 +199,13 @@ class _Scheduler:
         inside = {buffer for buffer in owned if not any(_accesses(nest, buffer) for nest in others)}
         names = ", ".join(nest.name for nest in group)
         try:
-            small, rows = compact(group, shared, inside)
-            statement = schedule_rows(small, shared, self.machine, rows)
+            rule, statement, small = self.rules.rows(group, shared, inside)
         except Declined as problem:
             if len(group) > 1:
                 return sequence([self._group([nest], nests, owned) for nest in group])
             self.decisions.append(Decision(names, None, (("rows", str(problem)),)))
             return statement_of(group[0])
-        self.decisions.append(Decision(names, "rows", ()))
+        self.decisions.append(Decision(names, rule, ()))
         gone = {
             nest.store.buffer
             for nest, cut in zip(group, small, strict=True)

@@ -71,13 +71,14 @@ class Contraction(Struct, frozen=True, eq=False):
         return _steps(self.nest, PARALLEL_STEPS) >= PARALLEL_STEPS
 
 
-def read_contraction(nest: Nest) -> Contraction:
-    """Return the contraction that `nest` is; Declined where it is none."""
+def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW) -> Contraction:
+    """Return the contraction that `nest` is; Declined where it is none, or has fewer steps than `few`. The dtypes `narrow`
+    are taken as well, and factors of them that are widened to the dtype of the result."""
     nest = without_units(nest)
     if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
         raise Declined("an axis of the loops is none of the result")
     nest = split_quotients(nest)
-    c, a, b = _operands(nest)
+    c, a, b = _operands(nest, narrow)
     batch, rows, columns, depth = _kinds(nest, a, b)
     if not rows and not columns:
         raise Declined("it is a product of vectors")
@@ -85,12 +86,12 @@ def read_contraction(nest: Nest) -> Contraction:
         a, b, rows, columns = b, a, columns, rows
     if not any(constant(c.steps[axis.var]) == 1 for axis in columns):
         raise Declined("no axis of the result is contiguous")
-    if _steps(nest, FEW) < FEW:
-        raise Declined(f"it is too small: fewer than {FEW} steps")
+    if _steps(nest, few) < few:
+        raise Declined(f"it is too small: fewer than {few} steps")
     return Contraction(nest, a, b, c, batch, rows, columns, depth)
 
 
-def _operands(nest: Nest) -> tuple[Operand, Operand, Operand]:
+def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Operand]:
     """Return the result and the two factors."""
     store, value = nest.store, nest.store.value
     if not (nest.init is not None and isinstance(nest.init, tir.FloatImm) and nest.init.value == 0.0):
@@ -100,14 +101,21 @@ def _operands(nest: Nest) -> tuple[Operand, Operand, Operand]:
     before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
     if not (_is_result(before, store) and isinstance(product, tir.Mul)):
         raise Declined("it is no sum of products")
-    if not (isinstance(product.a, tir.BufferLoad) and isinstance(product.b, tir.BufferLoad)):
+    left, right = (_widened(each, narrow) for each in (product.a, product.b))
+    if not (isinstance(left, tir.BufferLoad) and isinstance(right, tir.BufferLoad)):
         raise Declined("a factor is no element of a buffer")
-    if any(dtype not in ("float32", "float64") for dtype in (store.buffer.dtype, product.a.dtype, product.b.dtype)):
-        raise Declined("it is not in float32 or float64")
-    if store.buffer.data in (product.a.buffer.data, product.b.buffer.data):
+    taken = ("float32", "float64", *narrow)
+    if any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
+        raise Declined(f"it is not in {', '.join(taken[:-1])} or {taken[-1]}")
+    if store.buffer.data in (left.buffer.data, right.buffer.data):
         raise Declined("the result is a factor")
-    operands = (Operand(each.buffer, *linear_steps(each, nest.axes)) for each in (store, product.a, product.b))
+    operands = (Operand(each.buffer, *linear_steps(each, nest.axes)) for each in (store, left, right))
     return next(operands), next(operands), next(operands)
+
+
+def _widened(factor: tir.PrimExpr, narrow: Sequence[str]) -> tir.PrimExpr:
+    """Return what a factor is widened from, where that is of a dtype `narrow`."""
+    return factor.value if isinstance(factor, tir.Cast) and factor.value.dtype in narrow else factor
 
 
 def _is_result(expr: tir.PrimExpr, store: tir.BufferStore) -> bool:

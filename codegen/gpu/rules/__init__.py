@@ -1,0 +1,58 @@
+"""Default schedules for GPUs: kernels of what nobody scheduled for threads.
+
+tensor_cores    products of float16 and bfloat16 on matrix units
+tiles           products by threads, each with a tile of its own in registers
+transpose       copies that turn, through shared memory
+rows            neighbours that share rows: a block for each, reductions by all of its threads
+elements        what is left: a thread for each element, a warp for each sum of a row, one thread for all that is no nest
+
+(TVM: `tvm.dlight.gpu`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from ....ir import tir
+from ...rules import Decision, Rules, apply_rules
+from ...rules.nest import Declined, Nest
+from ..architectures import ARCHITECTURES
+from .elements import alone, spread
+from .rows import schedule_rows
+from .tensor_cores import schedule_tensor_cores
+from .tiles import schedule_tiles
+from .transpose import schedule_transpose
+
+
+def rules_for(arch: str) -> Rules:
+    """Return the rules for an architecture ("sm_80")."""
+    number = ARCHITECTURES[arch].number
+    single = {
+        "tensor cores": partial(schedule_tensor_cores, arch=number),
+        "tiles": schedule_tiles,
+        "transpose": schedule_transpose,
+    }
+    return Rules(single, ("tensor cores", "tiles"), _rows, lambda part: ("one thread", alone(part)))
+
+
+def _rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[str, tir.Stmt, Sequence[Nest]]:
+    try:
+        return "a block for each row", *schedule_rows(group, shared, owned)
+    except Declined:
+        if len(group) > 1:
+            raise
+    return *spread(group[0]), group
+
+
+def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
+    """Return `func`, none of whose loops is bound to threads, with all that it does in threads, and what was decided."""
+    root = func.body
+    if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:
+        return replace(func, body=alone(root)), (Decision("root", "one thread", ()),)
+    if all(buffer.scope == "global" for buffer in root.block.alloc_buffers):
+        return apply_rules(func, rules_for(arch))
+    whole = replace(root.block, body=alone(root.block.body))
+    return replace(func, body=replace(root, block=whole)), (Decision("root", "one thread", ()),)

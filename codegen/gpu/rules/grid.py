@@ -1,0 +1,80 @@
+"""What schedules of kernels are written with: threads, numbers in halves of a power of two, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir import make, tir
+from ....ir.base import Op
+from ...rules import build
+from ...rules.build import Body, Index, constant, index
+from ...rules.nest import Axis
+
+X, Y, Z = "threadIdx.x", "threadIdx.y", "threadIdx.z"
+BLOCK_X, BLOCK_Y, BLOCK_Z = "blockIdx.x", "blockIdx.y", "blockIdx.z"
+
+
+def bound(tag: str, extent: Index, var: tir.Var, body: tir.Stmt) -> tir.Stmt:
+    """Return `body` for every value of `var` below `extent`, each in a thread, or a block, of its own."""
+    axis = tir.IterVar(None, tir.Var(var.dtype, ""), tir.IterVarType.THREAD_INDEX, tag)
+    count = make.cast(index(extent, var.dtype), var.dtype)
+    return tir.For(var, make.const(0, var.dtype), count, tir.ForKind.THREAD_BINDING, body, axis)
+
+
+def unrolled(name: str, extent: int, body: Body) -> tir.Stmt:
+    """Return `body` for every value below `extent`, to be written out."""
+    return build.unrolled(name, tir.IntImm("int32", extent), body)
+
+
+def vectorized(name: str, extent: int, body: Body) -> tir.Stmt:
+    """Return `body` for every value below `extent`, at once."""
+    return build.vectorized(name, tir.IntImm("int32", extent), body)
+
+
+def over(value: Index, part: int) -> tir.PrimExpr:
+    """Return `value // part`, of a number that is not negative and a power of two."""
+    return _bits("shift_right", value, part.bit_length() - 1) if part > 1 else index(value, "int32")
+
+
+def rest(value: Index, part: int) -> tir.PrimExpr:
+    """Return `value % part`, of a number that is not negative and a power of two."""
+    return _bits("bitwise_and", value, part - 1) if part > 1 else tir.IntImm("int32", 0)
+
+
+def mixed(value: Index, other: Index) -> tir.PrimExpr:
+    """Return the two with `^` between them."""
+    return _bits("bitwise_xor", value, other)
+
+
+def _bits(name: str, value: Index, other: Index) -> tir.PrimExpr:
+    a, b = constant(value), constant(other)
+    if a is not None and b is not None:
+        return tir.IntImm("int32", {"shift_right": a >> b, "bitwise_and": a & b, "bitwise_xor": a ^ b}[name])
+    return tir.Call(
+        "int32", Op(f"tir.{name}"), tuple([make.cast(index(each, "int32"), "int32") for each in (value, other)])
+    )
+
+
+def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.PrimExpr]:
+    """Return the values of `axes`, the last of which runs fastest, at `number`."""
+    values: dict[tir.Var, tir.PrimExpr] = {}
+    for axis in reversed(axes):
+        extent = make.cast(axis.extent, number.dtype)
+        left = make.floordiv(number, extent)
+        values[axis.var] = make.cast(make.sub(number, make.mul(left, extent)), axis.var.dtype)
+        number = left
+    return values
+
+
+def even_parts(extent: Index, part: int) -> bool:
+    """Whether `extent` is known to be a whole number of parts."""
+    size = constant(extent)
+    return size is not None and size % part == 0
+
+
+def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
+    """Return the condition that all hold; None where there is none."""
+    whole: tir.PrimExpr | None = None
+    for each in conditions:
+        whole = each if whole is None else make.logical_and(whole, each)
+    return whole

@@ -1,0 +1,179 @@
+"""Products of matrices on a GPU: what their kernels, by matrix units or by threads, have in common.
+
+    C[b, i, j] = the sum over k of A[b, i, k] * B[b, k, j]        and what follows it, element by element
+
+A block computes a tile of C. In steps of some depth, its threads fetch what the tile needs of A and B into shared memory,
+zeros where that ends, and go on with the next step while they compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ....ir import make, tir
+from ....ir.analysis.modular_set import modular_set
+from ....ir.dtype import parse_dtype
+from ...rules.build import (
+    Index,
+    below,
+    ceil_divide,
+    constant,
+    if_then_else,
+    index,
+    lanes,
+    load,
+    plus,
+    store,
+    times,
+    when,
+)
+from ...rules.contraction import Contraction, extent_of, joined, read_contraction
+from ...rules.epilogue import Epilogue, epilogue_of
+from ...rules.nest import Axis, Declined, Nest
+from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, even_parts, unravel
+
+NARROW = ("float16", "bfloat16")
+FEW = 1 << 12
+"""A product of fewer steps is left to a thread for each element."""
+COPIED_BYTES = 16
+"""The most bytes that a thread copies at once."""
+ENOUGH_BLOCKS = 80
+"""So many blocks keep a GPU busy; smaller tiles are taken where larger ones make fewer."""
+
+
+class Factor(Struct, frozen=True):
+    """A factor as a matrix of `span` × `depth`, rows of A or columns of B by steps of the sum; neighbours in memory are
+    on the axis of the depth (`is_deep`) or of the span; so many of them, `width`, are copied at once."""
+
+    view: tir.Buffer
+    is_deep: bool
+    width: int
+
+    @property
+    def dtype(self) -> str:
+        return self.view.dtype
+
+    def place(self, span: Index, depth: Index) -> tir.PrimExpr:
+        """Return the number of an element in the memory of the buffer."""
+        first, second = self.view.strides
+        return plus(self.view.elem_offset or 0, plus(times(span, first), times(depth, second)))
+
+    def inside(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr | None:
+        """Return whether an element of a tile, `tile` long on the span, is there; None where it surely is, but for the
+        depth, beyond which steps are begun ahead."""
+        rows, columns = self.view.shape
+        conditions = [below(depth, columns)]
+        if not even_parts(rows, tile):
+            conditions.append(below(span, rows))
+        return all_of(conditions)
+
+    def read(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
+        """Return `width` elements from a place on, or zeros."""
+        places = (span, lanes(depth, self.width)) if self.is_deep else (lanes(span, self.width), depth)
+        value, condition = load(self.view, *places), self.inside(span, depth, tile)
+        zero = tir.FloatImm(self.dtype, 0.0)
+        empty = zero if self.width == 1 else tir.Broadcast(value.dtype, zero, tir.IntImm("int32", self.width))
+        return value if condition is None else if_then_else(condition, value, empty)
+
+
+class Product(Struct, frozen=True):
+    """A product of `m` × `n` and depth `k` for each value of the `outer` axes; `a`, `b` and `c` lie where block `batch`
+    has them."""
+
+    m: Index
+    n: Index
+    k: Index
+    a: Factor
+    b: Factor
+    c: tir.Buffer
+    outer: Sequence[Axis]
+    batch: tir.Var
+    finish: Epilogue | None
+
+    def is_aligned(self, count: int) -> bool:
+        """Whether rows of C are whole vectors of `count` elements."""
+        row, column = self.c.strides
+        starts = [self.c.elem_offset or tir.IntImm("int64", 0), row]
+        return even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(each, count) for each in starts)
+
+    def results(self, row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
+        """Return what stores the element at `kept`."""
+        if self.finish is not None:
+            return self.finish(row, column, kept)
+        return [store(self.c, make.cast(kept, self.c.dtype), row, column)]
+
+    def guarded(self, row: Index, column: Index, tile: tuple[int, int], body: Sequence[tir.Stmt]) -> tir.Stmt:
+        """Return `body`, where the element of a tile is one of C."""
+        ends = ((row, self.m, tile[0]), (column, self.n, tile[1]))
+        condition = all_of([below(place, end) for place, end, part in ends if not even_parts(end, part)])
+        return when(tir.IntImm("bool", 1) if condition is None else condition, body)
+
+    def launch(self, tile: tuple[int, int], threads: Sequence[tuple[str, int, tir.Var]], body: Body) -> tir.Stmt:
+        """Return the kernel of which each block computes a tile: `body`, of its first row and column."""
+        bx, by = tir.Var("int32", "bx"), tir.Var("int32", "by")
+        statement = body(times(by, tile[0]), times(bx, tile[1]))
+        for tag, count, var in reversed(threads):
+            statement = bound(tag, count, var, statement)
+        statement = bound(BLOCK_X, ceil_divide(self.n, tile[1]), bx, statement)
+        statement = bound(BLOCK_Y, ceil_divide(self.m, tile[0]), by, statement)
+        return bound(BLOCK_Z, extent_of(self.outer), self.batch, statement) if self.outer else statement
+
+
+Body = Callable[[tir.PrimExpr, tir.PrimExpr], tir.Stmt]
+
+
+def read_product(nest: Nest) -> Product:
+    """Return the product that `nest` is; Declined where it is none, or too small."""
+    read = read_contraction(nest, NARROW, FEW)
+    m, more_rows = joined(read.rows, (read.c, read.a)) if read.rows else ([], [])
+    n, more_columns = joined(read.columns, (read.c, read.b))
+    k, more_depth = joined(read.depth, (read.a, read.b))
+    if more_depth:
+        raise Declined("the axes that are summed over do not lie one after the other")
+    if not k:
+        raise Declined("nothing is summed over")
+    outer = [*read.batch, *more_rows, *more_columns]
+    batch = tir.Var("int32", "bz")
+    offsets = unravel(batch, outer)
+    a, b = _factor(read, read.a, m, k, offsets), _factor(read, read.b, n, k, offsets)
+    finish = epilogue_of(read, m, n, offsets)
+    return Product(extent_of(m), extent_of(n), extent_of(k), a, b, read.c.matrix(m, n, offsets), outer, batch, finish)
+
+
+def _factor(read: Contraction, operand: object, span: Sequence[Axis], depth: Sequence[Axis], offsets: dict[tir.Var, tir.PrimExpr]) -> Factor:  # fmt: skip
+    assert operand is read.a or operand is read.b
+    view = (read.a if operand is read.a else read.b).matrix(span, depth, offsets)
+    rows, columns = view.strides
+    is_deep = constant(columns) == 1 or constant(rows) != 1
+    outer, inner = (rows, columns) if is_deep else (columns, rows)
+    if constant(inner) != 1:
+        return Factor(view, is_deep, 1)
+    width = COPIED_BYTES // parse_dtype(view.dtype).bytes
+    extent, start = view.shape[1 if is_deep else 0], view.elem_offset or tir.IntImm("int64", 0)
+    while width > 1 and not all(_is_multiple(each, width) for each in (outer, extent, start)):
+        width //= 2
+    return Factor(view, is_deep, width)
+
+
+def _is_multiple(value: Index, part: int) -> bool:
+    found = modular_set(index(value))
+    return found.coeff % part == 0 and found.base % part == 0
+
+
+def choose_tile(product: Product, sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the rows and columns of a tile, of the `sizes` given, the greatest first: as large as C, and small enough
+    for many blocks."""
+    m, n = constant(product.m), constant(product.n)
+    rows, columns = (_covering(size, sizes) for size in (m, n))
+    outer = constant(extent_of(product.outer)) or 1
+    while m is not None and n is not None and -(-m // rows) * -(-n // columns) * outer < ENOUGH_BLOCKS:
+        if max(rows, columns) == sizes[-1]:
+            break
+        rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
+    return rows, columns
+
+
+def _covering(size: int | None, sizes: Sequence[int]) -> int:
+    return sizes[0] if size is None else min((each for each in sizes if each >= size), default=sizes[0])

@@ -1,0 +1,201 @@
+"""Rows: nests that share their outer axes, such as those of a softmax or a layer norm; a block computes a row of all.
+
+for i in blocks:                             threads go through a row together, `width` neighbours each at a time;
+    m = the greatest of A[i, :]              what they find is combined by shuffles and in shared memory;
+    E[:] = exp(A[i, :] - m)                  what only these nests access lies there as well, one row of it
+    s = the sum of E[:]
+    B[i, :] = E[:] / s
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from msgspec.structs import replace
+
+from ....ir import make, tir
+from ....ir.base import Node
+from ....ir.dtype import parse_dtype
+from ....ir.equal import structural_equal
+from ....ir.visit import rewrite, substitute
+from ...lower.rewriter import sequence
+from ...rules.build import (
+    Index,
+    allocated,
+    below,
+    ceil_divide,
+    constant,
+    load,
+    loop,
+    new_buffer,
+    plus,
+    store,
+    times,
+    when,
+)
+from ...rules.contraction import extent_of
+from ...rules.fusion import compact
+from ...rules.nest import Axis, Declined, Nest
+from ...rules.strides import step_along
+from ..allreduce import barrier
+from ..architectures import STATIC_SHARED_BYTES, WARP
+from ..kernel import ALLREDUCE
+from .grid import BLOCK_X, X, bound, even_parts, unravel, vectorized
+
+MOST_THREADS = 256
+SHORT = 32
+"""Rows of fewer elements are not worth a block."""
+VECTOR_BYTES = 16
+KEPT_BYTES = STATIC_SHARED_BYTES * 3 // 4
+"""What rows that are kept may take of shared memory: the rest is for reductions."""
+_NEUTRAL: dict[type[tir.PrimExpr], float | None] = {tir.Add: 0, tir.Mul: 1, tir.Max: None, tir.Min: None}
+"""How threads combine what they found, and what each of them may begin with: anything, where it does not matter how often."""
+
+
+def schedule_rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[tir.Stmt, Sequence[Nest]]:
+    """Return the kernel of nests that share their first `shared` axes, and the nests with the rows that it keeps of
+    buffers that they alone access, which are `owned`. Declined where they are no rows."""
+    _check(group, shared)
+    small, kept = compact(group, shared, owned)
+    if sum(_bytes(row) or KEPT_BYTES for row in kept) > KEPT_BYTES:
+        few = {nest.store.buffer for nest in group if not nest.axes[shared:] or nest.reduced}
+        small, kept = compact(group, shared, owned & few)
+    near = {row: new_buffer(row.name, row.dtype, row.shape, "shared") for row in kept}
+
+    def moved(node: Node) -> Node | None:
+        is_access = isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer in near
+        return replace(node, buffer=near[node.buffer]) if is_access else None  # type: ignore[union-attr, index]
+
+    nests = [replace(nest, store=rewrite(nest.store, moved)) for nest in small]
+    return _Kernel(nests, shared).run(list(near.values())), small
+
+
+def _bytes(row: tir.Buffer) -> int | None:
+    sizes = [constant(size) for size in row.shape]
+    return None if None in sizes else prod(size or 0 for size in sizes) * parse_dtype(row.dtype).bytes
+
+
+def _check(group: Sequence[Nest], shared: int) -> None:
+    reductions = [nest for nest in group if nest.reduced]
+    if not reductions:
+        raise Declined("nothing is reduced")
+    for nest in reductions:
+        _combined(nest)
+        inner, size = nest.axes[shared:], constant(extent_of(nest.axes[shared:]))
+        if any(not axis.is_reduced for axis in inner):
+            raise Declined("more than one element of a row is reduced to")
+        if size is not None and size < SHORT:
+            raise Declined(f"a row has fewer than {SHORT} elements")
+        along = [each for each in nest.loads() if step_along(each, inner[-1].var)]
+        if not any(step_along(each, inner[-1].var) == 1 for each in along):
+            raise Declined("the elements of a row are no neighbours in memory")
+        if shared and any(step_along(each, nest.axes[shared - 1].var) == 1 for each in along):
+            raise Declined("neighbouring rows are neighbours in memory as well")
+
+
+def _combined(nest: Nest) -> tir.PrimExpr:
+    """Return what a reduction combines with the element before."""
+    value, before = nest.store.value, tir.BufferLoad(nest.store.buffer.dtype, nest.store.buffer, nest.store.indices)
+    if type(value) not in _NEUTRAL or not isinstance(value, tir.BinaryOp):
+        raise Declined("it is no sum, product, minimum or maximum")
+    neutral = _NEUTRAL[type(value)]
+    if neutral is not None and not (isinstance(nest.init, tir.IntImm | tir.FloatImm) and nest.init.value == neutral):
+        raise Declined(f"it does not begin with {neutral}")
+    for own, other in ((value.a, value.b), (value.b, value.a)):
+        if structural_equal(own, before):
+            return other
+    raise Declined("it does not add to the element before")
+
+
+class _Kernel:
+    def __init__(self, nests: Sequence[Nest], shared: int) -> None:
+        self._nests, self._shared = nests, shared
+        self._outer = nests[0].axes[:shared]
+        self._block, self._thread = tir.Var("int32", "bx"), tir.Var("int32", "tx")
+        sizes = [constant(extent_of(nest.axes[shared:])) for nest in nests]
+        longest = MOST_THREADS if None in sizes else max(size or 1 for size in sizes) // 4
+        self._threads = max(WARP, min(MOST_THREADS, 1 << longest.bit_length() - 1 if longest else 1))
+
+    def run(self, kept: Sequence[tir.Buffer]) -> tir.Stmt:
+        """Return the kernel; a barrier stands between any two nests."""
+        parts: list[tir.Stmt] = []
+        for nest in self._nests:
+            parts += [*([barrier()] if parts else []), self._nest(nest)]
+        body = allocated(kept, parts)
+        return bound(BLOCK_X, extent_of(self._outer), self._block, bound(X, self._threads, self._thread, body))
+
+    def _nest(self, nest: Nest) -> tir.Stmt:
+        row = dict(
+            zip(
+                (axis.var for axis in nest.axes[: self._shared]),
+                unravel(self._block, self._outer).values(),
+                strict=True,
+            )
+        )
+        nest = replace(nest, store=substitute(nest.store, row))
+        inner = nest.axes[self._shared :]
+        return (
+            self._reduced(nest, inner)
+            if nest.reduced
+            else self._along(nest, inner, lambda place, _: substitute(nest.store, place))
+        )
+
+    def _along(
+        self, nest: Nest, inner: Sequence[Axis], element: Callable[[dict[tir.Var, tir.PrimExpr], Index], tir.Stmt]
+    ) -> tir.Stmt:
+        """Return `element` of all places of a row, and of the number of each in its vector; threads take turns."""
+        size, width = extent_of(inner), self._width(nest, inner)
+
+        def step(number: tir.Var) -> tir.Stmt:
+            first = times(plus(times(number, self._threads), self._thread), width)
+
+            def at(lane: Index) -> tir.Stmt:
+                place = plus(first, lane)
+                single = {axis.var: make.cast(place, axis.var.dtype) for axis in inner}
+                return element(single if len(inner) == 1 else unravel(place, inner), lane)
+
+            whole = at(0) if width == 1 else vectorized("v", width, at)
+            return (
+                whole
+                if even_parts(size, self._threads * width)
+                else when(below(first, make.cast(size, "int32") if isinstance(size, tir.PrimExpr) else size), whole)
+            )
+
+        return loop("step", make.cast(ceil_divide(size, self._threads * width), "int32"), step)
+
+    def _width(self, nest: Nest, inner: Sequence[Axis]) -> int:
+        """Return how many neighbours a thread takes at a time."""
+        widest = max(parse_dtype(each.dtype).bytes for each in (nest.store.value, *nest.loads()))
+        width = VECTOR_BYTES // max(widest, 4)
+        size = constant(extent_of(inner))
+        return width if len(inner) == 1 and size is not None and size % width == 0 and size >= width * WARP else 1
+
+    def _reduced(self, nest: Nest, inner: Sequence[Axis]) -> tir.Stmt:
+        """Each thread combines what it meets, then all of them what they found; the first one stores it."""
+        value, form, width = _combined(nest), nest.store.value, self._width(nest, inner)
+        kind, start = nest.store.buffer.dtype, nest.init
+        assert isinstance(form, tir.BinaryOp)
+        assert start is not None
+        partial, total = (new_buffer(name, kind, [size], "local") for name, size in (("partial", width), ("total", 1)))
+
+        def combined(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+            return replace(form, a=a, b=b)
+
+        def element(place: dict[tir.Var, tir.PrimExpr], lane: Index) -> tir.Stmt:
+            return store(partial, combined(load(partial, lane), substitute(value, place)), lane)
+
+        own: tir.PrimExpr = load(partial, 0)
+        for lane in range(1, width):
+            own = combined(own, load(partial, lane))
+        x, y = tir.Var(kind, "x"), tir.Var(kind, "y")
+        reducer = tir.CommReducer((x,), (y,), (combined(x, y),), (start,))
+        args = (tir.IntImm("uint32", 1), own, tir.IntImm("bool", 1), load(total, 0), self._thread)
+        together = tir.Evaluate(tir.Call("handle", ALLREDUCE, args))
+        result = replace(nest.store, value=load(total, 0))
+        return allocated([partial, total], [
+            sequence([store(partial, start, lane) for lane in range(width)]),
+            self._along(nest, inner, element),
+            tir.AttrStmt(reducer, "reduce_scope", tir.IntImm("int32", 0), together),
+            when(make.equal(self._thread, make.const(0, "int32")), result),
+        ])  # fmt: skip

@@ -1,0 +1,222 @@
+"""Products of float16 and bfloat16 on matrix units: `mma.sync` on registers that `ldmatrix` fills from shared memory.
+
+Four warps compute a tile, each a quarter of it. What the next steps need is copied to shared memory while they do
+(`cp.async`), `STAGES` steps of `DEPTH`; lines of 16 bytes lie there in an order that lets eight threads read eight of them
+at a time, whichever way they go: line `c` of row `r` at `c ^ r`. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
+"""
+
+from __future__ import annotations
+
+from ....ir import make, tir
+from ....ir.base import Op
+from ...lower.rewriter import sequence
+from ...rules.build import (
+    Index,
+    allocated,
+    ceil_divide,
+    lanes,
+    load,
+    loop,
+    new_buffer,
+    plus,
+    store,
+    times,
+)
+from ...rules.nest import Declined, Nest
+from ..allreduce import barrier
+from ..architectures import FIRST_WITH_COPIES, WARP
+from .grid import X, Y, Z, mixed, over, rest, unrolled, vectorized
+from .product import Factor, Product, choose_tile, read_product
+
+STAGES, DEPTH = 3, 32
+TILES = (128, 64, 32)
+SIDE = 2
+"""Warps of a block on each side of its tile."""
+THREADS = SIDE * SIDE * WARP
+LINE = 8
+"""Elements of 16 bytes."""
+LEAST = 8
+"""With fewer rows or columns, most of a tile would be empty."""
+PTX_TYPES = {"float16": "fp16", "bfloat16": "bf16"}
+FIRST = {"float16": 75, "bfloat16": 80}
+"""The first architecture that multiplies matrices of each dtype so."""
+
+
+def schedule_tensor_cores(nest: Nest, arch: int) -> tir.Stmt:
+    """Return the kernel of the product that `nest` is, for an architecture (80 for sm_80); Declined where it is none."""
+    product = read_product(nest)
+    kind = product.a.dtype
+    if kind not in FIRST or product.b.dtype != kind or product.c.dtype not in ("float32", *FIRST):
+        raise Declined(f"no matrix unit multiplies '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
+    if arch < FIRST[kind]:
+        raise Declined(f"matrix units multiply '{kind}' so from sm_{FIRST[kind]} on; this is for sm_{arch}")
+    if any(isinstance(size, tir.IntImm) and size.value < LEAST for size in (product.m, product.n)):
+        raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
+    return _Kernel(product, arch).run()
+
+
+class _Tile:
+    """What a block keeps of a factor: `span` × `DEPTH` elements, `STAGES` times."""
+
+    def __init__(self, name: str, factor: Factor, span: int, is_asynchronous: bool) -> None:
+        self.factor, self.span = factor, span
+        self._rows, self._columns = (span, DEPTH) if factor.is_deep else (DEPTH, span)
+        self.memory = new_buffer(name, factor.dtype, [STAGES * span * DEPTH], "shared")
+        self._bytes = factor.width * 2
+        self._is_asynchronous = is_asynchronous and self._bytes > 2
+
+    def place(self, stage: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.PrimExpr:
+        """Return where an element lies."""
+        lines = self._columns // LINE
+        turned = rest(over(row, 2), lines) if lines < LINE else rest(row, LINE)
+        line = mixed(over(column, LINE), turned)
+        start = plus(times(stage, self.span * DEPTH), times(row, self._columns))
+        return plus(start, plus(times(line, LINE), rest(column, LINE)))
+
+    def fetch(self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, thread: tir.PrimExpr) -> tir.Stmt:
+        """Return what begins to copy the part of step `step`, from `start` on."""
+        width, of_row = self.factor.width, self._columns // self.factor.width
+
+        def copy(number: tir.Var) -> tir.Stmt:
+            place = plus(times(number, THREADS), thread)
+            row, column = over(place, of_row), times(rest(place, of_row), width)
+            span, depth = (row, column) if self.factor.is_deep else (column, row)
+            return self._copy(self.place(stage, row, column), plus(start, span), plus(times(step, DEPTH), depth))
+
+        return unrolled("copy", self.span * DEPTH // width // THREADS, copy)
+
+    def _copy(self, target: tir.PrimExpr, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
+        factor = self.factor
+        if not self._is_asynchronous:
+            return store(self.memory, factor.read(span, depth, self.span), lanes(target, factor.width))
+        condition = factor.inside(span, depth, self.span)
+        source = (factor.view.data, factor.place(span, depth))
+        args = (self.memory.data, target, *source, tir.IntImm("int32", self._bytes))
+        more = () if condition is None else (condition,)
+        return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, *more)))
+
+    def fragments(self, stage: tir.PrimExpr, span: tir.PrimExpr, depth: Index, lane: tir.Var, is_left: bool, to: tir.Buffer, at: tir.PrimExpr) -> tir.Stmt:  # fmt: skip
+        """Return what loads 16 × 16 elements as four matrices of 8 × 8, in the order that the product has them in: of the
+        left factor down the rows first, of the right one along the depth first."""
+        low, high = times(rest(over(lane, 8), 2), 8), times(over(lane, 16), 8)
+        along, deep = (low, high) if is_left else (high, low)
+        eight = rest(lane, 8)
+        if self.factor.is_deep:
+            row, column = plus(span, plus(along, eight)), plus(depth, deep)
+        else:
+            row, column = plus(plus(deep, eight), depth), plus(span, along)
+        transposed = tir.IntImm("bool", int(not self.factor.is_deep))
+        args = (transposed, tir.IntImm("int32", 4), tir.StringImm("handle", ".b16"), to.data, at)
+        call = tir.Call(to.dtype, Op("tir.ptx_ldmatrix"), (*args, self.memory.data, self.place(stage, row, column)))
+        return tir.Evaluate(call)
+
+
+class _Kernel:
+    def __init__(self, product: Product, arch: int) -> None:
+        self.product = product
+        self._tile = choose_tile(product, TILES)
+        self._rows, self._columns = (size // SIDE // 16 for size in self._tile)
+        """Of 16 × 16 elements, of a warp."""
+        self._lane, self._ty, self._tz = (tir.Var("int32", name) for name in ("tx", "ty", "tz"))
+        self._thread = plus(times(plus(times(self._tz, SIDE), self._ty), WARP), self._lane)
+        self._depth = 16 if arch >= 80 else 8
+        is_asynchronous = arch >= FIRST_WITH_COPIES
+        self._left = _Tile("left", product.a, self._tile[0], is_asynchronous)
+        self._right = _Tile("right", product.b, self._tile[1], is_asynchronous)
+        kind, count = product.a.dtype, self._rows * self._columns
+        self._total = new_buffer("total", "float32", [count * 8], "local")
+        self._a, self._b = (
+            new_buffer(name, kind, [size * 8], "local") for name, size in (("a", self._rows), ("b", self._columns))
+        )
+
+    def run(self) -> tir.Stmt:
+        """Return the kernel."""
+        threads = ((Z, SIDE, self._tz), (Y, SIDE, self._ty), (X, WARP, self._lane))
+        return self.product.launch(self._tile, threads, self._body)
+
+    def _body(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        zero = tir.FloatImm("float32", 0.0)
+        zeros = unrolled("i", self._rows * self._columns * 2, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
+        ahead = [self._fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(STAGES - 1)]
+        steps = loop(
+            "step", make.cast(ceil_divide(self.product.k, DEPTH), "int32"), lambda step: self._step(step, row, column)
+        )
+        memory = [self._left.memory, self._right.memory, self._total, self._a, self._b]
+        return allocated(memory, [zeros, *ahead, steps, self._store(row, column)])
+
+    def _fetch(self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Begin to copy what a step needs, as a group of copies of its own."""
+        copies = [
+            self._left.fetch(stage, row, step, self._thread),
+            self._right.fetch(stage, column, step, self._thread),
+        ]
+        return sequence([*copies, tir.Evaluate(tir.Call("void", Op("tir.ptx_commit_group"), ()))])
+
+    def _step(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Wait for a step's copies, begin those of the step whose place the one before leaves, and multiply."""
+        waited = tir.Call("void", Op("tir.ptx_wait_group"), (tir.IntImm("int32", STAGES - 2),))
+        ahead = plus(step, STAGES - 1)
+        fetch = self._fetch(make.floormod(ahead, make.const(STAGES, "int32")), ahead, row, column)
+        stage = make.floormod(step, make.const(STAGES, "int32"))
+        multiply = unrolled("part", DEPTH // 16, lambda part: self._multiply(stage, times(part, 16)))
+        return sequence([tir.Evaluate(waited), barrier(), fetch, multiply])
+
+    def _multiply(self, stage: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
+        top, left = times(self._tz, self._rows * 16), times(self._ty, self._columns * 16)
+
+        def load_left(i: tir.Var) -> tir.Stmt:
+            span = plus(top, times(i, 16))
+            return self._left.fragments(stage, span, depth, self._lane, True, self._a, times(i, 8))
+
+        def load_right(j: tir.Var) -> tir.Stmt:
+            span = plus(left, times(j, 16))
+            return self._right.fragments(stage, span, depth, self._lane, False, self._b, times(j, 8))
+
+        products = unrolled("i", self._rows, lambda i: unrolled("j", self._columns * 2, lambda j: self._mma(i, j)))
+        loads = [unrolled("i", self._rows, load_left), unrolled("j", self._columns, load_right)]
+        return sequence([*loads, products])
+
+    def _mma(self, i: tir.Var, j: tir.Var) -> tir.Stmt:
+        """Add the product of 16 × 16 and 16 × 8 elements, in one step or two."""
+        kind = PTX_TYPES[self.product.a.dtype]
+        words = (f"m16n8k{self._depth}", "row", "col", kind, kind, "fp32")
+        total = times(plus(times(i, self._columns * 2), j), 4)
+        parts: list[tir.Stmt] = []
+        for part in range(16 // self._depth):
+            a, b = plus(times(i, 8), part * 4), plus(times(j, 4), part * 2)
+            pointers = (self._a.data, a, self._b.data, b, self._total.data, total)
+            texts = [tir.StringImm("handle", word) for word in words]
+            args = (*texts, *pointers, tir.IntImm("bool", 0))
+            parts.append(tir.Evaluate(tir.Call("float32", Op("tir.ptx_mma"), args)))
+        return sequence(parts)
+
+    def _store(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """A thread has pairs of neighbours, eight rows apart."""
+        top = plus(plus(row, times(self._tz, self._rows * 16)), over(self._lane, 4))
+        left = plus(plus(column, times(self._ty, self._columns * 16)), times(rest(self._lane, 4), 2))
+        product, kind = self.product, self.product.c.dtype
+        kept = self._total if kind == "float32" else new_buffer("kept", kind, [2], "local")
+        is_pair = product.is_aligned(2)
+
+        def pair(i: tir.Var, j: tir.Var, half: int) -> tir.Stmt:
+            place = plus(times(plus(times(i, self._columns * 2), j), 4), 2 * half)
+            at_row, at_column = plus(top, plus(times(i, 16), 8 * half)), plus(left, times(j, 8))
+
+            def element(e: Index) -> list[tir.Stmt]:
+                where = plus(place, e) if kind == "float32" else e
+                rounded = (
+                    [] if kind == "float32" else [store(kept, make.cast(load(self._total, plus(place, e)), kind), e)]
+                )
+                return [*rounded, *product.results(at_row, plus(at_column, e), load(kept, where))]
+
+            if is_pair:
+                whole = vectorized("e", 2, lambda e: sequence(element(e)))
+                return product.guarded(at_row, at_column, self._tile, [whole])
+            each = [product.guarded(at_row, plus(at_column, e), self._tile, element(e)) for e in (0, 1)]
+            return sequence(each)
+
+        def tile(i: tir.Var) -> tir.Stmt:
+            return unrolled("j", self._columns * 2, lambda j: sequence([pair(i, j, 0), pair(i, j, 1)]))
+
+        body = unrolled("i", self._rows, tile)
+        return body if kept is self._total else allocated([kept], body)

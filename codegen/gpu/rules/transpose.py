@@ -1,0 +1,69 @@
+"""Copies that turn: square by square through shared memory, so that threads read and write neighbours.
+
+A square is `SIDE` × `SIDE` elements; its rows in shared memory are one element longer, so that those of a column lie in
+different banks.
+"""
+
+from __future__ import annotations
+
+from ....ir import make, tir
+from ....ir.visit import substitute
+from ...lower.rewriter import sequence
+from ...rules.build import allocated, below, ceil_divide, constant, load, new_buffer, plus, store, times, when
+from ...rules.contraction import extent_of
+from ...rules.nest import Axis, Declined, Nest
+from ...rules.strides import plain_steps
+from ..allreduce import barrier
+from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, X, Y, all_of, bound, even_parts, unravel, unrolled
+
+SIDE, ROWS = 32, 8
+"""The threads of a block are `SIDE` × `ROWS`."""
+
+
+def schedule_transpose(nest: Nest) -> tir.Stmt:
+    """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
+    source = nest.store.value
+    if not isinstance(source, tir.BufferLoad) or nest.init is not None:
+        raise Declined("it is no copy")
+    written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
+    down = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
+    across = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
+    if down is None or across is None or down is across:
+        raise Declined("the same axis is contiguous in what is read and what is written")
+    if any(axis.size is not None and axis.size < SIDE for axis in (down, across)):
+        raise Declined(f"an axis has fewer than {SIDE} elements")
+    return _kernel(nest, source, down, across)
+
+
+def _kernel(nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis) -> tir.Stmt:
+    """`across` runs fastest in what is read, `down` in what is written."""
+    bx, by, bz, tx, ty = (tir.Var("int32", name) for name in ("bx", "by", "bz", "tx", "ty"))
+    others = [axis for axis in nest.axes if axis is not down and axis is not across]
+    outer = unravel(bz, others)
+    square = new_buffer("square", source.dtype, [SIDE * (SIDE + 1)], "shared")
+
+    def part(i: tir.Var, is_read: bool) -> tir.Stmt:
+        """One row of a square for each `ty`: of what is read, or of what is written."""
+        line = plus(times(i, ROWS), ty)
+        fast, slow = (tx, line) if is_read else (line, tx)
+        at = {across: plus(times(bx, SIDE), fast), down: plus(times(by, SIDE), slow)}
+        values = {**outer, **{axis.var: make.cast(place, axis.var.dtype) for axis, place in at.items()}}
+        near = plus(times(slow, SIDE + 1), fast)
+        if is_read:
+            body = store(square, substitute(source, values), near)
+        else:
+            write = substitute(nest.store, values)
+            assert isinstance(write, tir.BufferStore)
+            body = store(write.buffer, load(square, near), *write.indices)
+        ends = [below(values[axis.var], axis.extent) for axis in at if not even_parts(axis.extent, SIDE)]
+        condition = all_of(ends)
+        return body if condition is None else when(condition, body)
+
+    count = SIDE // ROWS
+    fetch, write = (unrolled("i", count, lambda i, is_read=is_read: part(i, is_read)) for is_read in (True, False))
+    body = allocated([square], sequence([fetch, barrier(), write]))
+    threads = bound(Y, ROWS, ty, bound(X, SIDE, tx, body))
+    grid = bound(
+        BLOCK_Y, ceil_divide(down.extent, SIDE), by, bound(BLOCK_X, ceil_divide(across.extent, SIDE), bx, threads)
+    )
+    return bound(BLOCK_Z, extent_of(others), bz, grid) if others else grid
