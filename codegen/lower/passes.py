@@ -70,11 +70,11 @@ declare_pass("Simplify")(_on_modules(simplify_statements))
 @declare_pass("ApplyDefaultSchedule")
 def apply_default_schedule(mod: IRModule) -> IRModule:
     """Schedule the functions that nobody scheduled, as the compiler does for the processor that it runs on."""
-    from ..rules import apply_rules
+    from ..rules import apply_rules, rules_for
     from ..target import get_target
 
-    processor = get_target("llvm").processor
-    return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, processor)[0])
+    rules = rules_for(get_target("llvm").processor)
+    return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, rules)[0])
 
 
 @register_pipeline("lower")

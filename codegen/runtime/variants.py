@@ -6,7 +6,7 @@ from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.deep import deep
 from ..build import Settings, build, prepare
-from ..rules import apply_rules
+from ..rules import apply_rules, rules_for
 from ..target import Target, get_target
 from .executable import Executable, link_built, machine_code
 
@@ -34,4 +34,5 @@ def compile_variants(program: IRModule) -> dict[str, Executable]:
 def _is_scheduled(module: IRModule, target: Target) -> bool:
     """Whether a rule takes a block of any function."""
     functions = (each for each in module.functions.values() if isinstance(each, tir.PrimFunc))
-    return any(decision.rule for each in functions for decision in apply_rules(each, target.processor)[1])
+    rules = rules_for(target.processor)
+    return any(decision.rule for each in functions for decision in apply_rules(each, rules)[1])

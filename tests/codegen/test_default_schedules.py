@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from tvms.codegen.rules import apply_rules
+from tvms.codegen.rules import apply_rules, rules_for
 from tvms.codegen.target import get_target
 from tvms.ir.equal import structural_equal
 from tvms.ir.interp import run
@@ -246,7 +246,7 @@ def test_the_schedule_is_a_program_like_any_other() -> None:
     """What a rule makes can be printed, read back, interpreted, and compiled from its text."""
     text = product(20, 37, 18, "vi, vk", "vk, vj")
     function: Any = tvms.parse(text).functions["main"]
-    scheduled, _ = apply_rules(function, get_target("llvm").processor)
+    scheduled, _ = apply_rules(function, rules_for(get_target("llvm").processor))
     module = tvms.parse(scheduled.script())
     again = module.functions["main"]
     assert structural_equal(scheduled, again)
