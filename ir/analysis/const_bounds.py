@@ -16,6 +16,7 @@ from ..base import Op
 from ..deep import deep
 from ..dtype import int_range, is_bool, is_int, parse_dtype
 from ..int_set import Interval
+from ..visit import substitute
 
 
 class Bounds(Struct, frozen=True):
@@ -195,7 +196,7 @@ _RULES: dict[type[tir.PrimExpr], Callable[[Any, BoundsOf], Bounds]] = {
     tir.Cast: _cast,
     tir.Ramp: _ramp,
     tir.Broadcast: lambda e, of: of(e.value),
-    tir.Let: lambda e, of: of(e.body),
+    tir.Let: lambda e, of: of(substitute(e.body, {e.var: e.value})),
     tir.Call: _call,
 }  # fmt: skip
 """How the bounds of an expression follow from those of its operands, as if integers had no width."""

@@ -62,12 +62,36 @@ def detect_iter_map(
     Other variables are taken to be constant; so are iterators of one value, unless `simplify_trivial_iterators` is
     False. No index is returned where one is not understood or where, together, they are not what `check_level` asks.
     """
+    level, keeps_trivial = IterMapLevel(check_level), not simplify_trivial_iterators
     try:
-        level = IterMapLevel(check_level)
-        detector = Detector(input_iters, predicate, level, keeps_trivial=not simplify_trivial_iterators)
-        return IterMapResult(detector.detect(indices))
+        return IterMapResult(detect(indices, input_iters, predicate, level, keeps_trivial)[0])
     except NotIterMap as error:
         return IterMapResult((), (str(error),))
+
+
+def detect(
+    indices: Sequence[tir.PrimExpr],
+    input_iters: Mapping[tir.Var, tir.Range],
+    predicate: tir.PrimExpr | None,
+    level: IterMapLevel,
+    keeps_trivial: bool,
+) -> tuple[tuple[IterSumExpr, ...], Detector]:
+    """Return each index as a sum of at most one split, and how it was found; raises NotIterMap.
+
+    Indices are taken in normal form; where a predicate bounds what is not seen in these any more, as they are written.
+    """
+    detector = Detector(input_iters, predicate, level, keeps_trivial=keeps_trivial)
+    try:
+        return detector.detect(indices), detector
+    except NotIterMap:
+        if not detector.constraints:
+            raise
+        as_written = Detector(input_iters, predicate, level, keeps_trivial=keeps_trivial, as_written=True)
+        try:
+            return as_written.detect(indices), as_written
+        except NotIterMap:
+            pass
+        raise
 
 
 def is_bijective(
@@ -109,8 +133,9 @@ class Detector:
         *,
         keeps_trivial: bool = False,
         keeps_unknown: bool = False,
+        as_written: bool = False,
     ) -> None:
-        self.factors = Factors(input_iters, keeps_trivial)
+        self.factors = Factors(input_iters, keeps_trivial, as_written)
         self.level, self.keeps_trivial, self.keeps_unknown = level, keeps_trivial, keeps_unknown
         self.marks: dict[object, IterMark] = {}
         self.shifted: dict[IterMark, IterMark] = {}
@@ -141,13 +166,13 @@ class Detector:
 
     def parse(self, index: tir.PrimExpr) -> IterSumExpr:
         """Return an index as a sum of splits, not yet fused."""
-        return self._parse_sum(self.factors.simplifier.sum(self.factors.visit(index)), index.dtype)
+        return self._parse_sum(self.factors.read(index), index.dtype, self.constraints)
 
-    def _parse_sum(self, value: Sum, dtype: str) -> IterSumExpr:
+    def _parse_sum(self, value: Sum, dtype: str, constraints: Sequence[Constraint]) -> IterSumExpr:
         f, terms = self.factors, dict(value.terms)
         base = f.simplifier.constant(value.constant, dtype)
         splits: list[IterSplitExpr] = []
-        for constraint in reversed(self.constraints):
+        for constraint in reversed(constraints):
             scale = _scale_of(constraint, terms)
             if scale is not None:
                 for term in constraint.terms:
@@ -165,20 +190,32 @@ class Detector:
     def _constrained(self, constraint: Constraint, dtype: str) -> tuple[IterMark, tir.PrimExpr]:
         """Return the mark of a sum that a predicate bounds, and the least value of the sum."""
         f = self.factors
-        outer, self.constraints = self.constraints, self.constraints[: self.constraints.index(constraint)]
-        try:
-            whole = self.fused(self._parse_sum(Sum(constraint.terms), dtype))
-        finally:
-            self.constraints = outer
-        end = f.plus(whole.base, whole.args[0].extent if whole.args else f.number(1, whole.base))
+        smaller = self.constraints[: self.constraints.index(constraint)]
+        whole = self.fused(self._parse_sum(Sum(constraint.terms), dtype, smaller))
+        if not whole.args or not is_one(whole.args[0].scale):
+            raise NotIterMap("a predicate bounds what has gaps, or is constant")
+        end = f.plus(whole.base, whole.args[0].extent)
         low, high = tighter(f, tir.Max, constraint.low, whole.base), tighter(f, tir.Min, constraint.high, end)
         assert low is not None
         assert high is not None
+        if f.at_most(high, low):
+            raise NotIterMap("a predicate never holds")
         found = self.marks.get(constraint)
         if found is None:
-            shifted = IterSumExpr(whole.args, f.minus(whole.base, low))
-            found = self.marks[constraint] = IterMark(shifted, f.minus(high, low))
+            found = self.marks[constraint] = self._bounded(whole, low, high)
         return found, low
+
+    def _bounded(self, whole: IterSumExpr, low: tir.PrimExpr, high: tir.PrimExpr) -> IterMark:
+        """Return the mark of a fused sum from `low` on: of what it fuses, where it is all of that."""
+        (split,) = whole.args
+        base, parts = whole.base, whole.args
+        is_all = is_one(split.lower_factor) and split.extent is split.source.extent
+        if is_all and isinstance(split.source.source, IterSumExpr):
+            base, parts = self.factors.plus(base, split.source.source.base), split.source.source.args
+        found = IterMark(IterSumExpr(parts, self.factors.minus(base, low)), self.factors.minus(high, low))
+        if is_all and split.source in self.overlapping:
+            self.overlapping.add(found)
+        return found
 
     def _parse_term(self, term: tir.PrimExpr, scale: tir.PrimExpr) -> IterSumExpr:
         """Return `scale * term` as a sum of splits."""
@@ -229,28 +266,35 @@ class Detector:
             upper, inner = inner.b, inner.a
             if not f.divides(lower, upper):
                 raise NotIterMap("a remainder is divided by what does not divide its divisor")
-        mark, base = self._mark_of(self.fused(self.parse(inner)))
-        if upper is not None:
-            start = f.beyond(base, upper)
-            if f.at_most(f.plus(start, mark.extent), upper):
-                upper, base = None, start
-        if upper is None:
-            mark = self._starting(mark, f.beyond(base, lower))
-            split = IterSplitExpr(mark, lower, f.quotient(mark.extent, lower), scale)
-            return IterSumExpr((split,), f.times(f.over(base, lower), scale))
-        mark = self._starting(mark, f.beyond(base, upper))
-        return IterSumExpr((IterSplitExpr(mark, lower, f.quotient(upper, lower), scale),), f.number(0, scale))
-
-    def _mark_of(self, whole: IterSumExpr) -> tuple[IterMark, tir.PrimExpr]:
-        """Return the mark that a fused sum is, and what is added to it."""
+        whole = self.fused(self.parse(inner))
         if not whole.args or not is_one(whole.args[0].scale):
             raise NotIterMap("what is divided has gaps")
-        (split,) = whole.args
+        (split,), base = whole.args, whole.base
+        if upper is not None:
+            start = f.beyond(base, upper)
+            if f.at_most(f.plus(start, split.extent), upper):
+                upper, base = None, start
+        start = f.beyond(base, lower if upper is None else upper)
+        extent = f.quotient(f.plus(start, split.extent) if upper is None else upper, lower)
+        rest = f.times(f.over(base, lower), scale) if upper is None else f.number(0, scale)
+        return IterSumExpr((self._part_of(split, start, lower, extent, scale),), rest)
+
+    def _part_of(
+        self, whole: IterSplitExpr, start: tir.PrimExpr, lower: tir.PrimExpr, extent: tir.PrimExpr, scale: tir.PrimExpr
+    ) -> IterSplitExpr:
+        """Return `(whole + start) // lower % extent * scale`: a part of the same mark where it lines up with `whole`."""
+        f = self.factors
+        if is_zero(start) and f.divides(f.times(lower, extent), whole.extent):
+            return IterSplitExpr(whole.source, f.times(whole.lower_factor, lower), extent, scale)
+        return IterSplitExpr(self._starting(self._mark_of(whole), start), lower, extent, scale)
+
+    def _mark_of(self, split: IterSplitExpr) -> IterMark:
+        """Return the mark that a split is."""
         if is_one(split.lower_factor) and split.extent is split.source.extent:
-            return split.source, whole.base
+            return split.source
         key = (split.source, split.lower_factor, split.extent)
-        zero = self.factors.number(0, whole.base)
-        return self.marks.setdefault(key, IterMark(IterSumExpr((split,), zero), split.extent)), whole.base
+        whole = IterSumExpr((split,), self.factors.number(0, split.scale))
+        return self.marks.setdefault(key, IterMark(whole, split.extent))
 
     def _starting(self, mark: IterMark, start: tir.PrimExpr) -> IterMark:
         """Return the mark that is another one plus `start`."""
@@ -272,13 +316,14 @@ class Detector:
         f = self.factors
         if len(value.args) <= 1:
             return value
-        long = [split for split in value.args if not is_one(split.extent)]
-        ordered, is_overlapping = self._chain(long) if long else ([], False)
-        for split in value.args:
-            if split not in long:
-                place = sum(not f.at_most(split.scale, each.scale) for each in ordered)
-                ordered.insert(place, split)
+        units = [split for split in value.args if is_one(split.extent)]
+        long = self._combined([split for split in value.args if split not in units])
+        if len(long) == 1 and not units:
+            return IterSumExpr(tuple(long), value.base)
+        ordered, is_overlapping = self._chain(long) if long else (units[:1], False)
         first = ordered[0].scale
+        for split in units if long else units[1:]:
+            ordered.insert(sum(not f.at_most(split.scale, each.scale) for each in ordered), split)
         extent = f.number(1, first)
         parts = [IterSplitExpr(p.source, p.lower_factor, p.extent, f.over(p.scale, first)) for p in ordered]
         for part in parts:
@@ -288,6 +333,18 @@ class Detector:
         if is_overlapping:
             self.overlapping.add(mark)
         return IterSumExpr((IterSplitExpr(mark, f.number(1, first), extent, first),), value.base)
+
+    def _combined(self, splits: list[IterSplitExpr]) -> list[IterSplitExpr]:
+        """Return the splits with those as one that stand one above the other in their mark, and in the sum."""
+        f = self.factors
+        for low in splits:
+            end, step = f.times(low.lower_factor, low.extent), f.times(low.scale, low.extent)
+            for high in splits:
+                if high.source is low.source and high.lower_factor is end and high.scale is step:
+                    extent = f.times(low.extent, high.extent)
+                    both = IterSplitExpr(low.source, low.lower_factor, extent, low.scale)
+                    return self._combined([both if each is low else each for each in splits if each is not high])
+        return splits
 
     def _chain(self, splits: Sequence[IterSplitExpr]) -> tuple[list[IterSplitExpr], bool]:
         """Return the splits, the least step first, and whether they overlap: whether a step is less than what is below

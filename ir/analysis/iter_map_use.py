@@ -11,7 +11,7 @@ from ..deep import deep
 from ..intern import joined
 from ..simplify import Simplifier, simplify
 from ..visit import walk
-from .iter_map import Detector, IterMapLevel
+from .iter_map import Detector, IterMapLevel, detect
 from .iter_marks import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIterMap, is_one
 
 
@@ -145,10 +145,8 @@ def subspace_divide(
     None where a binding mixes them: where one of its parts depends on both, or an inner part steps over an outer one.
     """
     try:
-        detector = Detector(
-            input_iters, predicate, IterMapLevel(check_level), keeps_trivial=not simplify_trivial_iterators
-        )
-        fused = detector.detect(bindings)
+        level = IterMapLevel(check_level)
+        fused, detector = detect(bindings, input_iters, predicate, level, not simplify_trivial_iterators)
         inner_iters = frozenset(sub_iters)
         outer, inner = _divide_predicate(predicate, input_iters, inner_iters)
         divisions = tuple([_divide(detector, each, input_iters.keys() - inner_iters, inner_iters) for each in fused])

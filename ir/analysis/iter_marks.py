@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from .. import tir
 from ..base import Node
+from ..linear import linear
 from ..simplify import Simplifier
+from ..sums import Sum
 from ..visit import walk
 
 
@@ -65,11 +67,15 @@ class NotIterMap(Exception):
 class Factors:
     """Scales and extents: expressions of what is constant, in normal form; equal ones are one object."""
 
-    def __init__(self, iters: Mapping[tir.Var, tir.Range], keeps_trivial: bool = False) -> None:
-        self.iters = dict(iters)
+    def __init__(self, iters: Mapping[tir.Var, tir.Range], keeps_trivial: bool, as_written: bool) -> None:
+        self.iters, self.as_written = dict(iters), as_written
         known = {v: d for v, d in iters.items() if not (keeps_trivial and is_one(d.extent))}
         self.simplifier = Simplifier(known)
         self.visit = self.simplifier.visit
+
+    def read(self, expr: tir.PrimExpr) -> Sum:
+        """Return an expression as a sum of terms: of its normal form, or as it is written."""
+        return linear(expr, self.simplifier.nodes) if self.as_written else self.simplifier.sum(self.visit(expr))
 
     def number(self, value: int, like: tir.PrimExpr) -> tir.PrimExpr:
         return self.simplifier.constant(value, like.dtype)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from .. import tir
 from ..intern import joined
 from ..sums import Sum
-from .iter_marks import Factors, NotIterMap
+from .iter_marks import Factors, NotIterMap, is_zero
 
 Key: TypeAlias = "frozenset[tuple[tir.PrimExpr, int]]"
 End: TypeAlias = "tir.PrimExpr | None"
@@ -27,7 +27,9 @@ def constraints_of(predicate: tir.PrimExpr | None, factors: Factors) -> list[Con
     """Return what `predicate` says of iterators, of fewer terms first; raises NotIterMap where that is no bound."""
     found: dict[Key, Constraint] = {}
     if predicate is not None:
-        for part in joined(tir.And, factors.visit(predicate)):
+        if is_zero(factors.visit(predicate)):
+            raise NotIterMap("a predicate never holds")
+        for part in joined(tir.And, predicate if factors.as_written else factors.visit(predicate)):
             if factors.uses_iters(part):
                 new = _constraint(part, factors)
                 key = frozenset(new.terms.items())
@@ -41,10 +43,12 @@ def constraints_of(predicate: tir.PrimExpr | None, factors: Factors) -> list[Con
 
 
 def _constraint(part: tir.PrimExpr, factors: Factors) -> Constraint:
+    if isinstance(part, tir.GT | tir.GE):
+        part = (tir.LT if isinstance(part, tir.GT) else tir.LE)(part.dtype, part.b, part.a)
     if not isinstance(part, tir.LT | tir.LE | tir.EQ):
         raise NotIterMap("a predicate is no comparison of a sum of iterators with a bound")
     s = factors.simplifier
-    distance = s.sum(part.a).plus(s.sum(part.b), -1)
+    distance = factors.read(part.a).plus(factors.read(part.b), -1)
     terms = {term: factor for term, factor in distance.factors() if factors.uses_iters(term)}
     rest = Sum(terms).plus(distance, -1)
     is_upper = next(iter(terms.values())) > 0

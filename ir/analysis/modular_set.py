@@ -12,6 +12,7 @@ from .. import tir
 from ..base import Op
 from ..deep import deep
 from ..dtype import parse_dtype
+from ..visit import substitute
 from .const_bounds import of_dtype
 
 
@@ -133,5 +134,6 @@ _RULES: dict[type[tir.PrimExpr], Callable[[Any, ModularOf], ModularSet]] = {
     tir.Select: lambda e, of: of(e.true_value).join(of(e.false_value)),
     tir.Cast: _cast,
     tir.Broadcast: lambda e, of: of(e.value),
+    tir.Let: lambda e, of: of(substitute(e.body, {e.var: e.value})),
     tir.Call: _call,
 }  # fmt: skip

@@ -26,66 +26,84 @@ def nodes(*indices: te.Value) -> list[tir.PrimExpr]:
     return [te.node_of(index) for index in indices]
 
 
-def random_map(random: np.random.Generator) -> tuple[list[tir.PrimExpr], dict[tir.Var, tir.Range], list[int]]:
-    """Iterators that are split and fused at random, and an index of them left out now and then."""
+Map = tuple[list[tir.PrimExpr], dict[tir.Var, tir.Range], tir.PrimExpr | None]
+
+
+def random_map(random: np.random.Generator, is_plain: bool = False) -> Map:
+    """Iterators that are split and fused at random, and a predicate now and then.
+
+    Not only as schedules do it, unless plain: what is split may start anywhere, what is fused may overlap, and some
+    parts may be left out.
+    """
     extents = [int(random.choice([1, 2, 4, 6, 8, 12])) for _ in range(3)]
     parts: list[tuple[te.Expr, int]] = list(zip((X, Y, Z), extents, strict=True))
+    predicate = None
     for _ in range(int(random.integers(1, 5))):
-        index = int(random.integers(len(parts)))
-        value, extent = parts.pop(index)
-        if random.random() < 0.6 and extent > 1:
+        value, extent = parts.pop(int(random.integers(len(parts))))
+        kind = random.random()
+        if kind < 0.5 and extent > 1:
             factor = int(random.integers(1, extent + 1))
-            parts += [(value // factor, -(-extent // factor)), (value % factor, factor)]
-        elif parts:
+            start = 0 if is_plain or random.random() < 0.6 else int(random.integers(-5, 20))
+            parts += [((value + start) // factor, -(-extent // factor)), ((value + start) % factor, factor)]
+        elif parts and kind < 0.9:
             other, length = parts.pop(int(random.integers(len(parts))))
-            parts.append((value * length + other, extent * length))
+            step = length if is_plain or random.random() < 0.7 else int(random.integers(1, length + 2))
+            parts.append((value * step + other, extent * length))
         else:
             parts.append((value, extent))
+            if predicate is None and not is_plain and extent > 1:
+                limit = int(random.integers(1, extent + 1))
+                predicate = (value < limit if random.random() < 0.5 else extent - limit <= value).node
     random.shuffle(parts)  # type: ignore[arg-type]
-    kept = parts if random.random() < 0.7 else parts[1:] or parts
-    return [value.node for value, _ in kept], domain(*extents), extents
+    kept = parts if is_plain or random.random() < 0.7 else parts[1:] or parts
+    return [value.node for value, _ in kept], domain(*extents), predicate
 
 
 def values_at_every_point(
-    indices: list[tir.PrimExpr], domains: dict[tir.Var, tir.Range]
+    indices: list[tir.PrimExpr], domains: dict[tir.Var, tir.Range], predicate: tir.PrimExpr | None = None
 ) -> Counter[tuple[int | None, ...]]:
     ranges = [range(d.extent.value) for d in domains.values()]  # type: ignore[attr-defined]
     points = [dict(zip(domains, point, strict=True)) for point in itertools.product(*ranges)]
-    return Counter(tuple([evaluate(index, point) for index in indices]) for point in points)
+    inside = [point for point in points if predicate is None or evaluate(predicate, point)]
+    return Counter(tuple([evaluate(index, point) for index in indices]) for point in inside)
 
 
 def test_levels_mean_what_they_say(random: np.random.Generator) -> None:
     seen = Counter[str]()
-    for _ in range(150):
-        indices, domains, _ = random_map(random)
-        found = values_at_every_point(indices, domains)
+    for number in range(400):
+        is_plain = number % 2 == 0
+        indices, domains, predicate = random_map(random, is_plain)
+        found = values_at_every_point(indices, domains, predicate)
         whole = 1
         for axis in range(len(indices)):
             whole *= len({value[axis] for value in found})
-        is_surjective, is_injective = len(found) == whole, set(found.values()) == {1}
+        is_surjective, is_injective = len(found) == whole, set(found.values()) <= {1}
         surjective, bijective = [
-            detect_iter_map(indices, domains, None, level) for level in ("surjective", "bijective")
+            detect_iter_map(indices, domains, predicate, level) for level in ("surjective", "bijective")
         ]
         assert is_surjective or not surjective.is_detected
         assert (is_surjective and is_injective) or not bijective.is_detected
-        seen[f"{is_surjective}{surjective.is_detected}"] += 1
+        seen[f"{is_plain}{is_surjective}{surjective.is_detected}"] += 1
         for sums, index in zip(surjective.indices, indices, strict=bool(surjective.indices)):
-            again = normalize_iter_map_to_expr(sums)
-            assert values_at_every_point([again], domains) == values_at_every_point([index], domains)
-    assert seen["TrueTrue"] > 4 * seen["TrueFalse"]
+            again = values_at_every_point([normalize_iter_map_to_expr(sums)], domains, predicate)
+            assert again == values_at_every_point([index], domains, predicate)
+            extents = [split.extent.value for split in sums.args]  # type: ignore[attr-defined]
+            assert len(again) == (extents or [1])[0]
+    assert seen["TrueTrueTrue"] > 4 * seen["TrueTrueFalse"]
+    assert seen["FalseTrueTrue"] > seen["FalseTrueFalse"]
 
 
 def test_inverses_invert(random: np.random.Generator) -> None:
     count = 0
     for _ in range(100):
-        indices, domains, extents = random_map(random)
+        indices, domains, _ = random_map(random, is_plain=True)
         result = detect_iter_map(indices, domains, None, IterMapLevel.BIJECTIVE)
         if not result.is_detected:
             continue
         count += 1
         outputs = [tir.Var("int32", f"o{axis}") for axis in range(len(indices))]
         inverse = inverse_affine_iter_map(result.indices, outputs)
-        for point in itertools.product(*map(range, extents)):
+        for point in itertools.product(*[range(each.extent.value) for each in domains.values()]):  # type: ignore[attr-defined]
             at = dict(zip(domains, point, strict=True))
             there = {output: evaluate(index, at) or 0 for output, index in zip(outputs, indices, strict=True)}
             assert all(evaluate(value, there) == at[variable] for variable, value in inverse.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from ... import te, tir
+from ... import make, te, tir
 from ...te.expr import Value, node_of
 
 Domain: TypeAlias = "tir.Range | tuple[Value, Value]"
@@ -21,9 +21,9 @@ def variable_of(value: Value) -> tir.Var:
 
 
 def range_of(domain: Domain, dtype: str) -> tir.Range:
-    """Return the range that `domain` says, of `dtype` where it says none."""
+    """Return the range that `domain` says, for a variable of `dtype`."""
     start, extent = domain if isinstance(domain, tuple) else (domain.min, domain.extent)
-    return tir.Range(node_of(start, dtype), node_of(extent, dtype))
+    return tir.Range(make.cast(node_of(start, dtype), dtype), make.cast(node_of(extent, dtype), dtype))
 
 
 def ranges_of(domains: Mapping[te.Expr, Domain]) -> dict[tir.Var, tir.Range]:
