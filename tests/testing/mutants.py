@@ -9,6 +9,7 @@ its own: no file changes.
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
@@ -94,11 +95,21 @@ def hunt_apart(mutant: Mutant, seconds: float = SECONDS) -> Sighting:
 
 def _in_process(planted: str, law: str, seconds: float, first: int) -> Sighting:
     command = [sys.executable, __file__, "--hunt", planted, law, str(seconds), str(first)]
+    before = _seconds_of_children()
     result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode < 0:  # wrong machine code has killed it: how many examples there were is not known
+        said = result.stderr.strip().splitlines()
+        reason = f"killed by signal {-result.returncode}: {said[-1] if said else ''}"
+        return Sighting(first, 0, _seconds_of_children() - before, reason)
     if result.returncode:
-        return Sighting(first, 0, 0.0, result.stderr.strip().splitlines()[-1])
+        raise RuntimeError(result.stderr)
     batch, checked, spent, reason = result.stdout.split("\t")
     return Sighting(int(batch), int(checked), float(spent), reason.strip())
+
+
+def _seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main(names: list[str]) -> None:
@@ -110,7 +121,8 @@ def main(names: list[str]) -> None:
         found = hunt_apart(mutant)
         times += [found.seconds] if found.reason else []
         shown = f"{found.seconds:.1f}" if found.reason else "not found"
-        print(f"| {mutant.name} | `{mutant.file}` | {mutant.law} | {found.checked} | {shown} |", flush=True)
+        examples = found.checked or ""
+        print(f"| {mutant.name} | `{mutant.file}` | {mutant.law} | {examples} | {shown} |", flush=True)
         print(f"    {found.reason[:160]!r}", file=sys.stderr, flush=True)
     middle = sorted(times)[len(times) // 2] if times else 0.0
     print(f"\n{len(times)} of {len(chosen)} found; half of them within {middle:.1f} s.")
