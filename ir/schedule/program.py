@@ -57,6 +57,10 @@ class Program:
         names.sort(key=lambda name: name != self.working_on)
         return next((name for name in names if node in self.tree(name)), None)
 
+    def facts_of(self, node: tir.Stmt) -> dict[object, bool]:
+        """Return what was found out so far about the function that `node` stands in, by question."""
+        return self._tree_of(node).facts
+
     def _tree_of(self, node: tir.Stmt) -> Tree:
         name = self.function_of(node)
         assert name is not None, f"{name_of(node)} is no part of the program: ask for program.current(…)"

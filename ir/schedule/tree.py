@@ -28,6 +28,8 @@ class Tree:
 
     def __init__(self, function: tir.PrimFunc) -> None:
         self.function = function
+        self.facts: dict[object, bool] = {}
+        """What was found out about the function, by question: it does not change."""
         self.parents: dict[tir.Stmt, tir.Stmt | None] = {function.body: None}
         stack = [function.body]
         while stack:

@@ -11,6 +11,7 @@ from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.iter_map_use import normalize_iter_map_to_expr
 from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
+from ...equal import structural_equal
 from ...int_set import Interval, eval_set, from_range
 from ...simplify import simplify
 from ...visit import substitute
@@ -69,18 +70,28 @@ def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...],
     for outer, inner, extent in zip(produced, consumed, shape, strict=True):
         if outer.min is None or outer.max is None:
             return False
-        last = make.sub(extent, 1)
-        low = make.const(0, last.dtype) if inner.min is None else make.maximum(inner.min, 0)
-        high = last if inner.max is None else make.minimum(inner.max, last)
-        conditions = (make.less_equal(outer.min, low), make.greater_equal(outer.max, high))
-        if not all(prove(each, domains).is_proven for each in conditions):
-            return False
+        if not structural_equal(outer.min, inner.min):
+            low = make.const(0, extent.dtype) if inner.min is None else make.maximum(inner.min, 0)
+            if not prove(make.less_equal(outer.min, low), domains).is_proven:
+                return False
+        if not structural_equal(outer.max, inner.max):
+            last = make.sub(extent, 1)
+            high = last if inner.max is None else make.minimum(inner.max, last)
+            if not prove(make.greater_equal(outer.max, high), domains).is_proven:
+                return False
     return True
 
 
 def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
     """Whether all that a block reads of buffers that blocks before it write is written by then, in each place where
     they have a loop in common (TVM: `region_cover`): as boxes, or where they do not tell, element by element."""
+    facts, question = program.facts_of(consumer), (scope.node, consumer)
+    if question not in facts:
+        facts[question] = _is_region_covered(program, scope, consumer)
+    return facts[question]
+
+
+def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
     for place, producers in _by_common_place(program, scope, consumer):
         realize = program.realize_of(consumer)
         inner, outer = _loops_below(program, consumer, place)

@@ -34,6 +34,7 @@ class Scope:
     """The blocks right under a block or loop, in the order of the text, and what they owe each other."""
 
     def __init__(self, node: tir.Stmt) -> None:
+        self.node = node
         self.blocks = child_blocks(node)
         self.writers: dict[tir.Buffer, list[tir.Block]] = {}
         self.readers: dict[tir.Buffer, list[tir.Block]] = {}
