@@ -74,7 +74,7 @@ def build_prim_func(context: Context, definition: syntax.Definition) -> tir.Prim
     if not is_private:
         attrs.setdefault("global_symbol", definition.name)
     return tir.PrimFunc(
-        tuple(function.params), _completed(function, body), returned, function.buffer_map,
+        tuple(function.params), completed(function, body), returned, function.buffer_map,
         attrs=attrs, span=context.span(definition), trivia=joined(definition.trivia, comments),
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ def _without_unused_names(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
     return rewrite(body, undeclared) if unused else body
 
 
-def _completed(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
+def completed(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
     """Put the root block around a body that has blocks or allocates buffers (TVM: `ScriptComplete`)."""
     is_root = isinstance(body, tir.BlockRealize) and not body.block.iter_vars
     if function.root_buffers or (function.has_block and not is_root):

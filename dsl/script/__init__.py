@@ -24,13 +24,13 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, cast
 
-from ..ir.api.relax import struct_info
-from ..ir.base import BaseFunc, IRModule, Node, Source
-from ..ir.building.values import plain_nodes
-from ..ir.diagnostics import TvmsError, error
-from ..ir.dtype import is_dtype
-from .compatibility import as_tvm_takes_them
-from .load import parse_source
+from ...ir.api.relax import struct_info
+from ...ir.base import BaseFunc, IRModule, Node, Source
+from ...ir.building.values import plain_nodes
+from ...ir.diagnostics import TvmsError, error
+from ...ir.dtype import is_dtype
+from ..compatibility import as_tvm_takes_them
+from ..load import parse_source
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -66,7 +66,7 @@ class Dialect:
 
 def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the struct info, variable or constant that a call of `path` makes; TypeError where it makes none."""
-    from ..ir import te
+    from ...ir import te
 
     dialect, _, name = path.partition(".")
     if path in _STRUCT_INFOS:
@@ -111,7 +111,7 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
     source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
     module = parse_source(source, _values(source.text, extra_vars or {}))
     if check_well_formed:
-        from ..ir.verify import verify
+        from ...ir.verify import verify
 
         found = [each for each in as_tvm_takes_them(verify(module)) if each.severity == "error"]
         if found:
@@ -148,7 +148,7 @@ def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:
     """Return a value of Python as the builders know it; NotImplemented where a text has nothing like it."""
-    from .builder.forms import NAMESPACES
+    from ..builder.forms import NAMESPACES
 
     if isinstance(value, Dialect):
         return NAMESPACES[value.letter]
@@ -166,13 +166,13 @@ def _value(value: Any) -> Any:
     return NotImplemented
 
 
-def _names_around(frame: FrameType | None) -> dict[str, Any]:
+def _names_around(frame: FrameType) -> dict[str, Any]:
     """Return what is defined where a decorator stands: in its scope, in that around its class, and in its file."""
-    names: dict[str, Any] = {}
-    while frame is not None:
-        names = {**frame.f_globals, **frame.f_locals, **names}
-        frame = frame.f_back if _is_class_body(frame) else None
-    return names
+    names, around = dict(frame.f_locals), frame
+    while _is_class_body(around) and around.f_back is not None:
+        around = around.f_back
+        names = {**around.f_locals, **names}
+    return {**around.f_globals, **names}
 
 
 def _is_class_body(frame: FrameType) -> bool:

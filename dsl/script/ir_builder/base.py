@@ -1,0 +1,133 @@
+"""The builder: what is open, what is done, and how a form of the language is called from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from msgspec.structs import replace
+
+from ....ir import relax, te, tir
+from ....ir.base import Attrs, BaseFunc, IRModule, Node, Source
+from ....ir.building.place import with_place
+from ....ir.building.values import plain_nodes
+from ....ir.diagnostics import TvmsError
+from ....ir.visit import substitute
+from ... import syntax
+from ...builder.context import Context, Failed, Scope
+from ...builder.forms import Form, Site
+from ...builder.tir_frames import FunctionFrame
+
+PLACE = syntax.Name("")
+"""Where a call from Python stands in the text that there is none of."""
+_Named = TypeVar("_Named")
+
+
+class IRBuilder:
+    """Builds one statement, function or module: what is called inside of its `with`."""
+
+    _open: ClassVar[list[IRBuilder]] = []
+
+    def __init__(self) -> None:
+        self.context = Context(Source("<IRBuilder>", ""), Scope({}))
+        self.context.tir = FunctionFrame()
+        self.functions: dict[str, BaseFunc] | None = None
+        """Those of the module that is being built, where one is."""
+        self.attrs: Attrs = {}
+        """Those of the module."""
+        self.result: Node | None = None
+        self._names: dict[Any, str] = {}
+
+    def __enter__(self) -> IRBuilder:
+        IRBuilder._open.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        IRBuilder._open.pop()
+
+    @staticmethod
+    def current() -> IRBuilder:
+        """Return the innermost builder; ValueError where none is open."""
+        if not IRBuilder._open:
+            raise ValueError("no builder is open; open one: with IRBuilder() as builder:")
+        return IRBuilder._open[-1]
+
+    @staticmethod
+    def is_in_scope() -> bool:
+        """Whether a builder is open."""
+        return bool(IRBuilder._open)
+
+    @staticmethod
+    def name(s: str, v: _Named) -> _Named:
+        """Let the variable or buffer `v` be called `s`; return it."""
+        IRBuilder.current()._names[plain_nodes(v)] = s
+        return v
+
+    def name_of(self, variable: relax.Var) -> str:
+        """Return what a variable is to be called."""
+        return self._names.get(variable, variable.name_hint)
+
+    def get(self) -> Any:
+        """Return what was built: a function or module, else the statements."""
+        made = self.result if self.result is not None else self.context.tir.body.close()[0]
+        renamed: dict[Any, Node] = {}
+        for node, name in self._names.items():
+            renamed.update(_renamed(node, name))
+        return substitute(made, renamed)
+
+    def finish(self, name: str, made: BaseFunc | IRModule) -> None:
+        """Take a function into the module that is being built, or what is built as the result."""
+        if self.functions is not None and isinstance(made, BaseFunc):
+            self.functions[name] = made
+        else:
+            self.result = made
+
+    def call(self, form: Form, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a form makes of values; TvmsError, at the call in the program, where it cannot."""
+        values = [plain_nodes(value) for value in args]
+        named = [(syntax.Keyword(key, PLACE), plain_nodes(value)) for key, value in keywords.items()]
+        return self.attempt(
+            lambda: form.call(Site(self.context, PLACE, form.name), values, [PLACE] * len(values), named)
+        )
+
+    def attempt(self, build: Callable[[], Any]) -> Any:
+        """Return what `build` makes; a TvmsError, at the call in the program, of what it records or raises."""
+        try:
+            return build()
+        except (Failed, TvmsError) as problem:
+            found = problem.diagnostics if isinstance(problem, TvmsError) else self.context.diagnostics
+            placeless = tuple(replace(each, span=None, notes=()) for each in found)
+            self.context.diagnostics.clear()
+            raise with_place(TvmsError(placeless)) from None
+
+
+def _renamed(node: Any, name: str) -> Iterator[tuple[Any, Node]]:
+    match node:
+        case tir.Buffer():
+            data = replace(node.data, name=name)
+            yield from ((node.data, data), (node, replace(node, name=name, data=data)))
+        case relax.Var():
+            yield node, replace(node, name_hint=name)
+        case _:
+            yield node, replace(node, name=name)
+
+
+def shown(value: Any) -> Any:
+    """Return a value as programs compute with it: expressions with Python's operators."""
+    if isinstance(value, tuple):
+        return tuple(shown(each) for each in value)  # type: ignore[reportUnknownVariableType]
+    return te.Expr(value) if isinstance(value, tir.PrimExpr) else value
+
+
+class Opened:
+    """What a `with` opens: `enter` gives the value after `as`, `leave` ends it."""
+
+    def __init__(self, enter: Callable[[], Any], leave: Callable[[], None]) -> None:
+        self._enter, self._leave = enter, leave
+
+    def __enter__(self) -> Any:
+        return self._enter()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._leave()

@@ -1,0 +1,27 @@
+"""Modules: `with I.ir_module():`, in which functions are built."""
+
+from __future__ import annotations
+
+from ....ir.base import Attrs, IRModule
+from ....ir.building.values import plain_nodes
+from .base import IRBuilder, Opened
+
+
+def ir_module() -> Opened:
+    """`with I.ir_module():`; every function that is built inside is one of the module."""
+    builder = IRBuilder.current()
+
+    def enter() -> None:
+        builder.functions = {}
+
+    def leave() -> None:
+        functions, builder.functions = builder.functions or {}, None
+        builder.finish("", IRModule(functions, builder.attrs))
+
+    return Opened(enter, leave)
+
+
+def module_attrs(attrs: Attrs) -> None:
+    """Give the module attributes."""
+    builder = IRBuilder.current()
+    builder.attrs = {**builder.attrs, **plain_nodes(attrs)}
