@@ -64,7 +64,7 @@ def make_buffer(
     """Return a buffer named after what it is assigned to (TVM: `ir_builder.tir.BufferDecl`)."""
     if buffer_type not in ("", "default", "auto", "auto_broadcast"):
         raise site.error("E0202", f'a buffer is "default" or "auto", not \'{buffer_type}\'')
-    name, span = site.first_name, site.span
+    name, span, scope = site.first_name, site.span, scope or "global"
     if data is None:
         data = data_pointer(name, dtype, scope, span)
     elif isinstance(data.type_annotation, tir.PointerType):
