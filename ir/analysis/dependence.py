@@ -17,7 +17,7 @@ from ..base import Node
 from ..deep import deep
 from ..visit import children, substitute
 from .proof import Verdict, prove
-from .regions import all_of, meeting
+from .regions import all_of, meeting, span_of
 
 
 class DependenceKind(Enum):
@@ -84,22 +84,12 @@ def _accesses(node: Node, loops: tuple[tir.For, ...], conditions: tuple[tir.Prim
             for child in children(node):
                 if isinstance(child, tir.PrimExpr):
                     yield from _accesses(child, loops, conditions)
-            region = tuple([_span(index) for index in node.indices])
+            region = tuple([span_of(index) for index in node.indices])
             yield Access(node, node.buffer, region, isinstance(node, tir.BufferStore), loops, conditions)
         case _:
             for child in children(node):
                 if isinstance(child, tir.Stmt | tir.PrimExpr):
                     yield from _accesses(child, loops, conditions)
-
-
-def _span(index: tir.PrimExpr) -> tir.Range:
-    match index:
-        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
-            return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
-        case tir.Broadcast(value=value):
-            return _span(value)
-        case _:
-            return tir.Range(index, tir.IntImm(index.dtype, 1))
 
 
 def _of_block(

@@ -47,6 +47,17 @@ def _in_normal_form(axis: tir.Range) -> tir.Range:
     return tir.Range(simplifier.visit(axis.min), simplifier.visit(axis.extent))
 
 
+def span_of(index: tir.PrimExpr) -> tir.Range:
+    """Return what one index of an access spans along its axis: one place, or all from the first to the last lane."""
+    match index:
+        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
+            return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
+        case tir.Broadcast(value=value):
+            return span_of(value)
+        case _:
+            return tir.Range(index, tir.IntImm(index.dtype, 1))
+
+
 def _past(axis: tir.Range) -> tir.PrimExpr:
     return tir.Add(axis.min.dtype, axis.min, axis.extent)
 
