@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .fuse_by_pattern import FusionPattern, PatternCheckContext
-from .transform import Pass, function_pass, passes
+from .transform import Pass, dataflowblock_pass, function_pass, passes
 
-__all__ = ["FusionPattern", "PatternCheckContext", "function_pass"]
+__all__ = ["FusionPattern", "PatternCheckContext", "dataflowblock_pass", "function_pass"]
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

@@ -25,6 +25,8 @@ def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
             flat = _changed(expr, fields=tuple([_operand(field, bind) for field in expr.fields]))
         case relax.TupleGetItem():
             flat = _changed(expr, tuple_value=_operand(expr.tuple_value, bind))
+        case relax.If():
+            flat = _changed(expr, cond=_operand(expr.cond, bind))
         case _:
             return expr
     return flat if flat.struct_info is not None else replace(flat, struct_info=infer_struct_info(flat))

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import BaseFunc, IRModule
+from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import error
 from ..tir import PrimFunc
+from ..visit import rewrite
 from .instrument import PassInstrument
 
 _P = ParamSpec("_P")
@@ -201,6 +202,16 @@ def _of_functions(kind: type[BaseFunc]) -> Wrap:
     return wrap
 
 
+def _of_dataflow_blocks(function: Callable[[Any, IRModule, PassContext], Any]) -> Any:
+    def transform(mod: IRModule, ctx: PassContext) -> IRModule:
+        def changed(node: Node) -> Node | None:
+            return function(node, mod, ctx) if isinstance(node, relax.DataflowBlock) else None
+
+        return map_functions(mod, relax.Function, lambda each: rewrite(each, changed))
+
+    return update_wrapper(transform, function)
+
+
 def map_functions(mod: IRModule, kind: type[BaseFunc], function: Callable[[Any], BaseFunc]) -> IRModule:
     """Return `mod` with `function` applied to each of its functions of `kind`; itself where nothing changes."""
     functions = {name: function(each) if isinstance(each, kind) else each for name, each in mod.functions.items()}
@@ -230,6 +241,9 @@ module_pass = _decorator(lambda function: function, "transform_module")
 """Make a pass of a function of (module, context), or of a class with `transform_module` (TVM: `module_pass`)."""
 function_pass = _decorator(_of_functions(relax.Function), "transform_function")
 """The same of (function, module, context), for each graph-level function (TVM: `relax.transform.function_pass`)."""
+dataflowblock_pass = _decorator(_of_dataflow_blocks, "transform_dataflowblock")
+"""The same of (block, module, context), for each dataflow block; the variables that it gives out stay (TVM:
+`relax.transform.dataflowblock_pass`)."""
 prim_func_pass = _decorator(_of_functions(PrimFunc), "transform_function")
 """The same for each loop-level function (TVM: `tir.transform.prim_func_pass`)."""
 
@@ -280,6 +294,12 @@ _FILES = (
     "normalize_global_var",
     "update_param_struct_info",
     "merge_equal_functions",
+    "fold_batchnorm_to_conv2d",
+    "optimize_layout_transform",
+    "compute_prim_value",
+    "attach_attr_layout_free_buffers",
+    "update_vdevice",
+    "realize_vdevice",
 )
 """The files of this folder that declare passes."""
 

@@ -11,6 +11,7 @@ from tvms.ir.passes.instrument import PassInstrument, PassTimingInstrument, Prin
 from tvms.ir.passes.transform import (
     PassContext,
     Sequential,
+    dataflowblock_pass,
     function_pass,
     get_pass,
     module_pass,
@@ -226,3 +227,23 @@ def test_parameters_are_said_to_be_something_else() -> None:
     assert after.script() == mod.script().replace("32, 16", "64, 16").replace("(32,)", "(64,)").replace(
         'y: R.Tensor((64,), "float32") =', "y ="
     )
+
+
+def test_passes_of_dataflow_blocks() -> None:
+    text = """
+R.function main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    y = R.exp(x)
+    with R.dataflow():
+        lv = R.negative(y)
+        gv = R.exp(y)
+        R.output(gv)
+    return gv
+"""
+
+    @dataflowblock_pass(opt_level=1)
+    class KeepLast:
+        def transform_dataflowblock(self, block: Any, mod: Any, ctx: PassContext) -> Any:
+            return replace(block, bindings=block.bindings[-1:])
+
+    after = KeepLast()(tvms.parse(text))
+    assert tvms.structural_equal(after, tvms.parse(text.replace("        lv = R.negative(y)\n", "")))

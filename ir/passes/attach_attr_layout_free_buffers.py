@@ -1,0 +1,66 @@
+"""Say which arguments of loop-level functions may be laid out otherwise (TVM: `AttachAttrLayoutFreeBuffers`).
+
+    gv = R.call_tir(cls.matmul, (x, w), …)        T.func_attr({"layout_free_buffers": [1]}) in matmul
+
+Those are constants, and weights: the parameters after the first `num_input`.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from .. import relax, tir
+from ..base import GlobalVar, IRModule, Op
+from ..deep import deep
+from ..function_table import FunctionTable, numbered
+from ..visit import defined_variables, substitute
+from .bundle_model_params import input_count
+from .dead_code import eliminate_dead_code
+from .rewriter import ValueRewriter
+from .transform import declare_pass
+
+LAYOUT_FREE = "layout_free_buffers"
+"""The attribute of a loop-level function that holds the positions of such arguments."""
+
+
+@declare_pass("AttachAttrLayoutFreeBuffers")
+@deep
+def attach_attr_layout_free_buffers(mod: IRModule) -> IRModule:
+    """Let every `R.call_tir` call a function that has the attribute `layout_free_buffers`."""
+    table = FunctionTable(mod.functions)
+    for name, function in mod.functions.items():
+        if isinstance(function, relax.Function):
+            table.functions[name] = _Attacher(function, table).function(function)
+    changed = any(table.functions[name] is not function for name, function in mod.functions.items())
+    return eliminate_dead_code(replace(mod, functions=table.functions)) if changed else mod
+
+
+class _Attacher(ValueRewriter):
+    def __init__(self, function: relax.Function, table: FunctionTable) -> None:
+        super().__init__(function)
+        count = input_count(function)
+        self._table, self._weights = table, frozenset(() if count is None else function.params[count:])
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return the call of a function with the attribute."""
+        match binding.value:
+            case (
+                relax.Call(
+                    op=Op(name="relax.call_tir"), args=(GlobalVar(name_hint=name), relax.Tuple(fields=fields), *rest)
+                ) as call
+            ):
+                function = self._table.functions[name]
+                assert isinstance(function, tir.PrimFunc)
+                free = tuple(
+                    place
+                    for place, field in enumerate(fields)
+                    if isinstance(field, relax.Constant) or field in self._weights
+                )
+                if function.attrs.get(LAYOUT_FREE) == free:
+                    return call
+                renewed = substitute(function, {each: replace(each) for each in defined_variables(function)})
+                attrs = {**function.attrs, LAYOUT_FREE: free}
+                own = self._table.add(replace(renewed, attrs=attrs), numbered(name))
+                return replace(call, args=(GlobalVar(own), call.args[1], *rest))
+            case value:
+                return value

@@ -1,0 +1,71 @@
+"""Let the weights of a convolution scale its results as the normalisation after it does (TVM: `FoldBatchnormToConv2D`).
+
+    lv = R.nn.conv2d(x, w)                              lv = R.nn.conv2d(x, R.multiply(w, scale))
+    lv1 = R.nn.batch_norm(lv, gamma, beta, mean, var)   gv = R.add(lv, shift)
+    gv = lv1[0]
+
+with `scale` = gamma / √(var + epsilon) and `shift` = beta - mean · scale, which `FoldConstant` computes.
+"""
+
+from __future__ import annotations
+
+from .. import relax
+from ..base import IRModule, Op
+from ..building.values import apply
+from ..deep import deep
+from .calls import clean_up
+from .common_subexpressions import eliminate_common_subexpr
+from .rewriter import ValueRewriter
+from .transform import declare_pass, map_functions
+
+
+@declare_pass("FoldBatchnormToConv2D")
+@deep
+def fold_batchnorm_to_conv2d(mod: IRModule) -> IRModule:
+    """Fold normalisations of what a convolution gives into it, where weights and moments are constants.
+
+    Those in training stay: they use the moments of their data.
+    """
+    changed = map_functions(mod, relax.Function, lambda function: _Folder(function).function(function))
+    return mod if changed is mod else clean_up(eliminate_common_subexpr(changed))
+
+
+class _Folder(ValueRewriter):
+    def __init__(self, function: relax.Function) -> None:
+        super().__init__(function)
+        self._bound: dict[relax.Expr, relax.Expr] = {}
+
+    def value(self, binding: relax.Binding) -> relax.Expr:
+        """Return the convolution of scaled weights that the first result of a normalisation is."""
+        self._bound[binding.var] = value = binding.value
+        if not isinstance(value, relax.TupleGetItem) or value.index != 0:
+            return value
+        norm = self._call(value.tuple_value, "relax.nn.batch_norm")
+        conv = None if norm is None else self._call(norm.args[0], "relax.nn.conv2d")
+        if norm is None or conv is None or norm.attrs["training"]:
+            return value
+        return _folded(conv, norm) or value
+
+    def _call(self, expr: relax.Expr, name: str) -> relax.Call | None:
+        value = self._bound.get(expr, expr)
+        return value if isinstance(value, relax.Call) and value.op == Op(name) else None
+
+
+def _folded(conv: relax.Call, norm: relax.Call) -> relax.Expr | None:
+    """Return a convolution and a sum in the place of a normalisation; None where it is over another axis, or of variables."""
+    (data, weight), (_, gamma, beta, mean, variance) = conv.args, norm.args
+    weights, results = conv.attrs["kernel_layout"], conv.attrs["out_layout"] or conv.attrs["data_layout"]
+    are_known = all(isinstance(each, relax.Constant) for each in (weight, gamma, beta, mean, variance))
+    if not are_known or not len(weights) == len(results) == 4 or norm.attrs["axis"] % 4 != results.index("C"):
+        return None
+
+    def over(value: relax.Expr, layout: str, axis: str) -> relax.Expr:
+        return apply("reshape", value, [-1 if each == axis else 1 for each in layout])
+
+    inverse = apply("rsqrt", apply("add", variance, norm.attrs["epsilon"]))
+    scale = apply("multiply", gamma, inverse) if norm.attrs["scale"] else inverse
+    shift = apply("multiply", mean, scale)
+    shift = apply("subtract", beta, shift) if norm.attrs["center"] else apply("negative", shift)
+    attrs = {name: value for name, value in conv.attrs.items() if value is not None}
+    product = apply("nn.conv2d", data, apply("multiply", weight, over(scale, weights, "O")), **attrs)
+    return apply("add", product, over(shift, results, "C"))
