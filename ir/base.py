@@ -6,7 +6,7 @@ outside structural equality.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 from msgspec import Struct
@@ -241,6 +241,10 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
     def update_func(self, var: str | GlobalVar, func: BaseFunc) -> None:
         """Put a function in the place of the one that `var` refers to."""
         self[var] = func
+
+    def update_global_info(self, name: str, global_info: Sequence[GlobalInfo]) -> None:
+        """Let `global_info` be what the module shares under `name`."""
+        force_setattr(self, "global_infos", {**self.global_infos, name: tuple(global_info)})
 
     def clone(self) -> IRModule:
         """Return a module of the same functions, which changes on its own."""

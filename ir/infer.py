@@ -213,7 +213,8 @@ def join(a: StructInfo, b: StructInfo) -> StructInfo:
         case ShapeStructInfo(), ShapeStructInfo():
             return ShapeStructInfo(a.values if _same(a.values, b.values) else None, a.ndim if a.ndim == b.ndim else -1)
         case PrimStructInfo(), PrimStructInfo() if a.dtype == b.dtype:
-            same = a.value is not None and b.value is not None and d.is_equal(a.value, b.value)
+            equal = a.value is not None and b.value is not None and d.is_equal(a.value, b.value)
+            same = equal or structural_equal(a, b)
             return PrimStructInfo(a.dtype, a.value if same else None)
         case TupleStructInfo(), TupleStructInfo() if len(a.fields) == len(b.fields):
             return TupleStructInfo(tuple(join(x, y) for x, y in zip(a.fields, b.fields, strict=True)))

@@ -89,8 +89,6 @@ def _argument(builder: BlockBuilder, param: Param, node: syntax.Expr) -> Any:
     if named is not None:
         return named(builder, node)
     value = values.operand(builder, node)
-    if param.name == "args" and param.kind == "tuple" and isinstance(value, relax.Expr):
-        return value if isinstance(value.struct_info, relax.TupleStructInfo) else (value,)
     return _index_map(builder, value, node) if isinstance(value, Closure) else value
 
 

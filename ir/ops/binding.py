@@ -88,12 +88,20 @@ def match_arguments(
             raise refuse(f"lacks its argument '{param.name}'")
         else:
             value = param.default
+        if param.name == "args" and param.kind == "tuple":
+            value = _as_arguments(value)
         values[param.name] = _convert(op, param, value, span)
     if positional:
         raise refuse(f"takes {len(op.params)} arguments, but {len(args) + len(keywords)} are given")
     if given:
         raise refuse(f"has no argument '{next(iter(given))}'")
     return values
+
+
+def _as_arguments(value: Any) -> Any:
+    """Return the arguments of another function: a single value stands for the tuple of it."""
+    is_single = isinstance(value, Expr) and not isinstance(value, Tuple)
+    return (value,) if is_single and not isinstance(value.struct_info, TupleStructInfo) else value
 
 
 def _all_values(values: Any) -> tuple[Any, ...]:

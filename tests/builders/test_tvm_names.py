@@ -83,3 +83,32 @@ def test_operators_on_tensors_are_those_of_topi() -> None:
     assert tvms.structural_equal(*sums)
     scaled = te.create_prim_func([y, 1 - y * 2])
     assert "= 1.0 - T_multiply[v_ax0]" in str(scaled)
+
+
+def test_functions_are_made_of_nodes() -> None:
+    info = R.Tensor((4,), "float32")
+    x, y = relax.Var("x", info), relax.Var("y", info)
+    block = relax.BindingBlock([relax.VarBinding(y, relax.op.add(x, x))])
+    function = relax.Function([x], relax.SeqExpr([block], y), attrs={"global_symbol": "f"})
+    assert function.ret_struct_info == info
+    assert isinstance(function, relax.Function)
+    assert relax.analysis.well_formed(function)
+    renewed = relax.utils.copy_with_new_vars(function)
+    assert tvms.structural_equal(renewed, function)
+    assert renewed.params[0] is not x
+    assert str(relax.op.call_dps_packed("f", x, info)) == str(relax.op.call_dps_packed("f", (x,), info))
+
+
+def test_struct_info_that_contradicts_itself_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^give the dtype of a scalar or its value: relax\.PrimStructInfo"):
+        relax.PrimStructInfo()
+    for make in (relax.ShapeStructInfo, relax.TensorStructInfo):
+        with pytest.raises(ValueError, match=r"^2 dimensions are given, but ndim is 3; leave ndim out$"):
+            make([1, 2], ndim=3)
+    assert relax.FuncStructInfo.opaque_func(ret=relax.ObjectStructInfo()).params is None
+
+
+def test_what_two_scalars_have_in_common_is_their_value() -> None:
+    half = relax.PrimStructInfo(value=tir.const(0.5, "float16"))
+    assert analysis.struct_info_lca(half, relax.PrimStructInfo(value=tir.const(0.5, "float16"))) == half
+    assert analysis.struct_info_lca(half, relax.PrimStructInfo("float16")) == relax.PrimStructInfo("float16")

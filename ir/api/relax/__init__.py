@@ -4,32 +4,30 @@ from ...base import GlobalVar, StructInfo
 from ...building.block_builder import BlockBuilder
 from ...building.values import const
 from ...passes.pipelines import get_pipeline, register_pipeline
-from ...relax import (
+from . import expr, op, operators, struct_info
+from .expr import (
     BindingBlock,
+    Call,
     Constant,
     DataflowBlock,
+    DataflowVar,
+    DataTypeImm,
     Expr,
+    ExternFunc,
     Function,
     If,
     MatchCast,
-    SeqExpr,
-    VarBinding,
-)
-from . import expr, op, operators, struct_info
-from .expr import (
-    Call,
-    DataflowVar,
-    DataTypeImm,
-    ExternFunc,
     PrimValue,
+    SeqExpr,
     ShapeExpr,
     StringImm,
     Tuple,
     TupleGetItem,
     Var,
+    VarBinding,
     extern,
     get_shape_of,
-)
+)  # fmt: skip
 from .struct_info import (
     DynTensorType,
     FuncStructInfo,
@@ -49,7 +47,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-_MODULES = ("analysis", "backend", "dpl", "expr_functor", "frontend", "transform", "vm_build")
+_MODULES = ("analysis", "backend", "dpl", "expr_functor", "frontend", "transform", "utils", "vm_build")
 """Public modules below this one: `tvms` itself says where they stand, which may be a room that this one does not know."""
 
 _FROM = {

@@ -11,7 +11,8 @@ from ...building.call_te import call_te
 from ...building.place import with_place
 from ...building.values import apply, call_function, dimension, graph_value, inferred, plain_nodes
 from ...diagnostics import error
-from ..constructor import constructor
+from ...infer import infer_struct_info
+from ..constructor import constructor, node_constructor
 from .struct_info import TensorStructInfo
 
 
@@ -88,6 +89,36 @@ def Call(
     return call_function(op, args)
 
 
+BindingBlock = node_constructor(relax.BindingBlock)
+DataflowBlock = node_constructor(relax.DataflowBlock)
+MatchCast = node_constructor(relax.MatchCast)
+SeqExpr = node_constructor(relax.SeqExpr)
+VarBinding = node_constructor(relax.VarBinding)
+
+
+@constructor(relax.If)
+def If(cond: relax.Expr, true_branch: relax.Expr, false_branch: relax.Expr) -> relax.If:
+    """`true_branch` where `cond` holds, else `false_branch`."""
+    branches = (
+        each if isinstance(each, relax.SeqExpr) else relax.SeqExpr((), each) for each in (true_branch, false_branch)
+    )
+    return cast("relax.If", inferred(relax.If(cond, *branches)))
+
+
+@constructor(relax.Function)
+def Function(
+    params: Sequence[relax.Var],
+    body: relax.Expr,
+    ret_struct_info: StructInfo | None = None,
+    is_pure: bool = True,
+    attrs: Attrs | None = None,
+) -> relax.Function:
+    """A function; what is known of its result follows from `body` where it is not given."""
+    sequence = body if isinstance(body, relax.SeqExpr) else relax.SeqExpr((), body)
+    returned = ret_struct_info or infer_struct_info(sequence)
+    return relax.Function(tuple(params), sequence, returned, is_pure, attrs=plain_nodes(attrs or {}))
+
+
 def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
     """Return the input tensor of `te` that has the shape and dtype of `value`."""
     found: list[Any] = []
@@ -114,7 +145,10 @@ def extern(name: str) -> relax.ExternFunc:
     return relax.ExternFunc(name)
 
 
+Constant, Expr = relax.Constant, relax.Expr
+
 __all__ = [
-    "Call", "DataTypeImm", "DataflowVar", "ExternFunc", "GlobalVar", "PrimValue", "ShapeExpr", "StringImm",
-    "TensorStructInfo", "Tuple", "TupleGetItem", "Var", "extern", "get_shape_of", "te_tensor",
+    "BindingBlock", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "Expr", "ExternFunc", "Function",
+    "GlobalVar", "If", "MatchCast", "PrimValue", "SeqExpr", "ShapeExpr", "StringImm", "TensorStructInfo", "Tuple",
+    "TupleGetItem", "Var", "VarBinding", "extern", "get_shape_of", "te_tensor",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import relax
+from ... import relax, tir
 from ...base import StructInfo, VDevice
 from ...building.values import dimension, plain_nodes
 from ...ops.inference import tensor_info
@@ -20,19 +20,28 @@ def ObjectStructInfo() -> relax.ObjectStructInfo:
 
 @constructor(relax.PrimStructInfo)
 def PrimStructInfo(dtype: str | None = None, value: Any = None) -> relax.PrimStructInfo:
-    """A scalar of `dtype`, or `value` where it is known."""
-    if value is None:
-        return relax.PrimStructInfo(dtype or "void")
-    node = dimension(value)
+    """A scalar of `dtype`, or `value` where it is known; ValueError where both are given, or neither."""
+    if (dtype is None) == (value is None):
+        raise ValueError('give the dtype of a scalar or its value: relax.PrimStructInfo("int64"), or value=n')
+    if dtype is not None:
+        return relax.PrimStructInfo(dtype)
+    node = plain_nodes(value)
+    node = node if isinstance(node, tir.PrimExpr) else dimension(node)
     return relax.PrimStructInfo(node.dtype, node)
 
 
 @constructor(relax.ShapeStructInfo)
 def ShapeStructInfo(values: Sequence[Any] | None = None, ndim: int = -1) -> relax.ShapeStructInfo:
-    """A shape of `values`, or of `ndim` dimensions that are not known."""
+    """A shape of `values`, or of `ndim` dimensions that are not known; ValueError where these do not agree."""
     if values is None:
         return relax.ShapeStructInfo(None, ndim)
+    _check_ndim(len(values), ndim)
     return relax.ShapeStructInfo(tuple(dimension(value) for value in values), len(values))
+
+
+def _check_ndim(count: int, ndim: int) -> None:
+    if ndim not in (-1, count):
+        raise ValueError(f"{count} dimensions are given, but ndim is {ndim}; leave ndim out")
 
 
 @constructor(relax.TensorStructInfo)
@@ -44,7 +53,11 @@ def TensorStructInfo(
         held = shape.struct_info
         known = held.ndim if isinstance(held, relax.ShapeStructInfo) else ndim
         return relax.TensorStructInfo(shape, dtype or "void", known, vdevice)
-    return tensor_info(None if shape is None else [dimension(size) for size in shape], dtype or "void", ndim, vdevice)
+    if shape is None:
+        return tensor_info(None, dtype or "void", ndim, vdevice)
+    sizes = [dimension(size) for size in shape]
+    _check_ndim(len(sizes), ndim)
+    return tensor_info(sizes, dtype or "void", ndim, vdevice)
 
 
 @constructor(relax.TensorStructInfo)
@@ -59,7 +72,14 @@ def TupleStructInfo(fields: Sequence[StructInfo]) -> relax.TupleStructInfo:
     return relax.TupleStructInfo(tuple(fields))
 
 
-@constructor(relax.FuncStructInfo)
+def _opaque_func(
+    *, ret: StructInfo | None = None, derive_func: str | None = None, purity: bool = False
+) -> relax.FuncStructInfo:
+    """A function of anything; it returns `ret`, or what the function registered as `derive_func` tells of the call."""
+    return relax.FuncStructInfo(None, ret or relax.ObjectStructInfo(), purity, derive_func)
+
+
+@constructor(relax.FuncStructInfo, opaque_func=_opaque_func)
 def FuncStructInfo(params: Sequence[StructInfo], ret: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
     """A function of `params` that returns `ret`; it has no side effects where `purity` holds."""
     return relax.FuncStructInfo(plain_nodes(params), ret, purity)
