@@ -245,6 +245,21 @@ def _vector(kernel: Kernel, dtype: str, lanes: int, depth: int) -> tir.PrimExpr:
     return make.select(kernel.choose.pick((make.less, make.equal))(a, b), c, d)
 
 
+def relay(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Vectors of one dtype in a row, each from elements of the one before: they may take turns in memory."""
+    dtype = kernel.choose.pick(("float32", "int32", "int8"))
+    source, loops = kernel.source(dtype, 1), list[tir.Stmt]()
+    for more in reversed(range(kernel.choose.number(2, 5))):
+        axes = axes_of(kernel, kernel.shape(1, 1))
+        target = kernel.result("R", dtype, (axes[0].extent,), last and not more)
+        total = make.add(kernel.element(source, axes), kernel.element(source, axes))
+        block = kernel.block("relay", axes, tir.BufferStore(target, total, _variables(axes)))
+        loops.append(nest(kernel, axes, block))
+        source = target
+    kernel.readable.append(source)
+    return sequence(loops)
+
+
 STAGES: dict[str, Stage] = {
     "elementwise": elementwise,
     "formulas": formulas,
@@ -254,5 +269,6 @@ STAGES: dict[str, Stage] = {
     "scan": scan,
     "staged": staged,
     "counted": counted,
+    "relay": relay,
 }
 """By the name under which a run counts them."""
