@@ -120,6 +120,7 @@ _ALIASES = {
     "tvms.tir.op": "tvms.ir.api.tir",
     "tvms.tir.schedule": "tvms.ir.schedule",
     "tvms.tir.stmt": "tvms.ir.api.tir",
+    "tvms.tir.transform": "tvms.codegen.lower.passes",
     "tvms.topi": "tvms.ir.api.topi",
     "tvms.transform": "tvms.ir.passes.transform",
 }

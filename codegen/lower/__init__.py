@@ -9,12 +9,14 @@ from ...ir.deep import deep
 from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .compact import compact_buffers
+from .double_buffer import inject_double_buffers
 from .flatten import flatten_buffers
 from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
 from .invariants import hoist_conditions
 from .locate import plan_locations
 from .match_buffer import lower_match_buffers
+from .no_op import remove_no_ops
 from .opaque import convert_blocks_to_opaque
 from .partition import partition_loops
 from .pipeline import inject_software_pipelines
@@ -43,7 +45,9 @@ LOOP_STEPS: dict[str, Step] = {
     "HoistFirstSteps": hoist_first_steps,
     "HoistIfThenElse": hoist_conditions,
     "LoopPartition": partition_loops,
+    "RemoveNoOp": remove_no_ops,
     "FlattenBuffer": flatten_buffers,
+    "InjectDoubleBuffer": inject_double_buffers,
     "StorageRewrite": rewrite_storage,
     "UnrollLoop": unroll_loops,
     "VectorizeLoop": vectorize_loops,

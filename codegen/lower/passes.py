@@ -1,22 +1,30 @@
 """The steps of the lowering as passes, by their names, and the pipeline `lower` of all of them: for `tvms opt`.
 
-Importing this registers them; the steps are those that functions are compiled by.
+Importing this registers them; the steps are those that functions are compiled by. As a module this is `tvms.tir.transform`
+(TVM: `tvm.tir.transform`): it has the constructor of each pass by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.deep import deep
 from ...ir.passes.pipelines import register_pipeline
-from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions
+from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map_functions, passes, prim_func_pass
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
+from ..target import TargetLike, get_target
 from . import BLOCK_STEPS, LOOP_STEPS, Step
 from .bounds import Bounds, guard_indices
+from .common import eliminate_common_subexpressions
 from .invariants import hoist_expressions
+from .single_rules import SINGLE_RULES
+
+__all__ = ["apply_default_schedule", "prim_func_pass"]
 
 
 def _on_modules(step: Step) -> Callable[[IRModule], IRModule]:
@@ -64,17 +72,54 @@ for _name, _step in LOOP_STEPS.items():
 
 
 declare_pass("HoistExpression")(_on_modules(_on_loops(hoist_expressions)))
+declare_pass("CommonSubexprElimTIR")(_on_modules(_on_loops(eliminate_common_subexpressions)))
 declare_pass("Simplify")(_on_modules(simplify_statements))
+for _name, _step in SINGLE_RULES.items():
+    declare_pass(_name)(_on_modules(_step))
+
+
+@declare_pass("Apply")
+def apply(mod: IRModule, ftransform: Step) -> IRModule:
+    """Give each loop-level function to `ftransform`, and take what it returns (TVM: `tir.transform.Apply`)."""
+    return map_functions(mod, tir.PrimFunc, ftransform)
+
+
+@declare_pass("Filter")
+def keep_where(mod: IRModule, fcond: Callable[[tir.PrimFunc], bool]) -> IRModule:
+    """Drop the loop-level functions of which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
+    kept = {name: each for name, each in mod.functions.items() if not isinstance(each, tir.PrimFunc) or fcond(each)}
+    return replace(mod, functions=kept)
+
+
+@declare_pass("BindTarget")
+def bind_target(mod: IRModule, target: TargetLike) -> IRModule:
+    """Say of each loop-level function what it is for, where that is not said (TVM: `tir.transform.BindTarget`)."""
+    text = get_target(target).text
+    return map_functions(mod, tir.PrimFunc, lambda each: replace(each, attrs={"target": text, **each.attrs}))
+
+
+@declare_pass("AnnotateEntryFunc")
+def annotate_entry(mod: IRModule) -> IRModule:
+    """Say of the only loop-level function that it is where a program starts (TVM: `tir.transform.AnnotateEntryFunc`)."""
+    if sum(isinstance(each, tir.PrimFunc) for each in mod.functions.values()) != 1:
+        return mod
+    entry = {"tir.is_entry_func": tir.IntImm("bool", 1)}
+    return map_functions(mod, tir.PrimFunc, lambda each: replace(each, attrs={**each.attrs, **entry}))
 
 
 @declare_pass("ApplyDefaultSchedule")
 def apply_default_schedule(mod: IRModule) -> IRModule:
     """Schedule the functions that nobody scheduled, as the compiler does for the processor that it runs on."""
     from ..rules import apply_rules, rules_for
-    from ..target import get_target
 
     rules = rules_for(get_target("llvm").processor)
     return map_functions(mod, tir.PrimFunc, lambda func: apply_rules(func, rules)[0])
+
+
+def __getattr__(name: str) -> Callable[..., Pass]:
+    if name.startswith("__") or name not in passes():
+        raise AttributeError(f"there is no pass '{name}'; 'tvms opt --list' shows all")
+    return passes()[name]
 
 
 @register_pipeline("lower")

@@ -176,7 +176,7 @@ class _Visitor:
                 return value
 
 
-def _changed(node: Any, **fields: Any) -> Any:
+def _changed(node: Any, /, **fields: Any) -> Any:
     """Return `node` with these fields: itself where they are what they were, for numbers also if they are equal."""
     new = {name: value for name, value in fields.items() if not _same(getattr(node, name), value)}
     return replace(node, **new) if new else node

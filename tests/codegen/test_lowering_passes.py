@@ -146,6 +146,7 @@ def test_every_step_reads_back_and_computes_the_same(name: str, is_scheduled: bo
     expected = arguments(module)
     run(module, "main", expected)
     steps = [*(["ApplyDefaultSchedule"] if is_scheduled else []), *BLOCK_STEPS, "GuardIndices", *LOOP_STEPS]
+    steps.insert(-1, "CommonSubexprElimTIR")
     seen = arguments(module)
     for step in steps:
         module = get_pass(step)(module)

@@ -101,6 +101,6 @@ def __getattr__(name: str) -> Any:
     which is `tvms.compile`."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("buffer", "expr", "function", "op", "schedule", "stmt"):
+    if name in ("buffer", "expr", "function", "op", "schedule", "stmt", "transform"):
         return import_module(f"tvms.tir.{name}")
     return import_module("tvms").compile if name == "build" else intrinsic(_OTHER_NAMES.get(name, name))

@@ -1,0 +1,111 @@
+"""Memory in two halves: what an iteration fills while the one before still reads (TVM: `InjectDoubleBuffer`).
+
+    for i in range(16):                                        X = T.allocate([64])
+        X = T.allocate([32])                                   fill(X[0:32], 0)
+        with T.attr(X, "double_buffer_scope", 1):              for i in range(15):
+            fill(X, i)                              →              fill(X[(i + 1) % 2 * 32:], i + 1)
+        use(X, i)                                                  use(X[i % 2 * 32:], i)
+                                                               use(X[15 % 2 * 32:], 15)
+
+Left as it is where that would change what is computed: where filling reads what using writes, or the extent is not known.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.intern import has_effects
+from ...ir.visit import children, walk
+from .rewriter import Rewriter, copy_of, sequence
+
+SCOPE, WRITE = "double_buffer_scope", "double_buffer_write"
+_ACCESSES = (tir.BufferLoad, tir.BufferStore)
+
+
+def inject_double_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func`, whose buffers are flat, with two halves for memory in a `double_buffer_scope`."""
+    return replace(func, body=_Injector().rewrite(func.body))
+
+
+class _Injector(Rewriter):
+    def __init__(self) -> None:
+        super().__init__({tir.For: self._for, tir.AttrStmt: self._mark})
+
+    def _mark(self, stmt: tir.AttrStmt) -> tir.Stmt:
+        """A mark that no loop took says nothing to anybody."""
+        return self.rewrite(stmt.body) if stmt.attr_key == SCOPE else self.rebuild(stmt)
+
+    def _for(self, stmt: tir.For) -> tir.Stmt:
+        memory = stmt.body
+        if isinstance(memory, tir.Allocate) and len(memory.extents) == 1 and _is_counted(stmt):
+            parts = memory.body.seq if isinstance(memory.body, tir.SeqStmt) else (memory.body,)
+            fill, use = parts[0], sequence(parts[1:])
+            if _fills(fill, memory.buffer_var) and _may_overtake(fill.body, use, memory.buffer_var):
+                return self._doubled(stmt, memory, self.rewrite(fill.body), self.rewrite(use))
+        return self.rebuild(stmt)
+
+    def _doubled(self, loop: tir.For, memory: tir.Allocate, fill: tir.Stmt, use: tir.Stmt) -> tir.Stmt:
+        var, (size,) = loop.loop_var, memory.extents
+        two, one = make.const(2, var.dtype), make.const(1, var.dtype)
+        buffers: dict[tir.Buffer, tir.Buffer] = {}
+
+        def at(part: tir.Stmt, iteration: tir.PrimExpr) -> tir.Stmt:
+            half = make.mul(make.floormod(iteration, two), size)
+            return _Shifted(memory.buffer_var, half, buffers).rewrite(copy_of(part, {var: iteration}))
+
+        following = make.add(var, one)
+        ahead = tir.AttrStmt(memory.buffer_var, WRITE, tir.IntImm("int32", 1), at(fill, following))
+        last = make.sub(make.add(loop.min, loop.extent), one)
+        again = replace(loop, extent=make.sub(loop.extent, one), body=sequence([ahead, at(use, var)]))
+        body = sequence([at(fill, loop.min), again, at(use, last)])
+        return replace(memory, extents=(make.mul(size, make.const(2, size.dtype)),), body=body)
+
+
+class _Shifted(Rewriter):
+    """Moves what is accessed in some memory by half of it; `buffers` are those of the memory as a whole."""
+
+    def __init__(self, memory: tir.Var, half: tir.PrimExpr, buffers: dict[tir.Buffer, tir.Buffer]) -> None:
+        super().__init__(
+            {tir.BufferLoad: self._access, tir.BufferStore: self._access, tir.Buffer: lambda buffer: buffer}
+        )
+        self._memory, self._half, self._whole = memory, half, buffers
+
+    def _access(self, access: tir.BufferLoad | tir.BufferStore) -> tir.BufferLoad | tir.BufferStore:
+        moved: tir.BufferLoad | tir.BufferStore = self.rebuild(access)
+        buffer, (index, *_) = moved.buffer, moved.indices
+        if buffer.data is not self._memory:
+            return moved
+        if buffer not in self._whole:
+            twice = make.mul(buffer.shape[0], make.const(2, buffer.shape[0].dtype))
+            self._whole[buffer] = replace(buffer, shape=(twice,))
+        half = make.cast(self._half, index.dtype)
+        return replace(moved, buffer=self._whole[buffer], indices=(make.add(half, index),))
+
+
+def _is_counted(loop: tir.For) -> bool:
+    """Whether it is plain how often the loop runs: once at least."""
+    is_known = isinstance(loop.min, tir.IntImm) and isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0
+    return is_known and loop.kind is tir.ForKind.SERIAL and not loop.annotations
+
+
+def _fills(stmt: tir.Stmt, memory: tir.Var) -> TypeGuard[tir.AttrStmt]:
+    return isinstance(stmt, tir.AttrStmt) and stmt.attr_key == SCOPE and stmt.node is memory
+
+
+def _may_overtake(fill: tir.Stmt, use: tir.Stmt, memory: tir.Var) -> bool:
+    """Whether filling may be done before an earlier use: they have nothing but the memory in common that is written."""
+    accesses = [[node for node in walk(part) if isinstance(node, _ACCESSES)] for part in (fill, use)]
+    for part, found in zip((fill, use), accesses, strict=True):
+        has_effects_elsewhere = any(isinstance(node, tir.Call) and has_effects(node) for node in walk(part))
+        is_pointer = any(
+            memory in children(node) for node in walk(part) if not isinstance(node, tir.Buffer | tir.AttrStmt)
+        )
+        is_flat = all(len(access.indices) == 1 for access in found if access.buffer.data is memory)
+        if has_effects_elsewhere or is_pointer or not is_flat:
+            return False
+    read = {access.buffer.data for access in accesses[0]}
+    written = [{each.buffer.data for each in found if isinstance(each, tir.BufferStore)} for found in accesses]
+    return written[0] == {memory} and not read & written[1] and memory not in written[1]

@@ -1,0 +1,182 @@
+"""Passes on loops that are asked for by name: what they make of small programs, and where they leave one as it is."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import numpy as np
+import pytest
+import tvms
+from tvms import tir
+from tvms.ir.base import IRModule
+from tvms.ir.interp import run
+
+CASES = {
+    "RemoveNoOp": (
+        """
+        n: T.int32 = 5
+        for i in range(8):
+            if i < 4:
+                A[i * 2 - i] = A[i]
+            else:
+                A[i] = B[i]
+        for j in range(n - n):
+            A[j] = n
+        for k in range(4):
+            T.evaluate(k + 1)
+        """,
+        """
+        for i in range(8):
+            if not i < 4:
+                A[i] = B[i]
+        """,
+    ),
+    "CommonSubexprElimTIR": (
+        """
+        for i in range(8):
+            A[(x + y) * 2 + i] = B[(x + y) * 2 + i] + i // 2
+            if x > y:
+                A[i // 2] = x + y + i
+            else:
+                B[i] = A[x // y] + A[x // y] + i * 3 + i * 3
+        """,
+        """
+        cse_v1: T.int32 = (x + y) * 2
+        for i in range(8):
+            cse_v2: T.int32 = cse_v1 + i
+            A[cse_v2] = B[cse_v2] + i // 2
+            if x > y:
+                A[i // 2] = x + y + i
+            else:
+                cse_v3: T.int32 = i * 3
+                B[i] = A[x // y] + A[x // y] + cse_v3 + cse_v3
+        """,
+    ),
+    "InjectDoubleBuffer": (
+        """
+        for i in range(4):
+            X = T.allocate([2], "int32", "global")
+            X_1 = T.Buffer((2,), "int32", data=X)
+            with T.attr(X, "double_buffer_scope", 1):
+                for j in range(2):
+                    X_1[j] = A[i * 2 + j]
+            B[i] = X_1[0] - X_1[1]
+        """,
+        """
+        X = T.allocate([4], "int32", "global")
+        X_1 = T.Buffer((4,), "int32", data=X)
+        for j in range(2):
+            X_1[j] = A[j]
+        for i in range(3):
+            with T.attr(X, "double_buffer_write", 1):
+                for j in range(2):
+                    X_1[(i + 1) % 2 * 2 + j] = A[(i + 1) * 2 + j]
+            B[i] = X_1[i % 2 * 2] - X_1[i % 2 * 2 + 1]
+        B[3] = X_1[2] - X_1[3]
+        """,
+    ),
+    "ConvertForLoopsToSerial": (
+        """
+        for i in T.parallel(8):
+            A[i] = 1
+        """,
+        """
+        for i in range(8):
+            A[i] = 1
+        """,
+    ),
+    "SkipAssert": (
+        """
+        assert x > 0, "x must be positive"
+        A[0] = x
+        """,
+        """
+        A[0] = x
+        """,
+    ),
+    "RemoveAssume": (
+        """
+        T.evaluate(T.assume(x > 0))
+        A[0] = x
+        """,
+        """
+        A[0] = x
+        """,
+    ),
+    "RemoveStoreUndef": (
+        """
+        A[0] = T.undef()
+        A[1] = x
+        """,
+        """
+        A[1] = x
+        """,
+    ),
+    "RewriteUnsafeSelect": (
+        """
+        A[0] = T.Select(x > 0, B[x], T.Select(x < y, x, y))
+        """,
+        """
+        A[0] = T.if_then_else(x > 0, B[x], T.Select(x < y, x, y))
+        """,
+    ),
+}
+
+
+def module(body: str) -> IRModule:
+    """The module of one function with that body."""
+    head = 'T.prim_func main(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32"), x: T.int32, y: T.int32):'
+    text = f"#tvms 1\nI.ir_module Module:\n    {head}\n{indent(dedent(body).strip(), '        ')}\n"
+    found = tvms.parse(text)
+    assert isinstance(found, IRModule)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_pass_makes_of_a_program(name: str) -> None:
+    before, after = (module(body) for body in CASES[name])
+    found = getattr(tir.transform, name)()(before)
+    if name == "InjectDoubleBuffer":
+        found, after = tir.transform.Simplify()(found), tir.transform.Simplify()(after)
+    assert found.script() == after.script()
+    if name not in ("RemoveAssume", "RemoveStoreUndef"):
+        start = np.arange(32, dtype="i4"), np.arange(100, 132, dtype="i4")
+        results = [(start[0].copy(), start[1].copy()) for _ in range(2)]
+        for each, arrays in zip((before, found), results, strict=True):
+            run(each, "main", [*arrays, 3, 4])
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize(
+    ("fill", "use", "loop"),
+    [
+        ("X_1[0] = B[i]", "B[i + 1] = X_1[0]", "range(4)"),
+        ("X_1[0] = A[i]", "X_1[0] = X_1[0] + 1", "range(4)"),
+        ('X_1[0] = T.call_extern("int32", "rand")', "B[i] = X_1[0]", "range(4)"),
+        ("X_1[0] = A[i]", "B[i] = X_1[0]", "range(x)"),
+        ("X_1[0] = A[i]", "B[i] = X_1[0]", "T.parallel(4)"),
+    ],
+)
+def test_memory_is_not_doubled_where_that_would_change_results(fill: str, use: str, loop: str) -> None:
+    body = f"""
+    for i in {loop}:
+        X = T.allocate([1], "int32", "global")
+        X_1 = T.Buffer((1,), "int32", data=X)
+        with T.attr(X, "double_buffer_scope", 1):
+            {fill}
+        {use}
+    """
+    text = tir.transform.InjectDoubleBuffer()(module(body)).script()
+    assert "T.allocate([1]" in text
+    assert "double_buffer" not in text
+
+
+def test_passes_on_whole_modules() -> None:
+    mod = module("A[0] = x")
+    bound = tir.transform.AnnotateEntryFunc()(tir.transform.BindTarget("llvm")(mod))
+    assert bound["main"].attrs["target"] == "llvm"
+    assert bound["main"].attrs["tir.is_entry_func"].value == 1
+    assert len(tir.transform.Filter(lambda function: "target" in function.attrs)(mod).functions) == 0
+    assert tir.transform.Apply(lambda function: function.with_attr("seen", 1))(mod)["main"].attrs["seen"] == 1
+    with pytest.raises(AttributeError, match="there is no pass 'Nothing'"):
+        _ = tir.transform.Nothing
