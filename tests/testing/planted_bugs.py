@@ -143,7 +143,7 @@ MUTANTS = (
            "if axis.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):", "if False:"),
     Mutant("the last part of a loop is one step short", "schedule", "ir/schedule/primitives/loop_partition.py",
            "else [extent - total])], initial", "else [extent - total - 1])], initial"),
-    Mutant("a cache is read before it is filled", "schedule", "ir/schedule/primitives/cache_read.py",
+    Mutant("a cache is read before it is filled", "schedule", "ir/schedule/analysis/written.py",
            "if not is_before or not is_region_covered(program, scope, reader):", "if False:"),
     Mutant("what was padded is not copied back", "schedule", "ir/schedule/primitives/pad_einsum.py",
            "            insert(program, spot, _copy(new, region.buffer, region.buffer.shape, new.name))\n", ""),
