@@ -21,6 +21,10 @@ PIP_FLAGS += --no-input --progress-bar off
 PYTEST_FLAGS += --color no
 endif
 
+ifdef WHEELS
+PIP_FLAGS += --no-index --find-links $(WHEELS)
+endif
+
 FUZZ_EXAMPLES ?= 20000
 FUZZ_JOBS ?= $(shell nproc)
 
@@ -53,7 +57,7 @@ bench: .venv/installed
 
 gpu-test: .venv/installed-test
 	$(BIN)/tvms doctor --gpu
-	PYCUDA_DISABLE_CURAND=1 $(BIN)/python -m pip install $(PIP_FLAGS) $(if $(WHEELS),--no-index --find-links $(WHEELS)) pycuda
+	PYCUDA_DISABLE_CURAND=1 $(BIN)/python -m pip install $(PIP_FLAGS) pycuda
 	TVMS_GPU=1 $(BIN)/python -m pytest tests/gpu
 	$(BIN)/python bench/gpu.py
 

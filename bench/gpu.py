@@ -22,12 +22,12 @@ N, REPEAT, WARM_UP = 4096, 50, 10
 _DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
-def kernel(name: str) -> tvms.IRModule:
-    """Return a kernel; of bfloat16, the one of float16 says the same."""
+def kernel(name: str, is_scheduled: bool) -> tvms.IRModule:
+    """Return a kernel, or what it computes without its schedule; of bfloat16, the one of float16 says the same."""
     text = (KERNELS / f"{name.replace('bf16', 'f16')}.tvms").read_text(encoding="utf-8")
     if name.endswith("bf16"):
         text = text.replace("float16", "bfloat16").replace("_f16_", "_bf16_").replace("f16f16f32", "bf16bf16f32")
-    return tvms.parse(text)
+    return tvms.parse(text if is_scheduled else text.partition("\n    S.schedule")[0])
 
 
 def milliseconds(call: Callable[[], object]) -> float:
@@ -76,16 +76,16 @@ def difference(found: Any, expected: Any) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
-def measure(name: str) -> str:
+def measure(name: str, is_scheduled: bool) -> str:
     """Return a line: the time of a kernel, its rate, and beside what torch takes."""
     driver, arrays = find_driver(), inputs(name)
-    program = kernel(name)
+    program = kernel(name, is_scheduled)
     (function,) = program.functions
     call = tvms.compile(program, target=f"cuda -arch={driver.arch}", bounds="trust")[function]
     device = [tvms.nd.array(each, tvms.cuda()) for each in (*arrays, np.zeros((N, N), np.float32))]
     spent = milliseconds(lambda: call(*device))
     work = (2 * N**3 / spent / 1e9, "TFLOP/s") if name.startswith("matmul") else (2 * 4 * N * N / spent / 1e6, "GB/s")
-    line = f"{name:12} {spent:8.3f} ms  {work[0]:8.1f} {work[1]:8}"
+    line = f"{name:12} {'scheduled' if is_scheduled else 'default':9} {spent:8.3f} ms  {work[0]:8.1f} {work[1]:8}"
     peer = on_torch(name, arrays)
     if peer is None:
         return f"{line}  (no torch to compare with)"
@@ -113,7 +113,8 @@ def main() -> int:
     print(f"{driver.name} ({driver.arch}), {N} × {N}")
     print(f"copy {copy_rate():.0f} GB/s")
     for name in ("matmul_f32", "matmul_f16", "matmul_bf16", "softmax", "layer_norm", "transpose"):
-        print(measure(name))
+        for is_scheduled in (True, False):
+            print(measure(name, is_scheduled))
     return 0
 
 

@@ -1,7 +1,8 @@
 """What threads reduce together, by exchanges that machines have.
 
 `T.tvm_thread_allreduce` in the "reduce_scope" of its reducer becomes, where the threads that share are neighbours in a
-warp and their number is a power of two, a butterfly of shuffles; else a tree in shared memory, with barriers. (TVM:
+warp and their number is a power of two, a butterfly of shuffles. All threads of several warps do that in each warp, put
+what each found into shared memory, and do it again. Others share a tree in shared memory, with barriers. (TVM:
 `LowerThreadAllreduce`.)
 """
 
@@ -77,8 +78,11 @@ class _Lowerer(Rewriter):
             value if _is_true(values[count]) else make.if_then_else(values[count], value, neutral)
             for value, neutral in zip(values, identity, strict=False)
         ]
-        if group.is_in_warp and all(value.dtype in _SHUFFLED for value in own):
-            return self._by_shuffles(call, own, targets, group)
+        if all(value.dtype in _SHUFFLED for value in own):
+            if group.is_in_warp:
+                return self._by_shuffles(call, own, targets, group.size)
+            if group.size == self._kernel.thread_count and group.size % WARP == 0 and _is_power(group.size // WARP):
+                return self._by_warps(call, own, targets, group)
         return self._in_shared_memory(call, own, targets, group)
 
     def _group(self, variables: Sequence[object]) -> _Group:
@@ -95,7 +99,7 @@ class _Lowerer(Rewriter):
         mine = [axis for axis in self._kernel.threads if axis.var in used]
         size = prod(size_of(axis) for axis in mine)
         is_fastest = mine == list(self._kernel.threads[len(self._kernel.threads) - len(mine) :])
-        return _Group(size, member, number, is_fastest and size <= WARP and size & (size - 1) == 0)
+        return _Group(size, member, number, is_fastest and size <= WARP and _is_power(size))
 
     def _combined(self, a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr]) -> list[tir.PrimExpr]:
         reducer = self._reducer
@@ -104,7 +108,7 @@ class _Lowerer(Rewriter):
         return [substitute(result, values) for result in reducer.result]
 
     def _by_shuffles(
-        self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], group: _Group
+        self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], size: int
     ) -> tir.Stmt:
         """In each step a thread combines what it has with what the thread has whose number differs in one bit."""
         steps = [
@@ -112,7 +116,7 @@ class _Lowerer(Rewriter):
         ]
         distance = 1
         every = tir.IntImm("uint32", 0xFFFFFFFF)
-        while distance < group.size:
+        while distance < size:
             numbers = (tir.IntImm("int32", distance), tir.IntImm("int32", WARP), tir.IntImm("int32", WARP))
             others = [tir.Var(target.dtype, f"other{i}") for i, target in enumerate(targets)]
             stores: list[tir.Stmt] = []
@@ -127,6 +131,25 @@ class _Lowerer(Rewriter):
             steps.append(step)  # type: ignore[arg-type]
             distance *= 2
         return sequence(steps)
+
+    def _by_warps(
+        self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], group: _Group
+    ) -> tir.Stmt:
+        """Each warp by shuffles; then each of them what all warps found."""
+        count = group.size // WARP
+        rooms = [_room(f"reduce{i}", value.dtype, tir.IntImm("int64", count)) for i, value in enumerate(own)]
+        warp, lane = (f(group.member, tir.IntImm("int64", WARP)) for f in (make.floordiv, make.floormod))
+        put = [tir.BufferStore(r, t, (warp,), span=call.span) for r, t in zip(rooms, targets, strict=True)]
+        place = make.floormod(lane, tir.IntImm("int64", count))
+        found = [tir.BufferLoad(room.dtype, room, (place,), span=call.span) for room in rooms]
+        steps = [
+            self._by_shuffles(call, own, targets, WARP),
+            tir.IfThenElse(make.equal(lane, _ZERO), sequence(put)),
+            barrier(call.span),
+            self._by_shuffles(call, found, targets, count),
+            barrier(call.span),
+        ]
+        return _with_rooms(rooms, sequence(steps))
 
     def _in_shared_memory(
         self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], group: _Group
@@ -160,16 +183,17 @@ class _Lowerer(Rewriter):
             left = half
         for target, room in zip(targets, rooms, strict=True):
             steps.append(tir.BufferStore(target.buffer, element(room, _ZERO), target.indices, span=call.span))
-        body = sequence([*steps, barrier(call.span)])
-        for room in rooms:
-            body = tir.Allocate(room.data, room.dtype, (size,), _TRUE, body)
-        return body
+        return _with_rooms(rooms, sequence([*steps, barrier(call.span)]))
 
 
 def _variables(expr: object) -> list[tir.Var]:
     from ...ir.visit import walk
 
     return [node for node in walk(expr) if isinstance(node, tir.Var)] if isinstance(expr, tir.PrimExpr) else []
+
+
+def _is_power(number: int) -> bool:
+    return number & (number - 1) == 0
 
 
 def _is_true(condition: tir.PrimExpr) -> bool:
@@ -179,3 +203,9 @@ def _is_true(condition: tir.PrimExpr) -> bool:
 def _room(name: str, dtype: str, size: tir.PrimExpr) -> tir.Buffer:
     data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), "shared"))
     return tir.Buffer(data, dtype, (size,), name, scope="shared")
+
+
+def _with_rooms(rooms: Sequence[tir.Buffer], body: tir.Stmt) -> tir.Stmt:
+    for room in rooms:
+        body = tir.Allocate(room.data, room.dtype, room.shape, _TRUE, body)
+    return body

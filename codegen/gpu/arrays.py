@@ -19,6 +19,9 @@ from .driver import Array, Driver, find_driver
 CUDA = 2
 """DLPack's number of devices with CUDA."""
 
+LEGACY_STREAM = 1
+"""The default stream, as `__cuda_array_interface__` calls it: what was asked of it before comes first."""
+
 
 class DeviceArray:
     """`shape` elements of `dtype` from `address` on, on the GPU of `driver`; `owner` lives as long as this."""
@@ -49,7 +52,7 @@ class DeviceArray:
     def numpy(self) -> Array:
         """Return the elements as a NumPy array; waits until they are computed."""
         result = np.empty(self.shape, self.dtype)
-        self.driver.copy_out(result.view(np.uint8) if self.dtype.kind == "V" else result, self.address)
+        self.driver.copy_out(result, self.address)
         return result
 
     def copyfrom(self, source_array: Any) -> DeviceArray:
@@ -71,6 +74,7 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": None, "version": 3,
+            "stream": LEGACY_STREAM,
         }  # fmt: skip
 
     def __dlpack_device__(self) -> tuple[int, int]:

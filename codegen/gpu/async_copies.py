@@ -1,15 +1,20 @@
 """Copies to shared memory in stages of pipelines that go on by themselves, where the architecture has such copies.
 
-    with T.attr(0, "async_scope", 1):
-        S[tx * 4:tx * 4 + 4] = A[i + tx * 4:i + tx * 4 + 4]   →   T.ptx_cp_async("float32", S, tx * 4, A, i + tx * 4, 16)
-                                                                  T.ptx_commit_group()
-    T.tvm_storage_sync("shared")                              →   T.ptx_wait_group(0), and the barrier
+    for i in range(14):
+        with T.attr(0, "async_scope", 2):
+            S[tx * 4:tx * 4 + 4] = A[i + tx * 4:i + tx * 4 + 4]   →   T.ptx_cp_async("float32", S, tx * 4, A, i + tx * 4, 16)
+                                                                      T.ptx_commit_group()
+        T.tvm_storage_sync("shared")                              →   T.ptx_wait_group(2), and the barrier
 
-Who reads shared memory that was copied so waits at a barrier before; there all threads wait for their copies first.
+Who reads shared memory that was copied so waits at a barrier before; there all threads wait for their copies first. In the
+loop that copies, all but those that nobody reads yet: with what is read `n` iterations later, the groups of the last `n - 1`
+iterations, and those that this one has begun; after it, all.
 (TVM: `InjectPTXAsyncCopy`.)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -20,6 +25,7 @@ from ...ir.dtype import lanes_of, parse_dtype
 from ...ir.visit import walk
 from ..llvm.types import element_bytes
 from ..lower.rewriter import Rewriter, sequence
+from .allreduce import barrier
 from .kernel import SYNC, Kernel, scope_of
 
 _SCOPE = "async_scope"
@@ -28,10 +34,23 @@ _SIZES = (4, 8, 16)
 """Bytes that one copy copies."""
 
 
+def _scopes(body: Node) -> Iterator[tir.AttrStmt]:
+    return (node for node in walk(body) if isinstance(node, tir.AttrStmt) and node.attr_key == _SCOPE)
+
+
+def _distance(scope: tir.AttrStmt) -> int:
+    return scope.value.value if isinstance(scope.value, tir.IntImm) else 0
+
+
+def _distances(loop: tir.For) -> list[int]:
+    """Return how many iterations later it is read what each iteration of `loop`, not of one inside, copies."""
+    inner = {scope for node in walk(loop.body) if isinstance(node, tir.For) for scope in _scopes(node)}
+    return [_distance(scope) for scope in _scopes(loop.body) if scope not in inner and _distance(scope)]
+
+
 def later_stores(body: Node) -> set[tir.BufferStore]:
     """Return the stores that may take place after what follows them."""
-    scopes = (node for node in walk(body) if isinstance(node, tir.AttrStmt) and node.attr_key == _SCOPE)
-    return {node for scope in scopes for node in walk(scope) if isinstance(node, tir.BufferStore)}
+    return {node for scope in _scopes(body) for node in walk(scope) if isinstance(node, tir.BufferStore)}
 
 
 def copy_asynchronously(kernel: Kernel) -> Kernel:
@@ -45,9 +64,20 @@ class _Copier(Rewriter):
     def __init__(self) -> None:
         super().__init__({
             tir.AttrStmt: self._attribute, tir.BufferStore: self._store, tir.Evaluate: self._evaluate,
-            tir.Buffer: lambda buffer: buffer,
+            tir.For: self._for, tir.Buffer: lambda buffer: buffer,
         })  # fmt: skip
         self._is_inside = self.has_copied = False
+        self._ahead = 0
+        """How many groups, of the copies that this loop has begun, need not be there at its next barrier."""
+
+    def _for(self, loop: tir.For) -> tir.Stmt:
+        distances = _distances(loop)
+        if not distances:
+            return self.rebuild(loop)
+        outer, self._ahead = self._ahead, (min(distances) - 1) * len(distances)
+        inside = self.rebuild(loop)
+        self._ahead = outer
+        return sequence([inside, _wait(0), barrier()])
 
     def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
         if stmt.attr_key != _SCOPE:
@@ -55,13 +85,14 @@ class _Copier(Rewriter):
         self._is_inside = True
         body = self.rewrite(stmt.body)
         self._is_inside = False
+        self._ahead += bool(_distance(stmt))
         return sequence([body, tir.Evaluate(tir.Call("void", _COMMIT, ()))])
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
         """All barriers wait, so that it does not matter which of them are for what was copied."""
         if not (isinstance(stmt.value, tir.Call) and stmt.value.op == SYNC):
             return self.rebuild(stmt)
-        return sequence([tir.Evaluate(tir.Call("void", _WAIT, (tir.IntImm("int32", 0),))), stmt])
+        return sequence([_wait(self._ahead), stmt])
 
     def _store(self, stmt: tir.BufferStore) -> tir.Stmt:
         load, predicate = _copied(stmt.value)
@@ -77,6 +108,11 @@ class _Copier(Rewriter):
         self.has_copied = True
         args = (stmt.buffer.data, target, load.buffer.data, source, tir.IntImm("int32", size), *predicate)
         return tir.Evaluate(tir.Call(parse_dtype(stmt.value.dtype).name, _COPY, args, span=stmt.span), span=stmt.span)
+
+
+def _wait(count: int) -> tir.Stmt:
+    """Return what waits until no more than `count` groups are under way."""
+    return tir.Evaluate(tir.Call("void", _WAIT, (tir.IntImm("int32", count),)))
 
 
 def _copied(value: tir.PrimExpr) -> tuple[tir.BufferLoad | None, tuple[tir.PrimExpr, ...]]:

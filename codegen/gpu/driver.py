@@ -95,11 +95,11 @@ class PycudaDriver:
 
     def copy_in(self, address: int, source: Array, stream: Any = None) -> None:
         if source.nbytes:
-            self._cuda.memcpy_htod_async(address, source, stream)
+            self._cuda.memcpy_htod_async(address, _as_bytes(source), stream)
 
     def copy_out(self, target: Array, address: int, stream: Any = None) -> None:
         if target.nbytes:
-            self._cuda.memcpy_dtoh_async(target, address, stream)
+            self._cuda.memcpy_dtoh_async(_as_bytes(target), address, stream)
         self.synchronize(stream)
 
     def load(self, ptx: str) -> Any:
@@ -143,6 +143,11 @@ class PycudaDriver:
     def milliseconds(self, start: Any, end: Any) -> float:
         end.synchronize()
         return float(start.time_till(end))
+
+
+def _as_bytes(array: Array) -> Array:
+    """Return the memory of an array without gaps: Python hands out none of bfloat16."""
+    return array.reshape(-1).view(np.uint8)
 
 
 _drivers: list[Driver] = []

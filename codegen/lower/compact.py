@@ -10,14 +10,13 @@ What is used is the box around all indices, whatever the loops inside the alloca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.access import restricted
-from ...ir.analysis.regions import hull, relaxed
+from ...ir.analysis.regions import hull, relaxed, span_of
 from ...ir.base import Node
 from ...ir.int_set import from_range
 from ...ir.simplify import simplify
@@ -35,41 +34,23 @@ def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
     for buffer, home in uses.homes.items():
         found = uses.of[buffer]
         if found and buffer.data not in uses.escaped and not buffer.strides and buffer.elem_offset is None:
-            compacter.cut(buffer, _box(buffer, found, _depth(buffer, home)))
+            compacter.cut(buffer, hull([_part(use, buffer, home) for use in found], buffer.shape))
     return replace(func, body=compacter.rewrite(func.body)) if compacter.starts else func
-
-
-def _depth(buffer: tir.Buffer, home: tuple[Scope, ...]) -> int:
-    """Return how many of the scopes around an allocation stand still for all that share it: threads share what is not
-    their own."""
-    shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
-    return next((depth for depth, scope in enumerate(home) if _tag(scope).startswith(shared)), len(home))
 
 
 def _tag(scope: Scope) -> str:
     return scope.thread_binding.thread_tag if isinstance(scope, tir.For) and scope.thread_binding is not None else ""
 
 
-def _box(buffer: tir.Buffer, uses: Sequence[Use], depth: int) -> Box:
-    """Return the box around all uses, in terms of the variables outside the first `depth` scopes."""
-    return hull([_part(use, buffer, depth) for use in uses], buffer.shape)
-
-
-def _part(use: Use, buffer: tir.Buffer, depth: int) -> Box:
-    domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in use.loops(depth)}
+def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...]) -> Box:
+    """Return the box around what a use touches while an allocation, inside the scopes `home`, lives: threads share what is
+    not their own."""
+    shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
+    loops = [*use.loops(len(home)), *(each for each in use.loops() if each in home and _tag(each).startswith(shared))]
+    domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops}
     for condition in use.conditions:
         domains |= restricted(condition, True, domains)
-    return relaxed([_span(index) for index in use.indices], buffer.shape, domains)
-
-
-def _span(index: tir.PrimExpr) -> tir.Range:
-    match index:
-        case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
-            return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
-        case tir.Broadcast(value=value):
-            return _span(value)
-        case _:
-            return tir.Range(index, tir.IntImm(index.dtype, 1))
+    return relaxed([span_of(index) for index in use.indices], buffer.shape, domains)
 
 
 class _Compacter(Rewriter):

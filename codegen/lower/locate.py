@@ -28,6 +28,8 @@ from .uses import Scope, Use, Uses, common_path
 Box: TypeAlias = tuple[tir.Range, ...]
 
 TRUE = tir.IntImm("bool", 1)
+PIPELINE = "software_pipeline_stage"
+"""What marks a loop as a pipeline."""
 _OF_THREADS = ("local", "warp")
 """Scopes of memory that each thread, or each warp, has of its own."""
 
@@ -45,14 +47,22 @@ def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
 def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]) -> tuple[Scope, ...]:
     """Return the scopes inside which `buffer` is to be allocated: as many as possible."""
     common = common_path([use.path for use in uses])
-    threads = [depth for depth in range(len(home), len(common)) if _is_of_threads(common[depth])]
-    if threads and not buffer.scope.startswith(_OF_THREADS):
-        common = common[: threads[0]]
+    if not buffer.scope.startswith(_OF_THREADS):
+        common = common[: _shared_depth(common, len(home))]
     for depth in range(len(common), len(home), -1):
         is_in_loop = any(isinstance(scope, tir.For) for scope in common[len(home) : depth])
         if not is_in_loop or all(_is_written_before(use, uses, depth) for use in uses if not use.is_write):
             return common[:depth]
     return home
+
+
+def _shared_depth(common: tuple[Scope, ...], start: int) -> int:
+    """Return how many scopes may be around what threads share: none of a thread from `start` on, but for the pipelines of
+    all threads together, of which each step has memory of its own."""
+    inner = range(start, len(common))
+    pipelines = (depth + 1 for depth in inner if PIPELINE in getattr(common[depth], "annotations", ()))
+    threads = (depth for depth in inner if _is_of_threads(common[depth]))
+    return next(pipelines, next(threads, len(common)))
 
 
 def _is_of_threads(scope: Scope) -> bool:

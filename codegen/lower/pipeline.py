@@ -8,7 +8,8 @@
 
 What a later stage reads is what an earlier one has written some iterations ago; the buffers of the body have as many
 versions as that takes. Stages in `software_pipeline_async_stages` run in their order; what they copy may arrive later where
-the target has such copies, which `T.attr(0, "async_scope", 1)` says (`codegen.gpu.async_copies`).
+the target has such copies, which `T.attr(0, "async_scope", n)` says (`codegen.gpu.async_copies`): in the loop, what
+reads them does so `n` iterations later or more; before and after it, `n` is 0.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from ...ir.base import Op
 from ...ir.diagnostics import TvmsError, error
 from ...ir.simplify import simplify
 from ...ir.visit import substitute, walk
+from .locate import PIPELINE
 from .rewriter import NOTHING, Rewriter, copy_of, sequence
 
-_STAGE, _ORDER, _ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
+_STAGE, _ORDER, _ASYNC = PIPELINE, "software_pipeline_order", "software_pipeline_async_stages"
 _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
 """The arguments of intrinsics that are pointers to buffers, each followed by an offset in elements."""
@@ -224,11 +226,19 @@ class _Pipeline:
             block = copy_of(_Versioned(self._versions, loop).rewrite(part.block), {loop.loop_var: index})
             assert isinstance(block, tir.Block)
             realize = tir.BlockRealize((), inside, block)
-            parts.append(_asynchronous(realize) if part.stage in self._later else realize)
+            goes_on = not (is_once or is_unrolled or loop.kind is tir.ForKind.UNROLLED)
+            parts.append(self._asynchronous(part, realize, goes_on) if part.stage in self._later else realize)
         if not is_once:
             kind = tir.ForKind.UNROLLED if is_unrolled else loop.kind
             parts = [replace(loop, loop_var=var, extent=count, kind=kind, body=sequence(parts))]
         return tir.BlockRealize((), _TRUE, _block(sequence(parts)))
+
+    def _asynchronous(self, part: Part, stmt: tir.Stmt, goes_on: bool) -> tir.Stmt:
+        """Say that what `part` copies may arrive later, and in a loop that goes on, how many iterations later it is read."""
+        written = {region.buffer for region in part.block.writes}
+        readers = [each for each in self._parts if each is not part and any(each.reads(buffer) for buffer in written)]
+        distance = min((each.stage - part.stage for each in readers), default=0) if goes_on else 0
+        return tir.AttrStmt(tir.IntImm("int32", 0), "async_scope", tir.IntImm("int32", distance), stmt)
 
     def _inside(self, index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
         """Return the condition that `index` is one of the loop's: only what is not known."""
@@ -242,10 +252,6 @@ class _Pipeline:
             return tir.IntImm("bool", 0)
         open_ones = [each for each, verdict in verdicts if verdict is not Verdict.PROVEN]
         return simplify(reduce(make.logical_and, open_ones, _TRUE), domains)
-
-
-def _asynchronous(stmt: tir.Stmt) -> tir.Stmt:
-    return tir.AttrStmt(tir.IntImm("int32", 0), "async_scope", tir.IntImm("int32", 1), stmt)
 
 
 def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 import tvms
+from tvms.codegen.build import Settings, prepare
+from tvms.codegen.gpu.executable import lowered_for_gpu
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
+from tvms.codegen.target import get_target
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 from tvms.ir.matrix_units import DTYPES, PRODUCTS, Product
@@ -16,6 +20,7 @@ from tvms.ir.schedule.intrinsics import mma, wmma
 from tvms.testing.oracle import assert_equivalent
 from tvms.tir import TensorIntrin
 
+PIPELINED = Path(__file__).with_name("pipelined_matmul.tvms")
 NUMPY: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16}
 
 
@@ -301,3 +306,18 @@ def test_pipelines_copy_while_threads_compute() -> None:
     assert newer.count("cp.async.wait_group") == newer.count("bar.sync")
     assert "cp.async" not in older
     check_assembles(program, "sm_80")
+
+
+def test_pipelines_of_tiles_that_threads_share() -> None:
+    """What is copied two steps ahead is waited for when it is read: threads that wait for too few read what is not there."""
+    module = tvms.load(PIPELINED)
+    a, b = (np.random.default_rng(0).integers(-8, 9, shape).astype("f4") / 4 for shape in ((32, 64), (64, 32)))
+    tvms.compile(module, target="cuda -simulate=each", level=0)["matmul"](a, b, c := np.zeros((32, 32), "f4"))
+    assert np.array_equal(c, a @ b)
+    target = get_target("cuda -arch=sm_80")
+    lowered = lowered_for_gpu(prepare(module, target), target, Settings())
+    text = lowered.script()
+    assert [text.count(f"T.ptx_wait_group({n})") for n in (0, 2, 4)] == [1, 1, 1]
+    run(lowered, "matmul", [a.ravel(), b.ravel(), found := np.zeros(32 * 32, "f4")])
+    assert np.array_equal(found, c.ravel())
+    check_assembles(module, "sm_80")

@@ -1,0 +1,151 @@
+"""Default schedules for GPUs: which rule takes what, why others decline, and that kernels do what they were made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen.gpu.ptxas import assemble, find_ptxas
+from tvms.ir import tir
+from tvms.ir.interp import run
+from tvms.testing.oracle import random_inputs
+
+NUMPY: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16}
+
+
+def product(
+    sizes: tuple[int, int, int], kind: str, result: str, turned: str = "", bias: bool = False, batch: int = 0
+) -> str:
+    """Return a product whose factors named in `turned` lie column by column."""
+    m, n, k = sizes
+    first, at = (f"{batch}, ", "vb, ") if batch else ("", "")
+    a, b = f"({first}{k}, {m})" if "A" in turned else f"({first}{m}, {k})", f"({first}{k}, {n})"
+    b = f"({first}{n}, {k})" if "B" in turned else b
+    of_a, of_b = f"A[{at}vk, vi]" if "A" in turned else f"A[{at}vi, vk]", f"B[{at}vk, vj]"
+    of_b = f"B[{at}vj, vk]" if "B" in turned else of_b
+    if kind != result:
+        of_a, of_b = f'T.Cast("{result}", {of_a})', f'T.Cast("{result}", {of_b})'
+    c, extra = ("D", f'E: T.Buffer(({n},), "{result}"), ') if bias else ("C", "")
+    loops, kinds, names = ("b, i, j, k", "SSSR", "vb, vi, vj, vk") if batch else ("i, j, k", "SSR", "vi, vj, vk")
+    lines = [
+        f'T.prim_func main(A: T.Buffer({a}, "{kind}"), B: T.Buffer({b}, "{kind}"), {extra}C: T.Buffer(({first}{m}, {n}), "{result}")):',
+        *([f'    D = T.alloc_buffer(({first}{m}, {n}), "{result}")'] if bias else []),
+        f"    for {loops} in T.grid({first}{m}, {n}, {k}):",
+        '        with T.block("matmul"):',
+        f'            {names} = T.axis.remap("{kinds}", [{loops}])',
+        f"            with T.init():\n                {c}[{at}vi, vj] = T.{result}(0)",
+        f"            {c}[{at}vi, vj] = {c}[{at}vi, vj] + {of_a} * {of_b}",
+    ]
+    if bias:
+        lines += [
+            f"    for i, j in T.grid({m}, {n}):",
+            '        with T.block("relu"):',
+            '            vi, vj = T.axis.remap("SS", [i, j])',
+            f"            C[vi, vj] = T.max(D[vi, vj] + E[vj], T.{result}(0))",
+        ]
+    return "\n".join(lines)
+
+
+def check_product(text: str, arch: str, rule: str, turned: str = "", bias: bool = False) -> None:
+    """Compile for simulated threads, in every order, and compare with NumPy; numbers are so small that sums are exact."""
+    module = tvms.parse(text)
+    executable = tvms.compile(module, target=f"cuda -arch={arch} -simulate=each", level=0)
+    assert executable.decisions["main"][0].rule == rule
+    function = module.functions["main"]
+    assert isinstance(function, tir.PrimFunc)
+    *values, result = random_inputs(function, np.random.default_rng(0))
+    executable["main"](*values, result)
+    a, b = (value.astype("f8") for value in values[:2])
+    expected = (a.swapaxes(-1, -2) if "A" in turned else a) @ (b.swapaxes(-1, -2) if "B" in turned else b)
+    expected = np.maximum(expected + values[2].astype("f8"), 0) if bias else expected
+    step = {"float16": 1e-3, "bfloat16": 1e-2}.get(str(result.dtype), 1e-6)
+    np.testing.assert_allclose(result.astype("f8"), expected, atol=step * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "result", "turned", "bias", "arch", "rule"),
+    [
+        ((33, 70, 50), "float16", "float16", "", True, "sm_80", "tensor cores"),
+        ((48, 40, 64), "bfloat16", "float32", "B", False, "sm_90", "tensor cores"),
+        ((40, 48, 40), "float16", "float32", "AB", False, "sm_75", "tensor cores"),
+        ((33, 34, 37), "float16", "float32", "", False, "sm_80", "tensor cores"),
+        ((40, 40, 40), "float16", "float16", "", True, "sm_70", "tiles"),
+        ((33, 70, 50), "float32", "float32", "B", True, "sm_70", "tiles"),
+        ((50, 33, 20), "float64", "float64", "A", False, "sm_80", "tiles"),
+    ],
+)
+def test_products(
+    sizes: tuple[int, int, int], kind: str, result: str, turned: str, bias: bool, arch: str, rule: str
+) -> None:
+    check_product(product(sizes, kind, result, turned, bias), arch, rule, turned, bias)
+
+
+def test_products_of_many_matrices() -> None:
+    check_product(product((20, 24, 16), "float16", "float32", batch=3), "sm_80", "tensor cores")
+
+
+ROWS = """
+I.ir_module Module:
+    R.function main(x: R.Tensor((3, 200), "float32"), g: R.Tensor((200,), "float32"), b: R.Tensor((200,), "float32")):
+        y = R.nn.softmax(R.nn.layer_norm(x, g, b, axes=[-1]), axis=-1)
+        return (R.sum(y, axis=[1]), R.max(x), R.mean(x, axis=[0]))
+"""
+
+
+def test_rows() -> None:
+    module = tvms.relax.transform.LegalizeOps()(tvms.parse(ROWS))
+    executable = tvms.compile(module, target="cuda -simulate=each", level=0)
+    rules = {"layer_norm": "row", "softmax": "row", "sum": "row", "max": "row", "mean": "element"}
+    for name, rule in rules.items():
+        function = module.functions[name]
+        assert isinstance(function, tir.PrimFunc)
+        values = random_inputs(function, np.random.default_rng(0))
+        expected, found = [value.copy() for value in values], [value.copy() for value in values]
+        run(module, name, expected)
+        executable[name](*found)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+        assert str(executable.decisions[name][-1].rule).endswith(f"for each {rule}")
+
+
+def test_transpositions() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((3, 40, 50), "float32"), B: T.Buffer((50, 3, 40), "float32")):
+    for i, j, k in T.grid(50, 3, 40):
+        with T.block("turn"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vj, vk, vi]
+"""
+    executable = tvms.compile(tvms.parse(text), target="cuda -simulate=each", level=0)
+    assert executable.decisions["main"][0].rule == "transpose"
+    a = np.arange(6000, dtype="f4").reshape(3, 40, 50)
+    executable["main"](a, b := np.zeros((50, 3, 40), "f4"))
+    assert np.array_equal(b, a.transpose(2, 0, 1))
+
+
+def test_rules_say_why_they_decline() -> None:
+    text = product((64, 64, 64), "bfloat16", "float32")
+    (decision,) = tvms.compile(tvms.parse(text), target="cuda -arch=sm_75").decisions["main"]
+    assert str(decision) == (
+        "block 'matmul': tiles (tensor cores: matrix units multiply 'bfloat16' so from sm_80 on; this is for sm_75)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "arch", "registers", "shared"),
+    [("float16", "sm_80", 232, 48 << 10), ("float16", "sm_90", 232, 48 << 10), ("float32", "sm_80", 128, 17 << 10)],
+)
+def test_large_products_stay_in_registers(kind: str, arch: str, registers: int, shared: int) -> None:
+    """So that two blocks of 128 threads, or of 256, run at once on a multiprocessor."""
+    tool = find_ptxas()
+    if tool is None:
+        pytest.skip("there is no ptxas")
+    ptx = tvms.emit(tvms.parse(product((4096, 4096, 4096), kind, "float32")), "ptx", f"cuda -arch={arch}")
+    assert isinstance(ptx, str)
+    (usage,) = assemble(ptx, arch, tool).usage.values()
+    assert (usage.stack_bytes, usage.spill_bytes) == (0, 0)
+    assert usage.registers <= registers
+    assert usage.shared_bytes <= shared
