@@ -51,6 +51,8 @@ def inferred(expr: Expr) -> Expr:
         return expr
     if isinstance(expr, relax.Tuple):
         expr = relax.Tuple(tuple(inferred(field) for field in expr.fields), span=expr.span)
+    elif isinstance(expr, Call) and any(arg.struct_info is None for arg in expr.args):
+        expr = replace(expr, args=tuple(inferred(arg) for arg in expr.args))
     return replace(expr, struct_info=infer_struct_info(expr))
 
 

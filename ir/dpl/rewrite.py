@@ -50,7 +50,8 @@ class _Rewriter(BindingRewriter):
             return (binding,)
         parts: list[relax.Binding] = []
 
-        def bind(part: relax.Expr) -> relax.Var:
+        def bind(nested: relax.Expr) -> relax.Var:
+            part = flatten(nested, bind)
             name = f"{binding.var.name_hint}_{len(parts)}"
             var = self._new_var(name, struct_info=part.struct_info, span=part.span)
             parts.extend(self.binding(relax.VarBinding(var, part, span=part.span)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base import IRModule
 from ..diagnostics import Diagnostic, Note, TvmsError, error
@@ -33,6 +33,15 @@ class PassInstrument:
 
     def run_stage(self, name: str) -> None:
         """Called when the compiler comes to something else than a pass: a function to lower, or LLVM."""
+
+
+def pass_instrument(pi_cls: type | None = None) -> Any:
+    """Decorate a class that has some of the methods of an instrument (TVM: `pass_instrument`)."""
+
+    def decorate(given: type) -> type:
+        return type(given.__name__, (given, PassInstrument), {"__doc__": given.__doc__})
+
+    return decorate if pi_cls is None else decorate(pi_cls)
 
 
 class PassTimingInstrument(PassInstrument):

@@ -112,3 +112,35 @@ def test_what_two_scalars_have_in_common_is_their_value() -> None:
     half = relax.PrimStructInfo(value=tir.const(0.5, "float16"))
     assert analysis.struct_info_lca(half, relax.PrimStructInfo(value=tir.const(0.5, "float16"))) == half
     assert analysis.struct_info_lca(half, relax.PrimStructInfo("float16")) == relax.PrimStructInfo("float16")
+
+
+def test_a_rewrite_may_give_an_operator_that_stands_for_several() -> None:
+    text = """\
+R.function main(x: R.Tensor((4, 8), "float32"), w: R.Tensor((8, 8), "float32")) -> R.Tensor((4, 8), "float32"):
+    with R.dataflow():
+        y = R.nn.relu(x)
+        z = R.multiply(y, y)
+        R.output(z)
+    return z
+"""
+    inner = relax.dpl.wildcard()
+    pattern = relax.dpl.is_op("relax.nn.relu")(inner)
+    main = tvms.parse(text)["main"]
+    weight = main.params[1]
+    rewritten = relax.dpl.rewrite_call(pattern, lambda _, found: relax.op.linear(found[inner], weight), main)
+    assert relax.analysis.well_formed(rewritten)
+    assert "permute_dims(w)" in str(rewritten)
+    assert "R.matmul(x, R." not in str(rewritten)
+
+
+def test_a_class_with_methods_is_an_instrument() -> None:
+    seen: list[str] = []
+
+    @tvms.instrument.pass_instrument
+    class Names:
+        def run_before_pass(self, mod: tvms.IRModule, info: object) -> None:
+            seen.append(info.name)
+
+    with tvms.transform.PassContext(instruments=[Names()]):
+        relax.transform.LegalizeOps()(tvms.IRModule({}))
+    assert seen == ["LegalizeOps"]
