@@ -14,7 +14,7 @@ from ...analysis.regions import lies_in
 from ...base import Node
 from ...equal import structural_equal
 from ...simplify import simplify
-from ...visit import rewrite, substitute, walk
+from ...visit import substitute, walk
 from ..analysis.blocks import check_complete, check_not_output
 from ..analysis.loops import is_one
 from ..analysis.pipeline import bindings_of, check_stage_pipeline
@@ -65,6 +65,7 @@ def reverse_compute_inline(program: Program, block: Block) -> None:
     check_complete(producer, scope)
     check_not_output(producer, scope)
     made, guard = _store_of(producer)
+    _check_init(producer, made, block)
     iterators = _iterators(program, block, buffer, producer, made)
     check_not_opaque(scope, buffer)
     comments = comments_in(remove_leaf(program, block))
@@ -94,10 +95,27 @@ def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None
     body, guard = producer.body, None
     if isinstance(body, tir.IfThenElse) and body.else_case is None:
         body, guard = body.then_case, body.condition
-    if not isinstance(body, tir.BufferStore) or body.predicate is not None or producer.init is not None:
+    if not isinstance(body, tir.BufferStore) or body.predicate is not None:
         raise INLINABLE.refuse(f"{name_of(producer)} is more than one store", producer)
     check_value(producer, body.value)
     return body, guard
+
+
+def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) -> None:
+    """Refuse a producer that starts from a value of T.init (E0542), unless `block` copies the sum as it is."""
+    init, store = producer.init, block.body
+    if init is None:
+        return
+    starts = init.indices if isinstance(init, tir.BufferStore) and init.buffer is made.buffer else None
+    goes_on = [each.indices for each in _loads(made.value, made.buffer)]
+    alike = all(structural_equal(each, made.indices) for each in (starts, *goes_on))
+    is_copied = isinstance(store, tir.BufferStore) and _loads(store, made.buffer) == [store.value]
+    if not (alike and is_copied):
+        raise INLINABLE.refuse(f"{name_of(producer)} starts from T.init what {name_of(block)} changes", producer)
+
+
+def _loads(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
+    return [each for each in walk(node) if isinstance(each, tir.BufferLoad) and each.buffer is buffer]
 
 
 def _iterators(
@@ -110,7 +128,7 @@ def _iterators(
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
         raise INVERTIBLE.refuse(f"{name_of(block)} is more than one store", block)
     check_value(block, store.value)
-    loads = [each for each in walk(store) if isinstance(each, tir.BufferLoad) and each.buffer is buffer]
+    loads = _loads(store, buffer)
     if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):
         raise INVERTIBLE.refuse(f"{name_of(block)} reads '{buffer.name}' at several indices", block)
     read, domains = loads[0].indices, {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
@@ -171,12 +189,15 @@ def _merged(
 ) -> tir.BlockRealize:
     """Return the producer with the store of `block` in the place of its own."""
     producer, store = realize.block, block.body
-
-    def with_value(node: Node) -> Node | None:
-        return made.value if isinstance(node, tir.BufferLoad) and node.buffer is buffer else iterators.get(node)  # type: ignore[reportArgumentType]
-
     assert isinstance(store, tir.BufferStore)
-    new: tir.Stmt = replace(rewrite(store, with_value), trivia=None)
+
+    def storing(value: tir.PrimExpr) -> tir.BufferStore:
+        new = substitute(store, {**iterators, **dict.fromkeys(_loads(store, buffer), value)})
+        element = tir.BufferLoad(new.buffer.dtype, new.buffer, new.indices)
+        return replace(substitute(new, dict.fromkeys(_loads(new, buffer), element)), trivia=None)
+
+    new: tir.Stmt = storing(made.value)
+    init = storing(producer.init.value) if isinstance(producer.init, tir.BufferStore) else None
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     ranges = {axis.var: axis.dom for axis in producer.iter_vars if axis.dom is not None}
     inside = simplify(substitute(_within(domains), iterators), ranges)
@@ -186,7 +207,7 @@ def _merged(
         else:
             inside = simplify(make.logical_and(inside, guard), ranges)
     sources = tuple([region.buffer for region in (*block.reads, *block.writes)])
-    merged = with_regions(replace(producer, body=new), sources)
+    merged = with_regions(replace(producer, body=new, init=init), sources)
     if is_one(inside):
         return replace(realize, block=merged)
     condition = simplify(make.logical_and(substitute(inside, bindings_of(realize)), realize.predicate))
