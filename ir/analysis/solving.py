@@ -91,21 +91,18 @@ def _solved(
     s: Simplifier, distance: Sum, is_equal: bool, variable: tir.Var, dtype: str, relaxed: Domains
 ) -> Interval | None:
     """Solve `distance <= 0`, or `distance == 0`."""
-    high = low = None
-    value = distance
+    value, zero = distance, s.constant(0, dtype)
+    low, high = zero if is_equal else None, zero
     while value.single is not variable:
         terms = [(term, factor) for term, factor in value.factors() if uses(term, (variable,))]
         if len(terms) != 1:
             return None
         ((term, factor),) = terms
-        rest = _expr(s, value.plus(Sum({term: factor}), -1).scaled(-1), dtype)
-        span = evaluate(rest, relaxed) if value is distance else Interval(rest, rest)
-        if span.min is None or span.max is None:
+        rest = evaluate(_expr(s, value.plus(Sum({term: factor}), -1).scaled(-1), dtype), relaxed)
+        if rest.min is None or rest.max is None:
             return None
-        if value is distance:
-            low, high = span.max if is_equal else None, span.min
-        else:
-            low, high = (None if end is None else tir.Add(dtype, end, rest) for end in (low, high))
+        low = None if low is None else tir.Add(dtype, low, rest.max)
+        high = None if high is None else tir.Add(dtype, high, rest.min)
         solved = _undone(s, term, factor, variable, low, high)
         if solved is None:
             return None

@@ -16,6 +16,7 @@ from ...deep import deep
 from ...int_set import Interval, evaluate
 from ...simplify import Simplifier
 from ...te.expr import Value, node_of
+from ...visit import substitute
 from .int_set import IntervalSet, intervals_of
 from .values import Domain, range_of, variable_of
 
@@ -65,6 +66,7 @@ class Analyzer:
 
     def __init__(self) -> None:
         self._domains: dict[tir.Var, tir.Range | Interval] = {}
+        self._values: dict[tir.Var, tir.PrimExpr] = {}
         self._given: list[tir.PrimExpr] = []
         self._simplifier = Simplifier()
         self.enabled_extensions = Extension.NoExtensions
@@ -75,8 +77,7 @@ class Analyzer:
         if isinstance(expr, tir.Range | tuple):
             self._take_in(name, range_of(expr, name.dtype))
         else:
-            node = node_of(expr, name.dtype)
-            self._take_in(name, Interval(node, node))
+            self._values[name] = self._node(expr, name.dtype)
 
     def update(self, var: Value, info: ConstIntBound, override: bool = False) -> None:
         """Take in that a variable lies within bounds; ValueError where others are known, unless `override`."""
@@ -90,15 +91,19 @@ class Analyzer:
         self._domains[name] = domain
         self._simplifier = Simplifier(self._domains, self._given)
 
+    def _node(self, expr: Value, dtype: str = "int32") -> tir.PrimExpr:
+        """Return `expr` with values for the variables that have one."""
+        return substitute(node_of(expr, dtype), self._values)
+
     def const_int_bound_is_bound(self, var: Value) -> bool:
         """Whether anything was said of a variable."""
-        return variable_of(var) in self._domains
+        return variable_of(var) in {*self._domains, *self._values}
 
     @contextmanager
     def constraint_scope(self, constraint: Value) -> Generator[None]:
         """Let `constraint` hold inside of a `with` statement."""
         outside = self._simplifier
-        self._given.append(node_of(constraint, "bool"))
+        self._given.append(self._node(constraint, "bool"))
         self._simplifier = outside.assuming(self._given[-1])
         try:
             yield
@@ -109,7 +114,7 @@ class Analyzer:
     @deep
     def simplify(self, expr: Value, steps: int = 2) -> te.Expr:
         """Return `expr` in normal form; one step leads there, however many are asked for."""
-        return te.Expr(self._simplifier.visit(node_of(expr)))
+        return te.Expr(self._simplifier.visit(self._node(expr)))
 
     rewrite_simplify = canonical_simplify = simplify
     """TVM's two simplifiers: here there is one."""
@@ -117,12 +122,12 @@ class Analyzer:
     @deep
     def const_int_bound(self, expr: Value) -> ConstIntBound:
         """Return the least and the greatest value that `expr` may have."""
-        return ConstIntBound.of(self._simplifier.bounds(self._simplifier.visit(node_of(expr))))
+        return ConstIntBound.of(self._simplifier.bounds(self._simplifier.visit(self._node(expr))))
 
     @deep
     def modular_set(self, expr: Value) -> ModularSet:
         """Return the remainder that `expr` is known to leave."""
-        return self._simplifier.residue_of_sum(self._simplifier.exact(self._simplifier.visit(node_of(expr))))
+        return self._simplifier.residue_of_sum(self._simplifier.exact(self._simplifier.visit(self._node(expr))))
 
     @deep
     def int_set(self, expr: Value, dom_map: Mapping[te.Expr, IntervalSet]) -> IntervalSet:
@@ -131,14 +136,14 @@ class Analyzer:
         inner = self._simplifier.inside()
         for name, domain in domains.items():
             inner.bind(name, domain)
-        found = evaluate(inner.visit(node_of(expr)), domains)
+        found = evaluate(inner.visit(self._node(expr)), domains)
         return IntervalSet.of(
             Interval(*(None if end is None else self._simplifier.visit(end) for end in (found.min, found.max)))
         )
 
     def prove(self, condition: Value) -> Proof:
         """Say whether `condition` holds, and if not, where it does not."""
-        return prove(node_of(condition, "bool"), self._domains, tuple(self._given))
+        return prove(self._node(condition, "bool"), self._domains, tuple(self._given))
 
     def can_prove(self, expr: Value, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
         """Whether `expr` is known to hold."""
