@@ -127,6 +127,21 @@ class Op(Node, frozen=True, eq=False):
 
     name: str
 
+    @staticmethod
+    def get(op_name: str) -> Op:
+        """Return the operator or intrinsic that is registered as `op_name`; TvmsError E0301 where none is."""
+        from .ops import registry, tir
+
+        if registry.find(op_name) is None and tir.get(op_name) is None:
+            from difflib import get_close_matches
+
+            from .diagnostics import error
+
+            near = get_close_matches(op_name, (*registry.relax_ops(), *tir.INTRINSICS), 1)
+            hint = f"did you mean '{near[0]}'?" if near else "names begin with 'relax.' or 'tir.'"
+            raise error("E0301", f"there is no operator '{op_name}'", help=hint)
+        return Op(op_name)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Op) and other.name == self.name
 

@@ -1,5 +1,9 @@
 """Tensor expressions: tensors by what their elements are, and the functions made of them (TVM: `tvm.te`)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .create_prim_func import computations, create_prim_func
 from .expr import (
     Expr,
@@ -77,3 +81,12 @@ __all__ = [
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "pair", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return the function of an intrinsic, as `tvms.tir` has it."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from ..api import tir
+
+    return getattr(tir, name)

@@ -199,10 +199,10 @@ def _is_axis(value: Any) -> bool:
     return all(isinstance(item, ReduceAxis) for item in items)
 
 
-def comm_reducer(combine: Callable[[Any, Any], Any], identity: Callable[..., Any]) -> Reducer:
-    """Return the reducer that `combine(x, y)` and `identity(dtype)` define; both take tuples to reduce several
-    values together (TVM: `te.comm_reducer`)."""
-    return Reducer(combine, identity)
+def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
+    """Return the reducer that `fcombine(x, y)` and `fidentity(dtype)` define; both take tuples to reduce several
+    values together (TVM: `te.comm_reducer`). `name` is for those who read the program."""
+    return Reducer(fcombine, fidentity)
 
 
 def _extremum(build: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Callable[[Any, Any], Expr]:

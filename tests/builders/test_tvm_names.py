@@ -144,3 +144,19 @@ def test_a_class_with_methods_is_an_instrument() -> None:
     with tvms.transform.PassContext(instruments=[Names()]):
         relax.transform.LegalizeOps()(tvms.IRModule({}))
     assert seen == ["LegalizeOps"]
+
+
+def test_operators_are_found_by_name() -> None:
+    assert tvms.ir.Op.get("relax.add") == relax.op.add(relax.const(1.0), relax.const(2.0)).op
+    assert tvms.ir.Op.get("tir.exp") == tir.exp(tir.const(1.0)).op
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.ir.Op.get("relax.ad")
+    assert str(caught.value) == "error[E0301]: there is no operator 'relax.ad'\n  = help: did you mean 'relax.add'?"
+
+
+def test_te_has_the_functions_of_expressions() -> None:
+    assert str(te.floordiv(n, 2)) == "n // 2"
+    assert str(te.logaddexp(te.const(1.0), 2.0)).startswith("T.")
+    first = te.comm_reducer(lambda x, y: x, lambda dtype: te.const(0, dtype), name="first")
+    axis = te.reduce_axis((0, 4), "k")
+    assert isinstance(first(axis + 1, axis=axis).node, tvms.ir.tir.Reduce)
