@@ -149,3 +149,15 @@ def test_large_products_stay_in_registers(kind: str, arch: str, registers: int, 
     assert (usage.stack_bytes, usage.spill_bytes) == (0, 0)
     assert usage.registers <= registers
     assert usage.shared_bytes <= shared
+
+
+def test_default_schedules_are_launched(driver: Any) -> None:
+    text = product((33, 40, 24), "bfloat16", "float32")
+    executable = tvms.compile(tvms.parse(text), target="cuda -arch=sm_80")
+    driver.show(executable)
+    a, b = (np.ones(shape, ml_dtypes.bfloat16) for shape in ((33, 24), (24, 40)))
+    there = [tvms.nd.array(each, tvms.cuda()) for each in (a, b, np.zeros((33, 40), "f4"))]
+    executable["main"](*there)
+    assert (there[2].numpy() == 24).all()
+    launched = [each[1:4] for each in driver.asked if each[0] == "launch"]
+    assert launched == [("tvms_main", (2, 2, 1), (32, 2, 2))]
