@@ -174,6 +174,25 @@ T.prim_func main(A: T.Buffer(({n}, {m}), "float32"), C: T.Buffer(({n}, {m}), "fl
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] * 0.5
 """
+_SUM = """
+T.prim_func main(A: T.Buffer(({n}, {m}, {k}), "int32"), C: T.Buffer(({n},), "int32")):
+    for i, j, k in T.grid({n}, {m}, {k}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vj, vk]
+"""
+_RECURRENCE = """
+T.prim_func main(A: T.Buffer(({n}, {m}), "int32"), C: T.Buffer(({n}, {m}), "int32")):
+    for i, j in T.grid({n}, {m}):
+        with T.block("C"):
+            vi = T.axis.scan({n}, i)
+            vj = T.axis.scan({m}, j)
+            T.reads(A[vi, vj], C[vi - 1, {m} - 1 - vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = A[vi, vj] + T.if_then_else(vi > 0, C[vi - 1, {m} - 1 - vj], 0)
+"""
 _DTYPES = ("int32", "float32")
 
 
@@ -203,6 +222,8 @@ FAMILIES = (
     Family(_PADDED, {"n": (6, 8), "m": (2, 3), "v": (0, 1)}, ("decompose_padding",)),
     Family(_IN_PLACE, {"n": (4, 6), "m": (4, 3), "t": _DTYPES}, ("cache_inplace",)),
     Family(_GATHER, {"n": (4, 3), "m": (2, 4)}, ("cache_index", "annotate_buffer_access")),
+    Family(_SUM, {"n": (2, 3), "m": (2, 4), "k": (3, 4)}, ("rfactor", "fuse")),
+    Family(_RECURRENCE, {"n": (3, 4), "m": (3, 4)}, ("reorder", "fuse")),
     Family(_NORM, {"n": (4, 3), "m": (8, 6)}, ("reverse_compute_at", "reverse_compute_inline")),
 )
 
