@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
 from .. import relax, tir
 from ..base import BaseFunc, IRModule, Node, Op
 from ..deep import deep
+from ..diagnostics import error
+from ..equal import structural_equal
 from ..function_table import unused_name
+from ..infer import infer_struct_info
 from ..purity import is_pure_call
 from ..visit import substitute, walk
 from .bundle_model_params import NUM_INPUT, bundled, input_count
@@ -21,26 +24,36 @@ _STOP = Op("relax.builtin.stop_lift_params")
 
 @declare_pass("LiftTransformParams", opt_level=1)
 @deep
-def lift_transform_params(mod: IRModule) -> IRModule:
+def lift_transform_params(mod: IRModule, shared_transform: bool | Sequence[str] = False) -> IRModule:
     """Move what a function computes from its weights alone into a function `<name>_transform_params`.
 
     Weights are the parameters after the first `num_input`. The new function takes them as a tuple and returns what the
     old one then takes in their place: the weights that it still uses, then what was computed of them. Branches, and what
-    `R.builtin.stop_lift_params` guards, stay.
+    `R.builtin.stop_lift_params` guards, stay. With `shared_transform`, one function `transform_params` does what all the
+    functions have in common, or those that it names.
 
-    Raises TvmsError E0906 where `num_input` makes no sense.
+    Raises TvmsError: E0906 where `num_input` makes no sense or weights that are shared differ, E0905 where one of the
+    named functions has no weights.
     """
-    functions: dict[str, BaseFunc] = {}
-    for name, function in mod.functions.items():
-        count = input_count(function) if isinstance(function, relax.Function) else None
-        if count is None or not isinstance(function, relax.Function):
-            functions[name] = function
-            continue
-        early, late = _split(function, count, mod)
-        symbol = unused_name(f"{name}_transform_params", mod.functions)
-        functions[name] = late
+    weighted = {
+        name: each
+        for name, each in mod.functions.items()
+        if isinstance(each, relax.Function) and NUM_INPUT in each.attrs
+    }
+    names = list(weighted) if isinstance(shared_transform, bool) else [*shared_transform] or list(weighted)
+    for name in names:
+        if name not in weighted:
+            reason = f"the module has no function '{name}' with weights"
+            raise error("E0905", reason, help="give it the attribute num_input")
+    groups = [names] if shared_transform is not False and names else [[name] for name in names]
+    functions: dict[str, BaseFunc] = dict(mod.functions)
+    for group in groups:
+        early, late = _split({name: weighted[name] for name in group}, mod)
+        functions |= late
+        hint = "transform_params" if shared_transform is not False else f"{group[0]}_transform_params"
+        symbol = unused_name(hint, mod.functions)
         functions[symbol] = replace(early, attrs={NUM_INPUT: 0, "global_symbol": symbol})
-    return mod if not functions.keys() - mod.functions.keys() else clean_up(replace(mod, functions=functions))
+    return clean_up(replace(mod, functions=functions)) if groups else mod
 
 
 def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
@@ -52,25 +65,74 @@ def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
     return {*weights, *[binding.var for binding in _liftable(function, weights, mod)[0]]}
 
 
-def _split(function: relax.Function, count: int, mod: IRModule) -> tuple[relax.Function, relax.Function]:
-    """Return the function of the weights, and what is left of the old one."""
-    inputs, weights = function.params[:count], function.params[count:]
-    lifted, needing = _liftable(function, weights, mod)
-    rest = [
-        replace(block, bindings=tuple([each for each in block.bindings if each.var not in needing]))
-        for block in function.body.blocks
-    ]
-    body = replace(function.body, blocks=tuple([block for block in rest if block.bindings]))
-    used = set(walk(body))
-    given = [param for param in weights if param in used]
-    given += [binding.var for binding in lifted if binding.var in needing and binding.var in used]
-    plain: dict[Node, Node] = {
-        var: relax.Var(var.name_hint, struct_info=var.struct_info)
-        for var in given
-        if isinstance(var, relax.DataflowVar)
-    }
-    late = substitute(replace(function, params=(*inputs, *given), body=body, struct_info=None), plain)
-    return _of_weights(weights, lifted, given), late
+class _Part:
+    """One of the functions that share what is computed of weights: those of the first stand for those of the others."""
+
+    def __init__(self, name: str, function: relax.Function, mod: IRModule) -> None:
+        count = input_count(function) or 0
+        self.name, self.function = name, function
+        self.inputs, self.weights = function.params[:count], function.params[count:]
+        self.lifted, self.needing = _liftable(function, self.weights, mod)
+        self.shared: dict[Node, relax.Var] = {}
+        """The variables of the first function that stand for those of this one."""
+
+    def match(self, first: _Part, common: Sequence[relax.Binding]) -> list[relax.Binding]:
+        """Return those of the bindings of the first function that this one has as well."""
+        mine, theirs = ([infer_struct_info(each) for each in part.weights] for part in (self, first))
+        if not structural_equal(tuple(mine), tuple(theirs)):
+            reason = f"the weights of '{self.name}' are not those of '{first.name}'"
+            raise error("E0906", reason, self.function.span, "share a transform among functions of the same weights")
+        self.shared.update(zip(self.weights, first.weights, strict=True))
+        found: list[relax.Binding] = []
+        for binding in self.lifted:
+            value = substitute(binding.value, self.shared)
+            others = (each for each in common if each not in found)
+            same = next((each for each in others if structural_equal(each.value, value)), None)
+            if same is not None:
+                self.shared[binding.var] = same.var
+                found.append(same)
+        return [each for each in common if each in found]
+
+    def rest(self, gone: Set[Node]) -> relax.SeqExpr:
+        """Return what is left of the body when `gone` is computed elsewhere."""
+        blocks = [
+            replace(block, bindings=tuple([each for each in block.bindings if not self._is_gone(each.var, gone)]))
+            for block in self.function.body.blocks
+        ]
+        return replace(self.function.body, blocks=tuple([block for block in blocks if block.bindings]))
+
+    def _is_gone(self, var: relax.Var, gone: Set[Node]) -> bool:
+        return var in self.needing and self.shared.get(var) in gone
+
+    def late(self, body: relax.SeqExpr, given: Sequence[relax.Var]) -> relax.Function:
+        """Return the function of `body` that takes what is `given` in the place of its weights."""
+        own = {
+            self.shared[var]: var for var in (*self.weights, *[each.var for each in self.lifted]) if var in self.shared
+        }
+        params = [_plain(own[var]) for var in given]
+        taken: dict[Node, Node] = {own[var]: param for var, param in zip(given, params, strict=True)}
+        return substitute(replace(self.function, params=(*self.inputs, *params), body=body, struct_info=None), taken)
+
+
+def _plain(var: relax.Var) -> relax.Var:
+    """Return what can be a parameter in the place of a variable."""
+    return relax.Var(var.name_hint, struct_info=var.struct_info) if isinstance(var, relax.DataflowVar) else var
+
+
+def _split(group: Mapping[str, relax.Function], mod: IRModule) -> tuple[relax.Function, dict[str, relax.Function]]:
+    """Return the function of the weights, and what is left of the old ones."""
+    parts = [_Part(name, function, mod) for name, function in group.items()]
+    first = parts[0]
+    common = first.lifted
+    for part in parts:
+        common = part.match(first, common)
+    variables = {binding.var for binding in common}
+    bodies = [part.rest(variables) for part in parts]
+    used = {part.shared.get(node) for part, body in zip(parts, bodies, strict=True) for node in walk(body)}
+    given = [param for param in first.weights if param in used]
+    given += [binding.var for binding in common if binding.var in first.needing and binding.var in used]
+    late = {part.name: part.late(body, given) for part, body in zip(parts, bodies, strict=True)}
+    return _of_weights(first.weights, common, given), late
 
 
 def _liftable(

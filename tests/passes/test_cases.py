@@ -68,12 +68,13 @@ def results(module: Any, prepare: Any = interpreted, seed: int = 0) -> dict[str,
     for name, function in module.functions.items():
         if isinstance(function, relax.Function) and "global_symbol" in function.attrs:
             random = np.random.default_rng(seed)
-            early = module.functions.get(f"{name}_transform_params")
-            inputs = function.params[: None if early is None else function.attrs["num_input"]]
+            names = [each for each in (f"{name}_transform_params", "transform_params") if each in module.functions]
+            is_split = bool(names) and name not in names
+            inputs = function.params[: function.attrs["num_input"] if is_split else None]
             args = [random_value(param.struct_info, random) for param in inputs]
-            if early is not None:  # computes the other arguments from the weights
-                weights = random_value(early.params[0].struct_info, random)
-                args += execute(f"{name}_transform_params", [weights])
+            if is_split:  # computes the other arguments from the weights
+                weights = random_value(module.functions[names[0]].params[0].struct_info, random)
+                args += execute(names[0], [weights])
             found[name] = result_of(execute, name, args)
     return found
 
