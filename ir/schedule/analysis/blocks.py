@@ -1,8 +1,8 @@
 """Blocks whose iterations may run in any order: complete blocks and reduction blocks, with TVM's definitions.
 
 A complete block has spatial iterators only, is the only writer of what it writes, and reads none of it. A reduction
-block has an `init`, affine bindings, spatial and reduction iterators, is the only writer of what it writes, and no
-reduction iterator picks the element that is written.
+block has an `init`, affine bindings, spatial and reduction iterators, which all start and end in its scope, is the only
+writer of what it writes, and no reduction iterator picks the element that is written.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from ...visit import walk
 from ..conditions import COMPACT, COMPLETE, COMPLETE_OR_REDUCTION, NOT_OUTPUT, REDUCTION, Condition, name_of
 from ..program import Program
 from .affine import is_affine_block
+from .caching import fixed_domains
 from .scope import Scope, is_output_block
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
@@ -41,7 +42,20 @@ def why_not_reduction(program: Program, block: tir.Block, writers: Scope) -> str
     for axis in block.iter_vars:
         if axis.iter_type not in (DATA_PAR, COMM_REDUCE):
             return f"its iterator '{axis.var.name}' is {axis.iter_type.value}"
+    axis = reduced_outside(program, block)
+    if axis is not None:
+        return f"its reduction over '{axis.name}' goes on in the next run of its scope"
     return _shared_output(block, writers) or _reduction_index(block)
+
+
+def reduced_outside(program: Program, block: tir.Block) -> tir.Var | None:
+    """Return a reduction iterator that takes another value in the next run of the scope, so that the block runs T.init in
+    some of the runs only; None where there is none."""
+    outside = fixed_domains(program, block, program.loops_of(block))
+    for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
+        if axis.iter_type is COMM_REDUCE and any(each in outside for each in walk(value)):
+            return axis.var
+    return None
 
 
 def _shared_output(block: tir.Block, writers: Scope) -> str | None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from ... import make, tir
 from ...analysis.regions import Place, is_covered, lies_in, relaxed
-from ...visit import substitute, walk
+from ...visit import substitute
 from ..conditions import Condition, name_of
 from ..program import Program
 from ..tree import statements_in
 from .bindings import domains_of
-from .blocks import COMM_REDUCE
+from .blocks import reduced_outside
 from .caching import Spot, fixed_domains
 from .pipeline import bindings_of, bound_region, is_region_covered
 from .removal import uses_address
@@ -102,10 +102,9 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
 
 
 def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block that adds to what an earlier run of its scope has left in a buffer (E0551): one that runs T.init
-    in some of the runs only, as loops outside of the scope say."""
-    outside = fixed_domains(program, block, program.loops_of(block))
-    for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
-        if block.init is not None and axis.iter_type is COMM_REDUCE and any(each in outside for each in walk(value)):
-            reason = f"{name_of(block)} adds to what '{buffer.name}' has held before, as '{axis.var.name}' goes on"
-            raise FRESH.refuse(reason, block)
+    """Refuse a block that adds to what an earlier run of its scope has left in a buffer (E0551)."""
+    axis = None if block.init is None else reduced_outside(program, block)
+    if axis is not None:
+        raise FRESH.refuse(
+            f"{name_of(block)} adds to what '{buffer.name}' has held before, as '{axis.name}' goes on", block
+        )

@@ -22,6 +22,7 @@ from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import ONE_POINT, access_indices, renamed_buffer, surely_stores
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
+from ..analysis.written import FRESH, check_starts_anew
 from ..arguments import Block, Integers
 from ..conditions import ARGUMENT, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
@@ -42,7 +43,7 @@ _Padded = Mapping[tir.Var, tir.PrimExpr]
 
 
 @primitive(
-    requires=(NOT_ROOT, STAGE_PIPELINE, EINSUM, ONE_POINT, OPAQUE, ALONE, BOUND_TO_LOOPS, ADDS_NOTHING),
+    requires=(NOT_ROOT, STAGE_PIPELINE, EINSUM, ONE_POINT, OPAQUE, ALONE, BOUND_TO_LOOPS, ADDS_NOTHING, FRESH),
     results=(),
 )
 def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
@@ -58,6 +59,7 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     padded = _padded_extents(block, padding)
     outermost = outermost_loop(program, block)
     _check_einsum(block)
+    check_starts_anew(program, block, block.writes[0].buffer)
     _check_loops(program, block, padded)
     _check_harmless(block, padded)
     copies = {each.buffer: _copy_of(each, padded) for each in (*block.reads, *block.writes) if _needs(each, padded)}
