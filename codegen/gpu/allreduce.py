@@ -111,15 +111,13 @@ class _Lowerer(Rewriter):
         self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], size: int
     ) -> tir.Stmt:
         """In each step a thread combines what it has with what the thread has whose number differs in one bit."""
-        steps = [
-            tir.BufferStore(t.buffer, value, t.indices, span=call.span) for t, value in zip(targets, own, strict=True)
-        ]
+        pairs = zip(targets, own, strict=True)
+        steps: list[tir.Stmt] = [tir.BufferStore(t.buffer, value, t.indices, span=call.span) for t, value in pairs]
         distance = 1
         every = tir.IntImm("uint32", 0xFFFFFFFF)
         while distance < size:
             numbers = (tir.IntImm("int32", distance), tir.IntImm("int32", WARP), tir.IntImm("int32", WARP))
             others = [tir.Var(target.dtype, f"other{i}") for i, target in enumerate(targets)]
-            stores: list[tir.Stmt] = []
             results = [tir.Var(target.dtype, f"both{i}") for i, target in enumerate(targets)]
             stores = [tir.BufferStore(t.buffer, r, t.indices) for t, r in zip(targets, results, strict=True)]
             step: tir.Stmt = sequence(stores)
@@ -128,7 +126,7 @@ class _Lowerer(Rewriter):
             for other, target in reversed(list(zip(others, targets, strict=True))):
                 shuffled = tir.Call(target.dtype, _SHUFFLE, (every, target, *numbers), span=call.span)
                 step = tir.LetStmt(other, shuffled, step, span=call.span)
-            steps.append(step)  # type: ignore[arg-type]
+            steps.append(step)
             distance *= 2
         return sequence(steps)
 

@@ -196,7 +196,7 @@ MUTANTS = (
            "inside = make.logical_and(make.greater_equal(wanted, zero), make.less(wanted, width))",
            "inside = make.greater_equal(wanted, zero)"),
     Mutant("a sum of threads misses the last step", "gpu", "codegen/gpu/allreduce.py",
-           "while distance < group.size:", "while 2 * distance < group.size:"),
+           "while distance < size:", "while 2 * distance < size:"),
     Mutant("threads that are left out of a sum count", "gpu", "codegen/gpu/allreduce.py",
            "value if _is_true(values[count]) else make.if_then_else(values[count], value, neutral)", "value"),
     # --- Graphs
