@@ -230,7 +230,7 @@ def _chain(nest: Nest, rest: Sequence[Nest], nests: Sequence[Nest], owned: Seque
 
 
 def _name_of(part: tir.Stmt) -> str:
-    return next(node.name_hint for node in walk(part) if isinstance(node, tir.Block))
+    return next((node.name_hint for node in walk(part) if isinstance(node, tir.Block)), "")
 
 
 def _accesses(nest: Nest, buffer: tir.Buffer) -> bool:

@@ -111,6 +111,24 @@ def test_rows() -> None:
         assert str(executable.decisions[name][-1].rule).endswith(f"for each {rule}")
 
 
+def test_elements_are_read_and_written_sixteen_bytes_at_a_time() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((8, 1000), "float16"), E: T.Buffer((1000,), "float16"), B: T.Buffer((8, 1000), "float16")):
+    for i, j in T.grid(8, 1000):
+        with T.block("add"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + E[vj]
+"""
+    ptx = tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_80")
+    assert isinstance(ptx, str)
+    assert [ptx.count(f"{access}.global.v4.b32") for access in ("ld", "st")] == [2, 1]
+    executable = tvms.compile(tvms.parse(text), target="cuda -simulate=each", level=0)
+    assert executable.decisions["main"][-1].rule == "a thread for 8 elements"
+    a, e = np.ones((8, 1000), "f2"), np.arange(1000, dtype="f2")
+    executable["main"](a, e, b := np.zeros((8, 1000), "f2"))
+    assert np.array_equal(b, a + e)
+
+
 def test_transpositions() -> None:
     text = """
 T.prim_func main(A: T.Buffer((3, 40, 50), "float32"), B: T.Buffer((50, 3, 40), "float32")):

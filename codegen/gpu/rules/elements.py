@@ -1,4 +1,5 @@
-"""The schedule of what no other rule takes: one thread for each element of a result.
+"""The schedule of what no other rule takes: one thread for each element of a result, or for as many neighbours as lie in 16
+bytes, where all that is read and written lies side by side.
 
     for i, j, k in T.grid(64, 64, 128):           for bx in T.thread_binding(16, "blockIdx.x"):
         with T.block("matmul"):                       for tx in T.thread_binding(256, "threadIdx.x"):
@@ -12,17 +13,21 @@ What is no nest of loops around one block runs in one thread, as does what has m
 from __future__ import annotations
 
 from functools import reduce
+from math import prod
 
 from msgspec.structs import replace
 
 from ....ir import make, tir
 from ....ir.base import Node
+from ....ir.dtype import parse_dtype
 from ....ir.visit import substitute, walk
 from ...rules.nest import Nest
+from ...rules.strides import step_along
 from .grid import BLOCK_X, X, bound, unravel
 
 THREADS = 256
 """Threads of a block."""
+VECTOR_BYTES = 16
 TRUE = tir.IntImm("bool", 1)
 
 
@@ -46,7 +51,12 @@ def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
 
 def spread(nest: Nest) -> tuple[str, tir.Stmt]:
     """Return the loops of `nest` with its results dealt out to threads, the last axis running fastest, and how that is."""
-    count = reduce(make.mul, (make.cast(axis.extent, "int64") for axis in nest.spatial), tir.IntImm("int64", 1))
+    width, axes = _width(nest), list(nest.spatial)
+    dtype = axes[-1].var.dtype if axes else "int32"
+    lane, lanes = tir.Var(dtype, "v"), make.const(width, dtype)
+    if width > 1:
+        axes[-1] = replace(axes[-1], extent=make.floordiv(axes[-1].extent, lanes))
+    count = reduce(make.mul, (make.cast(axis.extent, "int64") for axis in axes), tir.IntImm("int64", 1))
     together = THREADS if not isinstance(count, tir.IntImm) else max(min(THREADS, count.value), 1)
     size = tir.IntImm("int64", together)
     bx, tx = tir.Var("int64", "bx"), tir.Var("int64", "tx")
@@ -54,13 +64,30 @@ def spread(nest: Nest) -> tuple[str, tir.Stmt]:
     is_ragged = not isinstance(count, tir.IntImm) or count.value % together != 0
     predicate = make.less(index, count) if is_ragged else TRUE
     loops = {axis.var: tir.Var(axis.var.dtype, axis.var.name) for axis in nest.reduced}
-    values = {**unravel(index, nest.spatial), **loops}
+    values = {**unravel(index, axes), **loops}
+    if width > 1:
+        last = axes[-1].var
+        values[last] = make.add(make.mul(values[last], lanes), lane)
     bindings = tuple([values[axis.var] for axis in nest.axes])
     stmt: tir.Stmt = tir.BlockRealize(bindings, predicate, _block(nest), trivia=nest.trivia)
     for axis in reversed(nest.reduced):
         stmt = tir.For(loops[axis.var], make.const(0, axis.var.dtype), axis.extent, tir.ForKind.SERIAL, stmt)
+    if width > 1:
+        stmt = tir.For(lane, make.const(0, dtype), lanes, tir.ForKind.VECTORIZED, stmt)
     grid = make.floordiv(make.add(count, tir.IntImm("int64", together - 1)), size)
-    return "a thread for each element", bound(BLOCK_X, grid, bx, bound(X, together, tx, stmt))
+    how = f"a thread for {width} elements" if width > 1 else "a thread for each element"
+    return how, bound(BLOCK_X, grid, bx, bound(X, together, tx, stmt))
+
+
+def _width(nest: Nest) -> int:
+    """Return how many elements a thread computes."""
+    accesses = (nest.store, *nest.loads())
+    width = VECTOR_BYTES // max(parse_dtype(each.buffer.dtype).bytes for each in accesses)
+    sizes = [axis.size or 0 for axis in nest.spatial]
+    if nest.reduced or not sizes or sizes[-1] % width or prod(sizes) < THREADS * width:
+        return 1
+    steps = {step_along(each, nest.spatial[-1].var) for each in accesses}
+    return width if steps <= {0, 1} and step_along(nest.store, nest.spatial[-1].var) == 1 else 1
 
 
 def _block(nest: Nest) -> tir.Block:
