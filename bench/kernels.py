@@ -20,6 +20,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 
 import numpy as np  # noqa: E402
 import tvms  # noqa: E402
+from convolutions import kernel  # noqa: E402
 
 Call = Callable[[], object]
 ROUNDS = 7
@@ -136,6 +137,8 @@ def rows() -> None:
             np.multiply(a * np.float32(0.5), b + 1, out=b)
 
         compare(f"gelu (tanh) {m}x{n}", lambda: gelu(a, b), numpy_gelu, 8 * m * n, "GB/s")  # noqa: B023
+        largest, (source, _) = kernel([(m, n)], "R.argmax(x0, axis=-1)", THREADS)
+        compare(f"argmax {m}x{n}", largest, lambda: source.argmax(1), 4 * m * n, "GB/s")  # noqa: B023
         swap, t = compiled(ELEMENTWISE.format(shape=(m, n), result=(n, m), value="A[vj, vi]")), np.empty((n, m), "f4")
         compare(f"transpose {m}x{n}", lambda: swap(a, t), lambda: np.copyto(t, a.T), 8 * m * n, "GB/s")  # noqa: B023
 

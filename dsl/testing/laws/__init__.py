@@ -15,7 +15,7 @@ LAWS = {
     "bounds": "no valid program touches what it does not declare; an index pushed out of its buffer is always caught",
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
     "schedule": "a chain of schedule primitives never changes what a program does, and replays from its text",
-    "codegen": "what is compiled does what the interpreter does",
+    "codegen": "what is compiled does what the interpreter does: not optimised, optimised, and scheduled",
     "graph": "a compiled graph does what the interpreter does",
     "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
     "gpu": "threads simulated on the processor, in any order, do what the interpreter does",

@@ -1,4 +1,4 @@
-"""What is compiled does what the interpreter does, on random inputs."""
+"""What is compiled does what the interpreter does, on random inputs, in each way in which it is compiled."""
 
 from __future__ import annotations
 
