@@ -198,7 +198,7 @@ class _Fuser:
         root = tir.Block((), (), (), "root", body, alloc_buffers=allocated)
         realize = tir.BlockRealize((), tir.IntImm("bool", 1), root)
         kept = {key: value for key, value in function.attrs.items() if key not in (PRIMITIVE, "global_symbol")}
-        attrs = {"tir.noalias": tir.IntImm("bool", 1), **kept}
+        attrs = {"tir.noalias": True, **kept}
         return tir.PrimFunc((*buffer_map, *numbers), realize, buffer_map=buffer_map, attrs=attrs)
 
 

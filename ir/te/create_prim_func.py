@@ -40,7 +40,7 @@ def create_prim_func(args: Sequence[Tensor | tir.Var | Expr], index_dtype_overri
             buffer_map[param] = state.buffers[_key(arg)]
     root = tir.Block((), (), (), "root", _sequence(stages), alloc_buffers=tuple(state.allocated))
     body = tir.BlockRealize((), _TRUE, root)
-    attrs: dict[str, object] = {"global_symbol": "main", "tir.noalias": _TRUE}
+    attrs: dict[str, object] = {"global_symbol": "main", "tir.noalias": True}
     layout_free = tuple(number for number, arg in enumerate(args) if arg in state.layout_free)
     if layout_free:
         attrs["layout_free_buffers"] = layout_free

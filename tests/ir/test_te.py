@@ -22,7 +22,7 @@ MATMUL_RELU = """\
 
 @T.prim_func
 def main(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), relu: T.Buffer((128, 128), "float32")):
-    T.func_attr({"tir.noalias": T.bool(True)})
+    T.func_attr({"tir.noalias": True})
     # with T.block("root"):
     matmul = T.alloc_buffer((128, 128))
     for i, j, k in T.grid(128, 128, 128):
