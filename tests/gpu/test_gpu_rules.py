@@ -91,14 +91,15 @@ ROWS = """
 I.ir_module Module:
     R.function main(x: R.Tensor((3, 200), "float32"), g: R.Tensor((200,), "float32"), b: R.Tensor((200,), "float32")):
         y = R.nn.softmax(R.nn.layer_norm(x, g, b, axes=[-1]), axis=-1)
-        return (R.sum(y, axis=[1]), R.max(x), R.mean(x, axis=[0]))
+        z = R.nn.softmax(R.reshape(R.concat([x, x], axis=0), (2, 3, 1, 200)), axis=-1)
+        return (R.sum(y, axis=[1]), R.max(x), R.mean(x, axis=[0]), z)
 """
 
 
 def test_rows() -> None:
     module = tvms.relax.transform.LegalizeOps()(tvms.parse(ROWS))
     executable = tvms.compile(module, target="cuda -simulate=each", level=0)
-    rules = {"layer_norm": "row", "softmax": "row", "sum": "row", "max": "row", "mean": "element"}
+    rules = {"layer_norm": "row", "softmax": "row", "softmax1": "row", "sum": "row", "max": "row", "mean": "element"}
     for name, rule in rules.items():
         function = module.functions[name]
         assert isinstance(function, tir.PrimFunc)

@@ -63,7 +63,7 @@ def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.Pri
         left = make.floordiv(number, extent)
         values[axis.var] = make.cast(make.sub(number, make.mul(left, extent)), axis.var.dtype)
         number = left
-    return values
+    return {axis.var: values[axis.var] for axis in axes}
 
 
 def even_parts(extent: Index, part: int) -> bool:

@@ -29,7 +29,7 @@ from ...rules.build import (
     times,
     when,
 )
-from ...rules.contraction import Contraction, extent_of, joined, read_contraction
+from ...rules.contraction import Offsets, Operand, extent_of, joined, read_contraction
 from ...rules.epilogue import Epilogue, epilogue_of
 from ...rules.nest import Axis, Declined, Nest
 from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, even_parts, unravel
@@ -60,14 +60,11 @@ class Factor(Struct, frozen=True):
         first, second = self.view.strides
         return plus(self.view.elem_offset or 0, plus(times(span, first), times(depth, second)))
 
-    def inside(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr | None:
-        """Return whether an element of a tile, `tile` long on the span, is there; None where it surely is, but for the
-        depth, beyond which steps are begun ahead."""
+    def inside(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
+        """Return whether an element of a tile, `tile` long on the span, is there: steps are begun beyond the depth."""
         rows, columns = self.view.shape
-        conditions = [below(depth, columns)]
-        if not even_parts(rows, tile):
-            conditions.append(below(span, rows))
-        return all_of(conditions)
+        is_deep = below(depth, columns)
+        return is_deep if even_parts(rows, tile) else make.logical_and(is_deep, below(span, rows))
 
     def read(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
         """Return `width` elements from a place on, or zeros."""
@@ -75,7 +72,7 @@ class Factor(Struct, frozen=True):
         value, condition = load(self.view, *places), self.inside(span, depth, tile)
         zero = tir.FloatImm(self.dtype, 0.0)
         empty = zero if self.width == 1 else tir.Broadcast(value.dtype, zero, tir.IntImm("int32", self.width))
-        return value if condition is None else if_then_else(condition, value, empty)
+        return if_then_else(condition, value, empty)
 
 
 class Product(Struct, frozen=True):
@@ -137,14 +134,13 @@ def read_product(nest: Nest) -> Product:
     outer = [*read.batch, *more_rows, *more_columns]
     batch = tir.Var("int32", "bz")
     offsets = unravel(batch, outer)
-    a, b = _factor(read, read.a, m, k, offsets), _factor(read, read.b, n, k, offsets)
+    a, b = _factor(read.a, m, k, offsets), _factor(read.b, n, k, offsets)
     finish = epilogue_of(read, m, n, offsets)
     return Product(extent_of(m), extent_of(n), extent_of(k), a, b, read.c.matrix(m, n, offsets), outer, batch, finish)
 
 
-def _factor(read: Contraction, operand: object, span: Sequence[Axis], depth: Sequence[Axis], offsets: dict[tir.Var, tir.PrimExpr]) -> Factor:  # fmt: skip
-    assert operand is read.a or operand is read.b
-    view = (read.a if operand is read.a else read.b).matrix(span, depth, offsets)
+def _factor(operand: Operand, span: Sequence[Axis], depth: Sequence[Axis], offsets: Offsets) -> Factor:
+    view = operand.matrix(span, depth, offsets)
     rows, columns = view.strides
     is_deep = constant(columns) == 1 or constant(rows) != 1
     outer, inner = (rows, columns) if is_deep else (columns, rows)

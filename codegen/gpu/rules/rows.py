@@ -126,13 +126,8 @@ class _Kernel:
         return bound(BLOCK_X, extent_of(self._outer), self._block, bound(X, self._threads, self._thread, body))
 
     def _nest(self, nest: Nest) -> tir.Stmt:
-        row = dict(
-            zip(
-                (axis.var for axis in nest.axes[: self._shared]),
-                unravel(self._block, self._outer).values(),
-                strict=True,
-            )
-        )
+        axes, numbers = nest.axes[: self._shared], unravel(self._block, self._outer).values()
+        row = {axis.var: number for axis, number in zip(axes, numbers, strict=True)}
         nest = replace(nest, store=substitute(nest.store, row))
         inner = nest.axes[self._shared :]
         return (

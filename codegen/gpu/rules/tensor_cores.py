@@ -92,8 +92,7 @@ class _Tile:
         condition = factor.inside(span, depth, self.span)
         source = (factor.view.data, factor.place(span, depth))
         args = (self.memory.data, target, *source, tir.IntImm("int32", self._bytes))
-        more = () if condition is None else (condition,)
-        return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, *more)))
+        return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, condition)))
 
     def fragments(self, stage: tir.PrimExpr, span: tir.PrimExpr, depth: Index, lane: tir.Var, is_left: bool, to: tir.Buffer, at: tir.PrimExpr) -> tir.Stmt:  # fmt: skip
         """Return what loads 16 × 16 elements as four matrices of 8 × 8, in the order that the product has them in: of the
