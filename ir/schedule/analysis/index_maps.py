@@ -164,7 +164,8 @@ def is_one_to_one(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> boo
     undone, sizes = inverse(index_map, shape), map_shape(index_map, shape)
     if undone is None or sizes is None or undone.has_padding:
         return False
-    return prove(make.equal(reduce(make.mul, sizes), reduce(make.mul, shape))).is_proven
+    count, places = (reduce(make.mul, each, make.const(1)) for each in (shape, sizes))
+    return prove(make.equal(count, places)).is_proven
 
 
 def _axes(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> list[_Axis]:
