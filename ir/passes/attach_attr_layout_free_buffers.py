@@ -13,7 +13,7 @@ from .. import relax, tir
 from ..base import GlobalVar, IRModule, Op
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
-from ..visit import defined_variables, substitute
+from ..visit import defined_variables, substitute, walk
 from .bundle_model_params import input_count
 from .dead_code import eliminate_dead_code
 from .rewriter import ValueRewriter
@@ -58,9 +58,14 @@ class _Attacher(ValueRewriter):
                 )
                 if function.attrs.get(LAYOUT_FREE) == free:
                     return call
-                renewed = substitute(function, {each: replace(each) for each in defined_variables(function)})
-                attrs = {**function.attrs, LAYOUT_FREE: free}
-                own = self._table.add(replace(renewed, attrs=attrs), numbered(name))
+                own = self._table.add(_with_own_names(function, free), numbered(name))
                 return replace(call, args=(GlobalVar(own), call.args[1], *rest))
             case value:
                 return value
+
+
+def _with_own_names(function: tir.PrimFunc, free: tuple[int, ...]) -> tir.PrimFunc:
+    """Return a private copy of `function` with the attribute, which shares no variable or buffer with it."""
+    attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
+    copies = {each: replace(each) for node in walk(function) for each in defined_variables(node)}
+    return substitute(replace(function, attrs={**attrs, LAYOUT_FREE: free}), copies)
