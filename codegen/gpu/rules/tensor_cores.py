@@ -94,7 +94,16 @@ class _Tile:
         args = (self.memory.data, target, *source, tir.IntImm("int32", self._bytes))
         return tir.Evaluate(tir.Call(factor.dtype, Op("tir.ptx_cp_async"), (*args, condition)))
 
-    def fragments(self, stage: tir.PrimExpr, span: tir.PrimExpr, depth: Index, lane: tir.Var, is_left: bool, to: tir.Buffer, at: tir.PrimExpr) -> tir.Stmt:  # fmt: skip
+    def fragments(
+        self,
+        stage: tir.PrimExpr,
+        span: tir.PrimExpr,
+        depth: Index,
+        lane: tir.Var,
+        is_left: bool,
+        to: tir.Buffer,
+        at: tir.PrimExpr,
+    ) -> tir.Stmt:
         """Return what loads 16 × 16 elements as four matrices of 8 × 8, in the order that the product has them in: of the
         left factor down the rows first, of the right one along the depth first."""
         low, high = times(rest(over(lane, 8), 2), 8), times(over(lane, 16), 8)
