@@ -174,8 +174,11 @@ def _call(expr: tir.Call, of: BoundsOf) -> Bounds:
         case tir.Call(op=Op(name="tir.bitwise_and"), args=(tir.PrimExpr() as a, tir.PrimExpr() as b)):
             tops = [bounds.max for bounds in (of(a), of(b)) if bounds.min >= 0]
             return Bounds(0, min(tops)) if tops else of_dtype(expr.dtype)
-        case tir.Call(op=Op(name="tir.shift_right"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if by >= 0:
-            return Bounds(of(a).min >> by, of(a).max >> by)
+        case tir.Call(op=Op(name="tir.shift_right"), args=(tir.PrimExpr() as a, tir.PrimExpr() as b)) if of(b).within(
+            Bounds(0, parse_dtype(expr.dtype).bits - 1)
+        ):
+            value, least, most = of(a), of(b).min, of(b).max
+            return Bounds(min(value.min >> least, value.min >> most), max(value.max >> least, value.max >> most))
         case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if by >= 0:
             return Bounds(of(a).min << by, of(a).max << by)
         case _:

@@ -46,6 +46,8 @@ def collect(s: Simplifier, expr: tir.PrimExpr) -> Sum:
 
 def product(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
     """Return the product of two expressions in normal form: constants stand in front, the rest is one term."""
+    if isinstance(a, tir.Min | tir.Max) and b is s.intern(_opposite(a)(a.dtype, a.a, a.b)):
+        return product(s, a.a, a.b)
     left, right = s.sum(a), s.sum(b)
     if left.is_constant or right.is_constant:
         return right.scaled(left.constant) if left.is_constant else left.scaled(right.constant)
@@ -89,6 +91,8 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
                 whole = s.sum(dividend).shifted(-(residue.base % divisor))
                 return total.plus(Sum({term: factor}), -1).plus(whole, factor // divisor)
             return _remainder_of_rest(s, total, term, dividend, -factor // divisor, dtype)
+        case tir.FloorDiv(b=tir.IntImm()) if is_index(dtype):
+            return _merge_quotients(s, total, term, factor, dtype)
         case tir.Mod(a=dividend, b=tir.IntImm(value=divisor)):
             whole = s.intern(tir.Div(dtype, dividend, term.b))
             if total.terms.get(whole, 0) != factor * divisor:
@@ -106,9 +110,26 @@ def _merged(s: Simplifier, total: Sum, term: tir.PrimExpr, factor: int, dtype: s
             return None
 
 
+def _opposite(extremum: tir.Min | tir.Max) -> type[tir.Min | tir.Max]:
+    return tir.Max if isinstance(extremum, tir.Min) else tir.Min
+
+
+def _merge_quotients(s: Simplifier, total: Sum, term: tir.FloorDiv, factor: int, dtype: str) -> Sum | None:
+    """`(x + k) // c - x // c` is `(x % c + k) // c`."""
+    for other, scale in total.factors():
+        if scale != -factor or not isinstance(other, tir.FloorDiv) or other.b is not term.b:
+            continue
+        shift = s.to_expr(s.sum(term.a).plus(s.sum(other.a), -1), dtype)
+        if isinstance(shift, tir.IntImm):
+            dividend = tir.Add(dtype, tir.FloorMod(dtype, other.a, term.b), shift)
+            step = s.sum(s.visit(tir.FloorDiv(dtype, dividend, term.b)))
+            return total.plus(Sum({term: factor, other: scale}), -1).plus(step, factor)
+    return None
+
+
 def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: int, dtype: str) -> Sum | None:
     """`max(x, y - z) + z` is `max(x + z, y)`: what cancels inside goes in. `min(x, y) + max(x, y)` is `x + y`."""
-    kind, other = (tir.Min, tir.Max) if isinstance(term, tir.Min) else (tir.Max, tir.Min)
+    kind, other = type(term), _opposite(term)
     pair = s.intern(other(dtype, term.a, term.b))
     if total.terms.get(pair, 0) == factor:
         both = s.sum(term.a).plus(s.sum(term.b))
@@ -172,6 +193,8 @@ def _merge_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, 
     split = split_of(low)
     if split is None or not split[2]:
         return _merge_symbolic_remainder(s, total, low, factor, dtype)
+    if split[1:] == (1, 2) and is_index(dtype) and (halves := _merge_halves(s, total, low, factor, dtype)) is not None:
+        return halves
     index, lower, middle = split
     if middle % lower:
         return None
@@ -186,6 +209,23 @@ def _merge_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, 
         whole = above[0] if not above[2] else s.visit(tir.FloorMod(dtype, above[0], tir.IntImm(dtype, above[2])))
         merged = total.plus(Sum({low: factor, high: other}), -1)
         return merged.plus(quotient(s, s.sum(whole), lower, dtype), factor)
+    return None
+
+
+def _merge_halves(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
+    """`x // 2 + x % 2` is `(x + 1) // 2`, `(x + 1) // 2 - x % 2` is `x // 2`, `x % 2 + (x + 1) % 2` is 1."""
+    assert isinstance(low, tir.FloorMod)
+    for other, scale in total.factors():
+        if not isinstance(other, tir.FloorDiv | tir.FloorMod) or other.b is not low.b:
+            continue
+        apart = s.sum(other.a).plus(s.sum(low.a), -1)
+        if not apart.is_constant or abs(scale) != abs(factor):
+            continue
+        rest, is_odd = total.plus(Sum({low: factor, other: scale}), -1), apart.constant % 2 == 1
+        if isinstance(other, tir.FloorMod):
+            return rest.shifted(factor) if is_odd and scale == factor else None
+        if is_odd != (scale == factor):
+            return rest.plus(quotient(s, s.sum(other.a).shifted(-1 if is_odd else 1), 2, dtype), scale)
     return None
 
 

@@ -63,6 +63,12 @@ def _choose(
         return s.visit(condition if yes.value else tir.Not(condition.dtype, condition))
     if isinstance(expr, tir.Select):
         return s.intern(tir.Select(yes.dtype, condition, yes, no))
+    match yes:
+        case tir.Call(op=expr.op, args=(tir.PrimExpr() as inner, tir.PrimExpr() as value, other)) if other is no:
+            both = tir.And(condition.dtype, condition, inner)
+            return s.visit(tir.Call(expr.dtype, expr.op, (both, value, no)))
+        case _:
+            pass
     return s.intern(tir.Call(expr.dtype, expr.op, (condition, yes, no)))
 
 

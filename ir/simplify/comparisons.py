@@ -76,8 +76,10 @@ def _undivided(s: Simplifier, distance: Sum) -> Sum:
     while len(distance.terms) == 1:
         ((term, factor),) = distance.terms.items()
         match term:
-            case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) if divisor > 0:
-                distance = undivided(s.sum(a), divisor, factor, distance.constant)
+            case tir.FloorDiv(a=a, b=tir.IntImm(value=divisor)) | tir.Div(a=a, b=tir.IntImm(value=divisor)) if (
+                divisor > 0
+            ):
+                distance = undivided(type(term), s.sum(a), divisor, factor, distance.constant)
             case _:
                 break
     return distance
@@ -123,6 +125,11 @@ def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
         return s.constant(int(not holds), "bool")
     if s.at_most(distance) and s.at_most(distance.scaled(-1)):
         return s.constant(int(holds), "bool")
+    if isinstance(a, tir.FloorDiv) and isinstance(b, tir.IntImm) and is_index(a.dtype):
+        for kind, other in ((tir.LE, distance), (tir.GE, distance.scaled(-1))):
+            if s.at_most(other):  # what cannot be greater is equal where it is not less
+                order = tir.GE if kind is tir.LE else tir.LE
+                return s.visit(order("bool", a, b) if holds else tir.Not("bool", order("bool", a, b)))
     scale = distance.content
     if distance.constant % scale:
         return s.constant(int(not holds), "bool")

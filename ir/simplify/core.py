@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from .. import tir
-from ..analysis.const_bounds import Domain, Domains, ends, of_domain
+from ..analysis.const_bounds import Bounds, Domain, Domains, ends, of_domain
 from ..dtype import int_range, is_bool, parse_dtype
 from ..intern import has_effects, is_index, is_pure_call
 from ..promote import const
@@ -57,12 +57,15 @@ class Simplifier(Knowledge):
     def bind(self, variable: tir.Var, domain: Domain) -> None:
         """Take in that `variable` ranges over `domain`, whose ends may be symbolic."""
         least, most, slack = ends(domain)
-        self.learn_bounds(variable, of_domain(variable, domain, lambda end: self.bounds(self.visit(end))))
+        self.learn_bounds(variable, of_domain(variable, domain, self._bounds_of_end))
         position = Sum({variable: 1})
         if least is not None and not isinstance(least, tir.IntImm):
             self.add_fact(self.exact(self.visit(least)).plus(position, -1))
         if most is not None and not isinstance(most, tir.IntImm) and is_index(variable.dtype):
             self.add_fact(position.plus(self.sum(self.visit(most)), -1).shifted(-slack))
+
+    def _bounds_of_end(self, end: tir.PrimExpr) -> Bounds:
+        return Bounds(end.value, end.value) if isinstance(end, tir.IntImm) else self.bounds(self.visit(end))
 
     def assume(self, condition: tir.PrimExpr, holds: bool = True) -> None:
         """Take in that `condition` holds, or does not."""

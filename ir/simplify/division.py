@@ -12,6 +12,7 @@ from functools import reduce
 from math import gcd
 
 from .. import tir
+from ..analysis.const_bounds import Bounds
 from ..intern import factors, is_index, is_scalar_int
 from ..sums import Sum
 from .core import Simplifier, simplifies
@@ -67,6 +68,8 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
     bounds = s.bounds_of_sum(rest)
     if bounds.min // divisor == bounds.max // divisor:
         return whole.shifted(bounds.min // divisor)
+    if bounds.max - bounds.min == 1:  # `(x % 2 + 1) // 2` is `x % 2`: the greater one is a multiple
+        return whole.plus(rest).shifted(bounds.max // divisor - bounds.max)
     scaled = scale_down(s, rest, divisor)
     if scaled is not None and s.fits(scaled[0], dtype):
         return whole.plus(quotient(s, scaled[0], divisor // scaled[1], dtype))
@@ -298,6 +301,8 @@ def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
     is_quotient = isinstance(expr, tir.Div)
     if s.bounds(b).min >= 0 and s.bounds(a).min >= 0:
         return s.visit((tir.FloorDiv if is_quotient else tir.FloorMod)(expr.dtype, a, b))
+    if isinstance(b, tir.IntImm) and s.bounds(a).within(Bounds(1 - abs(b.value), abs(b.value) - 1)):
+        return s.constant(0, expr.dtype) if is_quotient else a
     if isinstance(b, tir.IntImm) and b.value > 0 and s.bounds(a).max <= 0 and is_index(expr.dtype):
         kind = tir.FloorDiv if is_quotient else tir.FloorMod
         positive = s.to_expr(s.sum(a).scaled(-1), expr.dtype)

@@ -71,6 +71,8 @@ def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.
         return True
     if isinstance(b, tir.Min | tir.Max):  # a <= max(x, y) where it is at most one of them, and min where it is both
         return (all if isinstance(b, kind) else any)(_wins(s, kind, a, part) for part in (b.a, b.b))
+    if isinstance(a, tir.Min | tir.Max) and not isinstance(a, kind):  # max(x, y) <= b where both are
+        return all(_wins(s, kind, part, b) for part in (a.a, a.b))
     return _is_before(s, kind, a, b)
 
 
@@ -92,9 +94,13 @@ def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.
             choices = [each for each in operands if isinstance(each, tir.Select)]
             yes, no = of(kind, [each.true_value for each in choices]), of(kind, [each.false_value for each in choices])
             return tir.Select(dtype, p, yes, no)
-        case [tir.FloorDiv(b=tir.IntImm(value=by) as b), *_] if by > 0:
-            quotients = [each.a for each in operands if isinstance(each, tir.FloorDiv) and each.b is b]
-            return tir.FloorDiv(dtype, of(kind, quotients), b) if len(quotients) == len(operands) else None
+        case [tir.FloorDiv(b=tir.IntImm(value=by) as b) | tir.Div(b=tir.IntImm(value=by) as b), *_] if by > 0 or (
+            by and is_index(dtype)
+        ):
+            division = tir.FloorDiv if isinstance(operands[0], tir.FloorDiv) else tir.Div
+            dividends = [each.a for each in operands if isinstance(each, division) and each.b is b]
+            inner = of(kind if by > 0 else other, dividends)
+            return division(dtype, inner, b) if len(dividends) == len(operands) else None
         case [tir.Min() | tir.Max(), *_] if all(type(each) is other for each in operands):
             parts = [joined(other, each) for each in operands]
             shared = [part for part in parts[0] if all(part in each for each in parts[1:])]

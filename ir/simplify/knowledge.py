@@ -111,8 +111,8 @@ class Knowledge:
                 self._given_bounds[term] = Bounds(known.min, min(known.max, limit))
             elif factor < 0 and limit <= known.max:
                 self._given_bounds[term] = Bounds(max(known.min, limit), known.max)
-            if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
-                self.add_fact(undivided(self.exact(term.a), term.b.value, factor, fact.constant))
+            if isinstance(term, tir.FloorDiv | tir.Div) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
+                self.add_fact(undivided(type(term), self.exact(term.a), term.b.value, factor, fact.constant))
         self.forget_conclusions()
 
     # --- Questions ------------------------------------------------------------------------------------------------
@@ -204,8 +204,13 @@ class Knowledge:
         return value if self.fits(value, expr.dtype) else Sum({expr: 1})
 
 
-def undivided(dividend: Sum, divisor: int, factor: int, constant: int) -> Sum:
-    """Return the sum that is not positive where `dividend // divisor * factor + constant` is not."""
+def undivided(kind: type[tir.FloorDiv | tir.Div], dividend: Sum, divisor: int, factor: int, constant: int) -> Sum:
+    """Return the sum that is not positive where `dividend // divisor * factor + constant` is not.
+
+    What is rounded towards zero reaches further on the side of zero.
+    """
     if factor > 0:
-        return dividend.shifted(-(-constant // factor * divisor + divisor - 1))
-    return dividend.scaled(-1).shifted(-(constant // factor) * divisor)
+        most = -constant // factor
+        return dividend.shifted(-most * divisor - (0 if kind is tir.Div and most < 0 else divisor - 1))
+    least = -(constant // factor)
+    return dividend.scaled(-1).shifted(least * divisor - (divisor - 1 if kind is tir.Div and least <= 0 else 0))

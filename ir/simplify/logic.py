@@ -7,6 +7,7 @@ from functools import reduce
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
 from ..intern import joined
+from ..visit import walk
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
 
@@ -17,13 +18,15 @@ _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
 
 @simplifies(tir.And, tir.Or)
 def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
-    """Each part once, in order, in the light of those before it; those go that a later one implies."""
+    """Each part once, in order, in the light of those before it; those go that a later one implies, or become what it
+    leaves of them: `x // 10 == 5 and x < 57` is `50 <= x and x < 57`."""
     if parse_dtype(expr.dtype).lanes != 1:
         return elementwise(s, expr)
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: list[tir.PrimExpr] = []
     place = s
-    for part in joined(kind, expr):
+    parts = joined(kind, expr)
+    for position, part in enumerate(parts):
         new = place.visit(part)
         for each in joined(kind, new):
             if isinstance(each, tir.IntImm):
@@ -33,9 +36,16 @@ def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
             place = place.assuming(each, is_and)
             if s.is_total(each):
                 later = s.assuming(each, is_and)
-                kept = [k for k in kept if not _says(later.visit(k), is_and)]
+                seen = [(k, later.visit(k)) for k in kept]
+                kept = [new if _is_shorter(new, k) else k for k, new in seen if not _says(new, is_and)]
+                if any(_is_shorter(new, k) for k, new in seen if not _says(new, is_and)):
+                    return s.visit(_join(s, kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
             kept.append(each)
     return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
+
+
+def _is_shorter(new: tir.PrimExpr, old: tir.PrimExpr) -> bool:
+    return new is not old and sum(1 for _ in walk(new)) < sum(1 for _ in walk(old))
 
 
 def _says(condition: tir.PrimExpr, value: bool) -> bool:

@@ -2,7 +2,7 @@
 
 A pattern is written with Python's operators over the variables of this file: `x`, `y`, `z`, `w` stand for any
 expression, `c`, `d` for integer constants, `f`, `g` for floating-point ones, `p`, `q` for conditions, `lanes`,
-`strides` for what they say. A variable that stands twice matches equal expressions. What a row makes is brought into
+`strides` for what they say; lanes may be scalable. A variable that stands twice matches equal expressions. What a row makes is brought into
 normal form again, so a row need not compute: `c + d` of two constants becomes a constant.
 """
 
@@ -93,8 +93,7 @@ class Pattern:
         if self.kind is tir.Call:
             return tir.Call(parts[1].dtype, Op(self.op), tuple(parts))
         if self.kind in (tir.Broadcast, tir.Ramp):
-            vector = f"{parts[0].dtype}x{_number(parts[-1])}"
-            return self.kind(vector, *parts)
+            return self.kind(parts[0].dtype + dtype.removeprefix(parse_dtype(dtype).name), *parts)
         own = with_base(parts[0].dtype, "bool") if issubclass(self.kind, tir.CmpOp) else parts[0].dtype
         return self.kind(own, *parts)
 
@@ -180,7 +179,8 @@ def _is_integer_constant(expr: tir.PrimExpr) -> bool:
 
 
 x, y, z, w = [Variable(name, _anything) for name in "xyzw"]
-c, d, lanes = [Variable(name, _is_integer_constant) for name in ("c", "d", "lanes")]
+c, d = [Variable(name, _is_integer_constant) for name in "cd"]
+lanes = Variable("lanes", _anything)
 f, g = [Variable(name, lambda expr: isinstance(expr, tir.FloatImm)) for name in "fg"]
 p, q = [Variable(name, lambda expr: is_bool(expr.dtype)) for name in "pq"]
 zero, one = Number(0), Number(1)

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from math import gcd
 
 from .. import tir
+from ..dtype import is_int
 from ..intern import is_index
 from .core import Simplifier
 from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, ramp, value_of, x, y, z, zero
 
 
 def _steps(s: Simplifier, at: Bindings) -> tuple[int, int]:
-    """Return by how much the first and the last element of a ramp of constant stride `c` differ from its base."""
-    last = value_of(at, "c") * (value_of(at, "lanes") - 1)
-    return min(0, last), max(0, last)
+    """Return by how much the elements of a ramp of constant stride `c` differ from its base, at least and at most."""
+    last = s.bounds(at["lanes"]).max - 1
+    return min(0, value_of(at, "c") * last), max(0, value_of(at, "c") * last)
+
+
+def _is_whole(s: Simplifier, at: Bindings) -> bool:
+    return is_int(at["y"].dtype)
 
 
 def _divides(s: Simplifier, at: Bindings) -> bool:
@@ -87,11 +92,21 @@ ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
     ),
     tir.Min: (
         Row(minimum(x, x), x),
+        Row(
+            minimum(minimum(x, broadcast(y, lanes)), broadcast(z, lanes)),
+            minimum(x, broadcast(minimum(y, z), lanes)),
+            _is_whole,
+        ),
         Row(minimum(ramp(x, c, lanes), broadcast(y, lanes)), ramp(x, c, lanes), _not_above),
         Row(minimum(ramp(x, c, lanes), broadcast(y, lanes)), broadcast(y, lanes), _not_below),
     ),
     tir.Max: (
         Row(maximum(x, x), x),
+        Row(
+            maximum(maximum(x, broadcast(y, lanes)), broadcast(z, lanes)),
+            maximum(x, broadcast(maximum(y, z), lanes)),
+            _is_whole,
+        ),
         Row(maximum(ramp(x, c, lanes), broadcast(y, lanes)), broadcast(y, lanes), _not_above),
         Row(maximum(ramp(x, c, lanes), broadcast(y, lanes)), ramp(x, c, lanes), _not_below),
     ),
