@@ -4,6 +4,7 @@
 "llvm -mcpu=znver4"                                 that one, as LLVM calls it
 "llvm -mcpu=x86-64-v3 -mattr=+avx512f,-avx512vl"    one with these features, and without those
 "llvm -num-cores=4 -opt-level=2"                    parallel loops for four threads; LLVM optimises no more than that
+"llvm -fast-math-contract"                          products and sums with one rounding; -fast-math: in any order, too
 "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76"  another machine: code is written for it, and not run
 """
 
@@ -22,7 +23,7 @@ from msgspec import Struct
 
 from ..ir.diagnostics import TvmsError, error
 from .llvm.intrinsics import CPU
-from .target import Target, get_target, options_of
+from .target import FAST_MATH, Target, get_target, options_of
 
 KIND = "llvm"
 _NATIVE, _NUMBERS = ("mtriple", "mcpu", "mattr"), {"num-cores": (1, 1024), "opt-level": (0, 3)}
@@ -35,19 +36,22 @@ def processor_target(target: str | Mapping[str, Any]) -> Target:
     options = options_of(target)
     del options["kind"]
     numbers: dict[str, int] = {}
+    fast: list[str] = []
     for name, value in options.items():
         if name in _NUMBERS:
             numbers[name] = _number(name, value)
+        elif name in FAST_MATH:
+            fast += [FAST_MATH[name]] if _is_on(name, value) else []
         elif name not in (*_NATIVE, *_IGNORED):
-            raise _unknown(f"option '-{name}'", f"it has: {', '.join(f'-{each}' for each in (*_NATIVE, *_NUMBERS))}")
+            known = ", ".join(f"-{each}" for each in (*_NATIVE, *_NUMBERS, *FAST_MATH))
+            raise _unknown(f"option '-{name}'", f"it has: {known}")
     triple, cpu, features = (options.get(name, "") for name in _NATIVE)
     if triple or features:
         cpu = cpu or "generic"
     if cpu:
         ask(triple, cpu, features)
-    return Target(
-        KIND, CPU, triple, cpu, features, threads=numbers.get("num-cores", 0), level=numbers.get("opt-level", 3)
-    )
+    threads, level = numbers.get("num-cores", 0), numbers.get("opt-level", 3)
+    return Target(KIND, CPU, triple, cpu, features, threads=threads, level=level, fast_math=tuple(fast))
 
 
 def _number(name: str, value: str) -> int:
@@ -55,6 +59,12 @@ def _number(name: str, value: str) -> int:
     if not value.isdecimal() or not low <= int(value) <= high:
         raise _unknown(f"-{name} of '{value}'", f"give a number from {low} to {high}")
     return int(value)
+
+
+def _is_on(name: str, value: str) -> bool:
+    if value.lower() not in ("", "0", "1", "false", "true"):
+        raise _unknown(f"-{name} of '{value}'", "write it alone, or give 0 or 1")
+    return value.lower() in ("", "1", "true")
 
 
 def _unknown(what: str, help: str) -> TvmsError:

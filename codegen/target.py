@@ -14,13 +14,20 @@ from .llvm.api import binding
 from .llvm.intrinsics import CPU, Table
 from .machine import Machine, machine_of
 
+FAST_MATH = {"fast-math": "fast"} | {
+    f"fast-math-{flag}": flag for flag in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
+}
+"""The options that let LLVM compute floats otherwise than written, as TVM calls them, and LLVM's words: no NaN, no
+infinity, zeros without a sign, reciprocals, one rounding for a product and a sum, another order; or all that."""
+
 
 class Target(Struct, frozen=True, eq=False):
     """A target by its name, with LLVM's words for the machine; an empty `cpu` stands for the one that compiles.
 
     `arch` is the compute capability of a GPU, "sm_80"; `order` says that its threads are simulated on the processor, in
     which order ("ascending", "descending", "random", or "each"). Parallel loops are for so many `threads` (0: as many as
-    there are), and LLVM optimises up to `level`, unless a call says otherwise or less.
+    there are), and LLVM optimises up to `level`, unless a call says otherwise or less. What LLVM may take for granted of
+    the sums, products and quotients of floats that a program writes is in `fast_math`, in LLVM's words; nothing, unless asked.
     """
 
     name: str
@@ -32,6 +39,7 @@ class Target(Struct, frozen=True, eq=False):
     order: str = ""
     threads: int = 0
     level: int = 3
+    fast_math: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, str | int]:
@@ -39,9 +47,10 @@ class Target(Struct, frozen=True, eq=False):
         if self.arch:
             return {"arch": self.arch, **({"simulate": self.order} if self.order else {})}
         said = {"mtriple": self.triple, "mcpu": self.cpu, "mattr": self.features, "num-cores": self.threads}
-        return {name: value for name, value in said.items() if value} | (
-            {"opt-level": self.level} if self.level < 3 else {}
-        )
+        said |= {"opt-level": self.level} if self.level < 3 else {}
+        return {name: value for name, value in said.items() if value or name == "opt-level"} | {
+            name: 1 for name, flag in FAST_MATH.items() if flag in self.fast_math
+        }
 
     @property
     def text(self) -> str:

@@ -46,6 +46,10 @@ def is_cheap(expr: tir.PrimExpr) -> bool:
     return True
 
 
+_ROUNDED = (tir.Add, tir.Sub, tir.Mul, tir.Div)
+"""Operators of floats that LLVM may compute otherwise where the target lets it."""
+
+
 class ExpressionEmitter(ABC):
     """Emits the expressions of one function at `builder`; `values` holds what each variable is."""
 
@@ -114,7 +118,11 @@ class ExpressionEmitter(ABC):
         a, b = self.emit(expr.a), self.emit(expr.b)
         if isinstance(expr, DIVISIONS) and kind_of(expr.a.dtype) != "float":
             return self._divide(expr, a, b)
-        return BINARY[type(expr)][kind_of(expr.a.dtype)](self.builder, a, b)
+        value = BINARY[type(expr)][kind_of(expr.a.dtype)](self.builder, a, b)
+        fast_math = self.module.target.fast_math
+        if fast_math and isinstance(expr, _ROUNDED) and kind_of(expr.dtype) == "float":
+            value.flags = list(fast_math)
+        return value
 
     def _divide(self, expr: tir.BinaryOp, a: Value, b: Value) -> Value:
         """Divide integers; by zero is a fault. No machine has a vector division, so vectors go lane by lane."""

@@ -22,6 +22,8 @@ BASELINE = "x86-64" if get_target("llvm").words[0].startswith("x86_64") else "ge
         (f"llvm -mcpu={BASELINE}", f"llvm -mcpu={BASELINE}"),
         ("llvm -num-cores 4 -opt-level=2 -keys=cpu", "llvm -num-cores=4 -opt-level=2"),
         ("llvm -opt-level=3", "llvm"),
+        ("llvm -opt-level=0 -fast-math-nnan=0 -fast-math-contract", "llvm -opt-level=0 -fast-math-contract=1"),
+        ({"kind": "llvm", "fast-math": True}, "llvm -fast-math=1"),
         ({"kind": "llvm", "mcpu": BASELINE, "num-cores": 1}, f"llvm -mcpu={BASELINE} -num-cores=1"),
         (
             {"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mattr": ["+avx2", "+fma"]},
@@ -43,6 +45,27 @@ def test_what_runs_here_computes_what_it_should() -> None:
     executable["matmul"](a, b, c)
     assert (a[:, :32] == c).all()
     assert tvms.codegen.load_compiled(executable.to_bytes(), "saved").entry_names == ("matmul",)
+
+
+SCALED_SUM = """
+T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((1,), "float32")):
+    for i in range(64):
+        B[0] = B[0] + A[i] * T.float32(0.5)
+"""
+
+
+def test_floats_are_computed_as_written_unless_the_target_says_otherwise() -> None:
+    def instructions(target: str) -> set[str]:
+        text = emit(tvms.parse(SCALED_SUM), "llvm", target)
+        assert isinstance(text, str)
+        return set(re.findall(r"= (f(?:add|mul)[a-z ]*) (?:float|<)", text))
+
+    assert instructions("llvm") == {"fadd", "fmul"}
+    assert instructions("llvm -fast-math-contract -fast-math-nsz") == {"fadd nsz contract", "fmul nsz contract"}
+    assert instructions("llvm -fast-math") == {"fadd fast", "fmul fast"}
+    a, b = np.arange(64, dtype="f4"), np.ones(1, "f4")
+    tvms.compile(tvms.parse(SCALED_SUM), target="llvm -fast-math")["main"](a, b)
+    assert b[0] == 1 + 63 * 64 / 4
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,13 @@ def test_code_for_another_processor_is_not_run() -> None:
         ),
         ("-num-cores=many", "has no -num-cores of 'many'", "give a number from 1 to 1024"),
         ("-opt-level 4", "has no -opt-level of '4'", "give a number from 0 to 3"),
-        ("-cpu=znver4", "has no option '-cpu'", "it has: -mtriple, -mcpu, -mattr, -num-cores, -opt-level"),
+        ("-fast-math=often", "has no -fast-math of 'often'", "write it alone, or give 0 or 1"),
+        (
+            "-cpu=znver4",
+            "has no option '-cpu'",
+            "it has: -mtriple, -mcpu, -mattr, -num-cores, -opt-level, -fast-math, -fast-math-nnan, -fast-math-ninf, "
+            "-fast-math-nsz, -fast-math-arcp, -fast-math-contract, -fast-math-reassoc",
+        ),
     ],
 )
 def test_what_is_unknown_is_said(target: str, reason: str, help: str) -> None:
