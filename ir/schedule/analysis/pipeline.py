@@ -18,6 +18,7 @@ from ...visit import substitute
 from ..conditions import STAGE_PIPELINE, name_of
 from ..program import Program
 from .bindings import Domains, domains_of
+from .loops import is_one
 from .scope import DepKind, Scope
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
@@ -39,7 +40,7 @@ def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: t
     """Return a box of which every element is touched when loops run over `domains`, where one is known
     (TVM: `EstimateRegionLowerBound`)."""
     if not domains:
-        return tuple([from_range(each.min, each.extent) for each in region])
+        return tuple([from_range(each.min, each.extent) for each in region]) if is_one(predicate) else None
     found = detect_iter_map([each.min for each in region], domains, predicate, IterMapLevel.SURJECTIVE)
     if not found.is_detected:
         return None

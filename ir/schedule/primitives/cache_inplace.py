@@ -6,6 +6,7 @@ from ... import tir
 from ...analysis.regions import lies_in
 from ...visit import walk
 from ..analysis.caching import ACCESSED, Cache, Spot, accessed_buffer, allocate, fixed_domains, insert, region_in
+from ..analysis.loops import is_one
 from ..analysis.pipeline import is_region_covered
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
@@ -48,6 +49,9 @@ def cache_inplace(
         raise WRITTEN_BEFORE.refuse(
             f"{name_of(block)} may read elements of '{buffer.name}' that no block has written", block
         )
+    if is_made and not is_one(program.realize_of(block).predicate):
+        reason = f"a condition keeps {name_of(block)} from running where the copy of '{buffer.name}' would read it"
+        raise WRITTEN_BEFORE.refuse(reason, block)
     cache = Cache(buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
     copy_in, first = cache.copy(is_read=True)
     back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
