@@ -92,7 +92,7 @@ class _Reader:
 
     def value(self, value: Any) -> Any:
         match value:
-            case {"node": number}:
+            case {"node": int(number)}:
                 return self.nodes[number]
             case {"items": items}:
                 return {self.value(key): self.value(item) for key, item in items}
