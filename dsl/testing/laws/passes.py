@@ -70,9 +70,9 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
 
     names = [choose.pick(fitting(COMPLETE)) for _ in range(choose.number(0, 2))]
     subject = None
-    if choose.rarely(3):
-        subject, about_it = choose.pick(SUBJECTS)
-        names.append(choose.pick(fitting(about_it)))
+    if choose.rarely(2):
+        subject, name = choose.pick([(operator, name) for operator, about in SUBJECTS for name in fitting(about)])
+        names.append(name)
     else:
         names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting(COMPLETE))]
     functions = network_functions(training, subject and (subject,))
