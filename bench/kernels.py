@@ -1,6 +1,6 @@
 """What compiled kernels cost with default schedules, beside NumPy: products, fused chains, reductions, transposes, calls.
 
-    python bench/kernels.py [THREADS]
+    python bench/kernels.py [threads]
 
 Both take turns in one process; each figure is the median of several rounds, each ratio the median of the rounds'. With
 one thread (the default) what is measured is processor time, which other work on the machine disturbs least; with more,
@@ -9,13 +9,15 @@ time by the clock, and NumPy's product (OpenBLAS) has as many threads.
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
-THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+PARSER.add_argument("threads", nargs="?", type=int, default=1, help="how many threads compute (default: 1)")
+THREADS: int = PARSER.parse_args().threads
 os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 
 import numpy as np  # noqa: E402
