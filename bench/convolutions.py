@@ -10,7 +10,6 @@ measured in processor time, which other work disturbs least; more by the clock.
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
 from collections.abc import Callable
 
@@ -59,7 +58,8 @@ class Table:
     def __init__(self, threads: int, python: str | None) -> None:
         self.threads, self.peer = threads, Peer(python, threads) if python else None
         self.ratios: list[float] = []
-        print(f"{threads} thread{'s' * (threads > 1)}{'tvms':>36} {'torch':>8} {'':<8}  ratio")
+        beside = f"{'torch':>8} {'unit':<8}  ratio" if self.peer else "unit"
+        print(f"{f'{threads} thread' + 's' * (threads > 1):<38} {'tvms':>7} {beside}")
 
     def compare(
         self, name: str, shapes: list[tuple[int, ...]], value: str, amount: float, unit: str, do: str, **options: object
@@ -68,13 +68,13 @@ class Table:
         call, _ = kernel(shapes, value, self.threads)
         if self.peer is not None:
             self.peer.prepare(do, shapes, **options)
-        rounds = [
-            (seconds(call, self.threads), self.peer.seconds() if self.peer else math.nan) for _ in range(ROUNDS + 1)
-        ][1:]
-        mine, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
-        ratio = statistics.median(other / own for own, other in rounds)
-        self.ratios.append(ratio)
-        print(f"{name:<38} {amount / mine / 1e9:7.1f} {amount / theirs / 1e9:8.1f} {unit:<8} {ratio:6.2f}", flush=True)
+        clocks = [lambda: seconds(call, self.threads), *([self.peer.seconds] if self.peer else [])]
+        rounds = [[clock() for clock in clocks] for _ in range(ROUNDS + 1)][1:]
+        mine, *theirs = (amount / statistics.median(column) / 1e9 for column in zip(*rounds, strict=True))
+        ratios = [statistics.median(other / own for own, other in rounds) for _ in theirs]
+        self.ratios += ratios
+        beside = "".join(f" {rate:8.1f}" for rate in theirs)
+        print(f"{name:<38} {mine:7.1f}{beside} {unit:<8}{''.join(f' {ratio:6.2f}' for ratio in ratios)}", flush=True)
 
     def mean(self) -> None:
         """Print the geometric mean of the ratios so far."""

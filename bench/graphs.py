@@ -277,7 +277,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     peers = [name for name in ("torch", "peer") if getattr(arguments, name)]
-    print(f"latency, {THREADS} thread(s): tvms, {', '.join(peers)}, ratios tvms / peer")
+    beside = "".join(f", {name}" for name in peers) + ", ratios tvms / peer" * bool(peers)
+    print(f"latency, {THREADS} thread(s): tvms{beside}")
     for name in NETWORKS:
         compare(name, arguments)
     print("memory of a call: planned, not planned, tensors that live at once, planned / live")
