@@ -10,7 +10,7 @@ from ...ir.base import EXTERNAL_MODULES, Attrs, BaseFunc, IRModule, Metadata, Re
 from .dialects import Dialect
 from .heads import header
 from .options import AS_USUAL, Options
-from .printer import STATEMENTS, Printer, flatten, prints_lines
+from .printer import STATEMENTS, Printer, flatten, module_name, prints_lines
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 _SHOW_METADATA = "show_meta=True"
@@ -57,12 +57,13 @@ def _attributes(printer: Printer, module: IRModule) -> Attrs:
 def _module(printer: Printer, node: IRModule) -> None:
     printer.module = node
     printer.vdevices = list(node.global_infos.get("vdevice", ()))
-    if not node.name:
+    title = module_name(node)
+    if not title:
         if node.trivia and node.trivia.before:
             printer.frames[-1].lines.extend([*node.trivia.before, ""])
         _functions(printer, node)
         return
-    name = printer.define(node, node.name)
+    name = printer.define(node, title)
     with printer.frame(node) as frame:
         if node.attrs:
             frame.line(f"{printer.ir('module_attrs')}({printer.attrs(_attributes(printer, node))})")

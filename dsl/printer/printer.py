@@ -270,6 +270,11 @@ class Printer:
             frame.lines.append(body.lines)
 
 
+def module_name(module: IRModule) -> str:
+    """Return how a module is called in its text; nothing where that is its functions alone."""
+    return module.name or ("Module" if module.attrs or module.global_infos else "")
+
+
 def _type_key(node: object) -> str:
     room = type(node).__module__.rsplit(".", 1)[-1]
     return f"relax.expr.{type(node).__name__}" if room == "relax" else f"{room}.{type(node).__name__}"

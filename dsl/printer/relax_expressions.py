@@ -10,7 +10,7 @@ from ...ir.building.call_te import is_known
 from ...ir.ops.registry import REQUIRED, find
 from ..device_types import DEVICE_TYPES
 from .literals import string
-from .printer import Printer, prints
+from .printer import Printer, module_name, prints
 from .struct_info import shape_value, vdevice_name
 
 _CALLS_OF_FUNCTIONS = frozenset(
@@ -44,9 +44,9 @@ def _var(printer: Printer, node: relax.Var, level: int) -> str:
 def _global_var(printer: Printer, node: GlobalVar, level: int) -> str:
     """The function of the module, as an attribute of it; at the graph level of TVM's dialects, of its alias `cls`."""
     module = printer.module
-    if module is None or not module.name or node.name_hint not in module.functions:
+    if module is None or not module_name(module) or node.name_hint not in module.functions:
         return node.name_hint
-    owner = printer.name_of(module) or module.name
+    owner = printer.name_of(module) or module_name(module)
     function = next((frame for frame in printer.frames if frame.is_function), None)
     if printer.dialect.native or not printer.in_relax or function is None:
         return f"{owner}.{node.name_hint}"

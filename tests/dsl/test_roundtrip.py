@@ -42,3 +42,15 @@ def test_print_and_parse_are_inverse(path: Path, dialect: str) -> None:
 def test_no_comment_is_lost_or_doubled(path: Path) -> None:
     written = sorted(_COMMENT.findall(path.read_text(encoding="utf-8")))
     assert sorted(_COMMENT.findall(parse(path).script())) == written
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_module_without_a_name_gets_one_where_it_has_attributes(dialect: str) -> None:
+    bare = parse_text(
+        'T.prim_func f():\n    T.evaluate(0)\n\nR.function main() -> R.Object:\n    return R.call_pure_packed("f", sinfo_args=R.Object)\n'
+    )
+    assert not bare.name
+    module = bare.with_attr("origin", "test")
+    text = module.script(dialect)
+    assert 'module_attrs({"origin": "test"})' in text
+    assert structural_equal(parse_text(text), module)
