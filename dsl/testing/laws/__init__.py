@@ -18,6 +18,7 @@ LAWS = {
     "codegen": "what is compiled does what the interpreter does: not optimised, optimised, and scheduled",
     "graph": "a compiled graph does what the interpreter does",
     "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
+    "each_pass": "no pass by itself, and no step of a pipeline, changes what a graph computes",
     "gpu": "threads simulated on the processor, in any order, do what the interpreter does",
 }
 """The laws by name, in one line."""

@@ -11,6 +11,7 @@ from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.visit import rewrite
 from ...load import parse_source
+from ..cooperation import cooperative_programs
 from ..oracle import Execute, as_module, assert_equivalent
 from ..prim_funcs import prim_funcs
 from ..threads import thread_programs
@@ -22,7 +23,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     unbound = prim_funcs(max_stages=2).map(_without_threads).map(as_module)
-    programs = thread_programs() | thread_programs() | unbound if file is None else st.just(parse_source(file))
+    programs = thread_programs() | cooperative_programs() | unbound if file is None else st.just(parse_source(file))
     return st.tuples(programs, st.integers(0, 1000))
 
 

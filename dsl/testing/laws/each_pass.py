@@ -1,0 +1,69 @@
+"""Each pass by itself, and each step of a pipeline, on the same random graph: the law of chains, thoroughly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ....ir.base import IRModule, Source
+from ....ir.passes.instrument import VerifyEach
+from ....ir.passes.transform import PassContext, get_pass
+from ...load import parse_source
+from ..choices import Choices
+from ..networks import network_functions
+from ..oracle import Call, Execute, as_module, interpreted
+from .law import Law
+from .passes import COMPLETE, TOGETHER, TRAINING, assert_kept, fitting
+
+
+@st.composite
+def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
+    if file is not None:
+        return parse_source(file)
+    training = Choices(draw).pick((False, True))
+    return as_module(draw(network_functions(training))).with_attr("training", training)
+
+
+def _check(module: IRModule, execute: Execute) -> None:
+    known = {module.script()}
+    expected = _once(interpreted(module, "main"))
+    for names, after in _steps(module):
+        text = after.script()
+        if text not in known:
+            known.add(text)
+            try:
+                assert_kept(module, after, names, execute_before=lambda *_: expected)
+            except AssertionError as problem:
+                raise AssertionError(f"after {', '.join(names)}: {problem}") from problem
+
+
+def _steps(module: IRModule) -> Iterator[tuple[tuple[str, ...], IRModule]]:
+    """Yield what each pass, and each beginning of a pipeline, makes of a module, with the names of its passes."""
+    alone = [(name,) for name in fitting(COMPLETE, bool(module.attrs.get("training")))]
+    for chain in (*alone, *TOGETHER):
+        after = module
+        for count, name in enumerate(chain, 1):
+            with PassContext(opt_level=3, instruments=[VerifyEach()]):
+                after = get_pass(name)(after)
+            yield chain[:count], after
+
+
+def _once(call: Call) -> Call:
+    """Return what calls `call` the first time, and says the same again after that; it writes to no argument."""
+    said: list[Any] = []
+
+    def again(*args: Any) -> Any:
+        if not said:
+            said.append(call(*args))
+        return said[0]
+
+    return again
+
+
+def _constructs(module: IRModule) -> Iterable[str]:
+    return fitting(COMPLETE, bool(module.attrs.get("training")))
+
+
+LAW = Law(_examples, _check, constructs=_constructs, expected=frozenset(COMPLETE))
