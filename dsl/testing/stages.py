@@ -48,15 +48,18 @@ def formulas(kernel: Kernel, last: bool) -> tir.Stmt:
     shape = (kernel.const(MAX_EXTENT),)
     axes = axes_of(kernel, shape)
     targets = [kernel.result("F", kernel.choose.pick(DTYPES), shape, last) for _ in range(kernel.choose.number(1, 4))]
-    stores = [tir.BufferStore(each, kernel.value(each.dtype, axes, 7), _variables(axes)) for each in targets]
+    stores = [
+        _stored(kernel, tir.BufferStore(each, kernel.value(each.dtype, axes, 7), _variables(axes)), axes)
+        for each in targets
+    ]
     kernel.readable += targets
     return nest(kernel, axes, kernel.block("formulas", axes, sequence(stores)))
 
 
 def _stored(kernel: Kernel, store: tir.BufferStore, axes: Sequence[Axis]) -> tir.Stmt:
     """A store, or one of several statements that store as much."""
-    match kernel.choose.number(0, 7):
-        case 7:
+    match kernel.choose.number(0, 8):
+        case 7 | 8:
             other = tir.BufferStore(store.buffer, kernel.value(store.buffer.dtype, axes, 1), store.indices)
             return tir.IfThenElse(kernel.value("bool", axes, 2), store, other)
         case 6:

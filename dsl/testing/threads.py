@@ -42,7 +42,8 @@ class _Writer:
 
     def function(self) -> str:
         """Return the text of the function."""
-        body = "\n".join([*self._phases(self.choose.number(1, 4), 0), f"B[bx, t] = {self._value(2)}"])
+        found = "L[0] + L[1] * T.float32(0.5) + L[2] * T.float32(0.25)"
+        body = "\n".join([*self._phases(self.choose.number(1, 4), 0), f"B[bx, t] = {found} + {self._value(2)}"])
         own = f"ty * {self.x} + tx" if self.y > 1 else "tx"
         launch_y = f'ty = T.launch_thread("threadIdx.y", {self.y})\n' if self.y > 1 else ""
         return (
@@ -69,7 +70,7 @@ class _Writer:
     def _phases(self, count: int, depth: int) -> list[str]:
         lines: list[str] = []
         for _ in range(count):
-            kind = self.choose.number(0, 9) if depth < 2 else 0
+            kind = self.choose.number(0, 11) if depth < 2 else 0
             if kind <= 4:
                 lines += self._phase()
             elif kind == 5:
@@ -77,11 +78,11 @@ class _Writer:
             elif kind == 6:
                 lines += ["if bx == 0:", *_inside(self._uniform_branch(depth))]
             elif kind == 7:
-                lines += self._sum()
-            elif kind == 8 and self.is_warps:
-                lines += self._product() if self.choose.rarely(3) else self._shuffle()
-            else:
                 lines += self._apart(0)
+            elif kind == 8 or not self.is_warps:
+                lines += self._sum()
+            else:
+                lines += self._product() if self.choose.rarely(3) else self._shuffle()
         return lines
 
     def _phase(self) -> list[str]:
@@ -127,7 +128,7 @@ class _Writer:
             f"with T.attr(T.comm_reducer(lambda x, y: {combine}, [T.float32({start})]), "
             '"reduce_scope", T.reinterpret("handle", T.uint64(0))):',
             f"    T.tvm_thread_allreduce(T.uint32(1), {self._value(1)}, {self._condition()}, {total}[0], {', '.join(threads)})",
-            f"L[{self.choose.number(0, 2)}] = {total}[0] * T.float32(0.125)",
+            self._note(f"{total}[0] * T.float32(0.125)"),
         ]  # fmt: skip
 
     def _shuffle(self) -> list[str]:
@@ -138,7 +139,7 @@ class _Writer:
         )
         width = self.choose.pick((32, 16, 8))
         call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
-        lines = [f"{name}: T.float32 = {call}", f"L[{self.choose.number(0, 2)}] = {name} + {self._value(1)}"]
+        lines = [f"{name}: T.float32 = {call}", self._note(name)]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
     def _product(self) -> list[str]:
@@ -158,9 +159,14 @@ class _Writer:
         pointers = ", ".join(f"{name}_{matrix}, 0" for matrix in "abc")
         lines += [
             f'T.ptx_mma("float32", "{shape}", "row", "col", "{ptx_type}", "{ptx_type}", "fp32", {pointers}, False)',
-            f"L[{self.choose.number(0, 2)}] = {name}_c1[{self.choose.number(0, 3)}] * T.float32(0.0625)",
+            self._note(f"{name}_c1[{self.choose.number(0, 3)}] * T.float32(0.0625)"),
         ]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
+
+    def _note(self, found: str) -> str:
+        """Add what was found to what this thread knows, of which a part is kept."""
+        place = f"L[{self.choose.number(0, 2)}]"
+        return f"{place} = {place} * T.float32(0.5) + {found}"
 
     # --- What one thread does
 

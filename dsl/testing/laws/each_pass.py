@@ -15,7 +15,7 @@ from ..choices import Choices
 from ..networks import network_functions
 from ..oracle import Call, Execute, as_module, interpreted
 from .law import Law
-from .passes import COMPLETE, TOGETHER, TRAINING, assert_kept, fitting
+from .passes import COMPLETE, TOGETHER, assert_kept, fitting
 
 
 @st.composite

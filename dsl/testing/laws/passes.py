@@ -74,7 +74,9 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
     names = [choose.pick(fitting(COMPLETE, training)) for _ in range(choose.number(0, 2))]
     subject = None
     if choose.rarely(2):
-        subject, name = choose.pick([(operator, name) for operator, about in SUBJECTS for name in fitting(about, training)])
+        subject, name = choose.pick(
+            [(operator, name) for operator, about in SUBJECTS for name in fitting(about, training)]
+        )
         names.append(name)
     else:
         names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting(COMPLETE, training))]

@@ -1,0 +1,110 @@
+"""Kernels whose threads share memory and leave it to the compiler where they wait for each other.
+
+A kernel is a list of loops over the threads of a block, which mean what they do one after the other: in each, a thread
+writes elements of its own of a shared buffer, and reads what any thread wrote before. Barriers belong between them, and
+between the iterations of loops around them.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+from hypothesis import strategies as st
+
+from ...ir.base import IRModule
+from ..load import parse
+from .choices import Choices
+
+BLOCKS = 2
+SIZES = (4, 3, 8, 32, 33)
+"""Threads of a block."""
+BUFFERS = {"S": 1, "R": 2, "Q": 1}
+"""The shared buffers, and how many elements of each a thread has."""
+
+
+@st.composite
+def cooperative_programs(draw: st.DrawFn) -> IRModule:
+    """Modules of one function `main(A, B)`: B gets a part of all that threads found."""
+    return parse("I.ir_module Module:\n" + indent(_Writer(Choices(draw)).function(), "    "))
+
+
+class _Writer:
+    def __init__(self, choose: Choices) -> None:
+        self.choose = choose
+        self.count = choose.pick(SIZES)
+        self.loops: list[str] = []
+
+    def function(self) -> str:
+        """Return the text of the function."""
+        shape = f"({BLOCKS}, {self.count})"
+        buffers = (
+            f'{name} = T.alloc_buffer(({self.count * n},), "float32", scope="shared")' for name, n in BUFFERS.items()
+        )
+        start = self._threads(
+            [*(line for name in BUFFERS for line in self._store(name, "A[bx, tx]")), "B[bx, tx] = A[bx, tx]"]
+        )
+        body = [*start, *self._phases(self.choose.number(2, 4), 0), *self._threads([self._found()])]
+        return (
+            f'T.prim_func main(A: T.Buffer({shape}, "float32"), B: T.Buffer({shape}, "float32")):\n'
+            + indent("\n".join([*buffers, f'for bx in T.thread_binding({BLOCKS}, thread="blockIdx.x"):', *_inside(body)]), "    ")
+        )  # fmt: skip
+
+    def _phases(self, count: int, depth: int) -> list[str]:
+        lines: list[str] = []
+        for _ in range(count):
+            kind = self.choose.number(0, 9) if depth < 2 else 0
+            if kind <= 5:
+                lines += self._threads(self._phase())
+            elif kind <= 8:
+                name = self.choose.fresh("k")
+                self.loops.append(name)
+                body = self._phases(self.choose.number(1, 3), depth + 1)
+                self.loops.remove(name)
+                lines += [f"for {name} in range({self.choose.number(2, 3)}):", *_inside(body)]
+            else:
+                condition = self.choose.pick(("bx == 0", *(f"{name} % 2 == 1" for name in self.loops)))
+                lines += [f"if {condition}:", *_inside(self._phases(1, depth + 1))]
+        return lines
+
+    def _phase(self) -> list[str]:
+        """What a thread does: it writes one buffer of which it reads no element but its own, or notes what it finds."""
+        target = self.choose.pick(("", *BUFFERS))
+        if not target:
+            return [self._found()]
+        others = [name for name in BUFFERS if name != target]
+        return self._store(
+            target, f"{self._element(self.choose.pick(others))} * T.float32(0.75) + {self._value(others)}"
+        )
+
+    def _found(self) -> str:
+        return f"B[bx, tx] = B[bx, tx] * T.float32(0.5) + {self._element(self.choose.pick(list(BUFFERS)))}"
+
+    def _threads(self, lines: list[str]) -> list[str]:
+        return [f'for tx in T.thread_binding({self.count}, thread="threadIdx.x"):', *_inside(lines)]
+
+    def _store(self, name: str, value: str) -> list[str]:
+        """Lines that give the elements of this thread a value; which ones those are differs from time to time."""
+        place = self.choose.pick(("tx", f"{self.count - 1} - tx"))
+        if BUFFERS[name] == 1:
+            return [f"{name}[{place}] = {value}"]
+        mine = self.choose.pick((f"i * {self.count} + {place}", f"({place}) * {BUFFERS[name]} + i"))
+        return [f"for i in range({BUFFERS[name]}):", f'    {name}[{mine}] = {value} + T.Cast("float32", i)']
+
+    def _element(self, name: str) -> str:
+        """Return an element of a buffer, most often another thread's."""
+        size = self.count * BUFFERS[name]
+        return f"{name}[{self.choose.pick((f'{size - 1} - tx', f'(tx + 1) % {size}', f'tx * {BUFFERS[name]}', '0'))}]"
+
+    def _value(self, readable: list[str]) -> str:
+        options = [
+            "A[bx, tx]",
+            "T.float32(0.5)",
+            'T.Cast("float32", tx)',
+            *(f'T.Cast("float32", {k})' for k in self.loops),
+        ]
+        kind = self.choose.number(0, len(options))
+        return options[kind] if kind < len(options) else self._element(self.choose.pick(readable))
+
+
+def _inside(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
