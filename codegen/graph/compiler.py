@@ -225,13 +225,9 @@ class GraphCompiler:
         return close
 
     def _call(self, expr: relax.Call) -> Value:
-        from .operators import OPERATORS
+        from .operators import OPERATORS, compile_by_oracle
 
         if isinstance(expr.op, Op):
-            operator = OPERATORS.get(expr.op.name)
-            if operator is None:
-                name = f"R.{expr.op.name.removeprefix('relax.')}"
-                raise error("E0607", f"the operator '{name}' has no loop-level meaning to compile", expr.span)
-            return operator(self, expr)
+            return OPERATORS.get(expr.op.name, compile_by_oracle)(self, expr)
         function, args = self.value(expr.op), tuple(map(self.value, expr.args))
         return lambda frame: function(frame)(*[arg(frame) for arg in args])

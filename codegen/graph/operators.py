@@ -8,10 +8,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from ...ir import relax
+from ...ir.base import Op
 from ...ir.diagnostics import error
+from ...ir.interp.oracle import by_oracle
 from ...ir.numpy_dtype import numpy_dtype
+from ...ir.ops.registry import find
 from ..runtime.dlpack import Array
-from ..runtime.sizes import Frame
+from ..runtime.sizes import Frame, compile_size
 from .compiler import GraphCompiler, Value, packed
 from .specs import Shape, make_allocator
 
@@ -212,6 +215,25 @@ def _nothing(*_: Any) -> tuple[()]:
     return ()
 
 
+def _view(tensor: Array, *options: Any) -> Array:
+    """`(shape, dtype, relative_byte_offset)`; what is an empty tuple stays as it is."""
+    shape, dtype, offset = (None if type(value) is tuple else value for value in options)
+    storage = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+    return _tensor_in_storage(storage, offset or 0, shape or Shape(tensor.shape), dtype or tensor.dtype.name)
+
+
+def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
+    """An operator that asks for a value's own, or whose shapes nobody knows before: NumPy computes it."""
+    assert isinstance(call.op, Op)
+    operator = find(call.op.name)
+    if operator is None or operator.numpy is None:
+        name = call.op.name.removeprefix("relax.")
+        raise error("E0607", f"the operator 'R.{name}' has no loop-level meaning to compile", call.span)
+    args, compute = tuple(map(compiler.value, call.args)), by_oracle(operator, call)
+    slots = compiler.slots
+    return lambda frame: compute([arg(frame) for arg in args], lambda size: compile_size(size, slots)(frame))
+
+
 OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("relax.call_tir", "relax.call_tir_with_grad", "relax.call_dps_packed"), _call_tir),
     "relax.call_tir_inplace": _call_tir_inplace,
@@ -227,6 +249,7 @@ OPERATORS: dict[str, Operator] = {
     "relax.print": _print,
     "relax.builtin.alloc_tensor": _of_values(_alloc_tensor),
     **dict.fromkeys(("relax.memory.alloc_storage", "relax.vm.alloc_storage"), _of_values(_alloc_storage)),
+    "relax.memory.view": _of_values(_view),
     **dict.fromkeys(("relax.memory.alloc_tensor", "relax.vm.alloc_tensor"), _of_values(_tensor_in_storage)),
     **dict.fromkeys(
         ("relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.kill_object"), _of_values(_nothing)

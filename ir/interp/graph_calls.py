@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from .. import relax, tir
+from .. import relax
 from ..base import Op
-from ..infer import infer_struct_info
 from ..numpy_dtype import numpy_dtype
-from ..ops.registry import RelaxOp, find
+from ..ops.registry import find
 from .expressions import compile_expr
 from .frame import Frame, fault
 from .graph import Evaluate, Value, compile_graph, meaning_of
 from .memory import Array
+from .oracle import by_oracle
 from .struct_info import Shape, make_result, new_array
 
 Meaning: TypeAlias = Callable[[Frame, relax.Call, list[Value]], Value]
@@ -54,56 +53,8 @@ def _oracle(call: relax.Call, name: str) -> Meaning:
     op = find(name)
     if op is None or op.numpy is None:
         raise fault("E0712", f"the operator 'R.{name.removeprefix('relax.')}' cannot be interpreted", call)
-    compute, info = op.numpy, infer_struct_info(call)
-    dtype = info.dtype if isinstance(info, relax.TensorStructInfo | relax.PrimStructInfo) else "void"
-
-    def evaluate(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-        named = SimpleNamespace(**_arguments(op, args), **_attributes(call, frame))
-        named.result_dtype = numpy_dtype(dtype) if dtype != "void" else _first_dtype(args)
-        try:
-            with np.errstate(all="ignore"):
-                return _as_tensor(compute(np, named), args)
-        except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
-            raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
-
-    return evaluate
-
-
-def _first_dtype(args: list[Value]) -> Value:
-    """Return the dtype of the first tensor: that of the result where it is not known before the call."""
-    return next((cast("Array", arg).dtype for arg in args if isinstance(arg, np.ndarray)), None)
-
-
-def _arguments(op: RelaxOp, args: list[Value]) -> dict[str, Value]:
-    """Return the arguments under the names of their parameters; None for those that are not given."""
-    named: dict[str, Value] = {}
-    rest = list(args)
-    for param in op.arguments:
-        if param.kind == "exprs":
-            named[param.name] = tuple(rest)
-            rest.clear()
-        else:
-            named[param.name] = rest.pop(0) if rest else None
-    return named
-
-
-def _attributes(call: relax.Call, frame: Frame) -> dict[str, Value]:
-    """Return the attributes, with symbolic sizes evaluated."""
-
-    def evaluate(value: Any) -> Any:
-        if isinstance(value, tir.PrimExpr):
-            return compile_expr(value)(frame)
-        return tuple(map(evaluate, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else value
-
-    return {name: evaluate(value) for name, value in call.attrs.items()}
-
-
-def _as_tensor(result: Value, args: list[Value]) -> Value:
-    """Give a result of rank 0 the form of a tensor again, which NumPy takes from it."""
-    if isinstance(result, tuple | list):
-        return tuple(_as_tensor(item, args) for item in cast("Sequence[Value]", result))
-    is_tensor = getattr(result, "ndim", -1) == 0 and any(isinstance(arg, np.ndarray) for arg in args)
-    return np.asarray(result) if is_tensor else result
+    compute = by_oracle(op, call)
+    return lambda frame, call, args: compute(args, lambda size: compile_expr(size)(frame))
 
 
 # --- Calls of functions ---------------------------------------------------------------------------------------

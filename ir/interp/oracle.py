@@ -1,0 +1,70 @@
+"""Operators by their NumPy oracle: what interprets them, and what runs them where no loops can be made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from .. import relax, tir
+from ..infer import infer_struct_info
+from ..numpy_dtype import numpy_dtype
+from ..ops.registry import RelaxOp
+from .frame import fault
+from .memory import Array
+
+Compute: TypeAlias = Callable[[Sequence[Any], Callable[[tir.PrimExpr], Any]], Any]
+"""From the values of the arguments, and what evaluates a symbolic size, to the value of a call."""
+
+
+def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
+    """Return what computes a call of `op`, which has an oracle; it raises TvmsError E0712 where that fails on the values."""
+    assert op.numpy is not None
+    compute, info = op.numpy, infer_struct_info(call)
+    dtype = info.dtype if isinstance(info, relax.TensorStructInfo | relax.PrimStructInfo) else "void"
+
+    def evaluate(args: Sequence[Any], size: Callable[[tir.PrimExpr], Any]) -> Any:
+        named = SimpleNamespace(**_arguments(op, args), **{name: _sized(at, size) for name, at in call.attrs.items()})
+        named.result_dtype = numpy_dtype(dtype) if dtype != "void" else _first_dtype(args)
+        try:
+            with np.errstate(all="ignore"):
+                return _as_tensor(compute(np, named), args)
+        except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
+            raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
+
+    return evaluate
+
+
+def _first_dtype(args: Sequence[Any]) -> Any:
+    """Return the dtype of the first tensor: that of the result where it is not known before the call."""
+    return next((cast("Array", arg).dtype for arg in args if isinstance(arg, np.ndarray)), None)
+
+
+def _arguments(op: RelaxOp, args: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments under the names of their parameters; None for those that are not given."""
+    named: dict[str, Any] = {}
+    rest = list(args)
+    for param in op.arguments:
+        if param.kind == "exprs":
+            named[param.name] = tuple(rest)
+            rest.clear()
+        else:
+            named[param.name] = rest.pop(0) if rest else None
+    return named
+
+
+def _sized(value: Any, size: Callable[[tir.PrimExpr], Any]) -> Any:
+    """Return an attribute with its symbolic sizes evaluated."""
+    if isinstance(value, tir.PrimExpr):
+        return size(value)
+    return tuple(_sized(each, size) for each in cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+
+
+def _as_tensor(result: Any, args: Sequence[Any]) -> Any:
+    """Give a result of rank 0 the form of a tensor again, which NumPy takes from it."""
+    if isinstance(result, tuple | list):
+        return tuple(_as_tensor(item, args) for item in cast("Sequence[Any]", result))
+    is_tensor = getattr(result, "ndim", -1) == 0 and any(isinstance(arg, np.ndarray) for arg in args)
+    return np.asarray(result) if is_tensor else result
