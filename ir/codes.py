@@ -273,4 +273,5 @@ CODES: dict[str, str] = {
     "E0909": "a symbolic dimension that is found to be two different sizes",
     "E0910": "functions that are called by one name from outside",
     "E0911": "patterns that use each other outside of a context",
+    "E0912": "a new value of a binding that would need itself",
 }

@@ -33,7 +33,7 @@ from .pattern import (
     TuplePattern,
     WildcardPattern,
 )
-from .rewrite import rewrite_call
+from .rewrite import rewrite_bindings, rewrite_call
 
 __all__ = [
     "AndPattern",
@@ -63,6 +63,7 @@ __all__ = [
     "is_tuple_get_item",
     "is_var",
     "make_fused_bias_activation_pattern",
+    "rewrite_bindings",
     "rewrite_call",
     "wildcard",
 ]

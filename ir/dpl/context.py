@@ -14,7 +14,7 @@ from ..diagnostics import error
 from ..visit import walk
 
 if TYPE_CHECKING:
-    from .pattern import DFPattern
+    from .pattern import CallPattern, DFPattern
 
 Match = Mapping["DFPattern", relax.Var]
 
@@ -34,7 +34,16 @@ class PatternContext:
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
+        self.calls: list[CallPattern] = []
+        """Those that were made in its `with`: they have to match, too, unless they are parts of others."""
         self._tokens: list[Token[PatternContext | None]] = []
+
+    @staticmethod
+    def add_call(pattern: CallPattern) -> None:
+        """Let the innermost context around the call, if any, look for `pattern`."""
+        context = _current.get()
+        if context is not None:
+            context.calls.append(pattern)
 
     @staticmethod
     def current() -> PatternContext:
@@ -55,9 +64,13 @@ class PatternContext:
 
     def match_dfb(self, block: relax.DataflowBlock) -> dict[DFPattern, relax.Var] | None:
         """Return a variable for each pattern, those inside of others too, so that all uses hold; None where that cannot be."""
-        return _Search(self.uses, block).extend(
-            {}, list(dict.fromkeys(p for use in self.uses for p in (use.source, use.user)))
-        )
+        return _Search(self.uses, self._patterns(), block).found({}, 0)
+
+    def _patterns(self) -> list[DFPattern]:
+        """Those that use each other, and the calls that no other pattern holds."""
+        joined = [pattern for use in self.uses for pattern in (use.source, use.user)]
+        held = {part for pattern in (*joined, *self.calls) for part in pattern.parts()}
+        return list(dict.fromkeys([*joined, *(call for call in self.calls if call not in held)]))
 
 
 _current: ContextVar[PatternContext | None] = ContextVar("pattern context", default=None)
@@ -100,8 +113,8 @@ class PatternSequence:
 class _Search:
     """Tries the variables of a block for one pattern after the other."""
 
-    def __init__(self, uses: Sequence[Use], block: relax.DataflowBlock) -> None:
-        self._uses = uses
+    def __init__(self, uses: Sequence[Use], patterns: Sequence[DFPattern], block: relax.DataflowBlock) -> None:
+        self._uses, self._patterns = uses, patterns
         self._values = {binding.var: binding.value for binding in block.bindings}
         self._bound = {binding.value: binding.var for binding in block.bindings}
         self._used = {
@@ -109,18 +122,19 @@ class _Search:
         }
         self._candidates = list(dict.fromkeys([*(var for used in self._used.values() for var in used), *self._values]))
 
-    def extend(self, found: dict[DFPattern, relax.Var], left: list[DFPattern]) -> dict[DFPattern, relax.Var] | None:
-        """Return `found` with variables for the patterns that are left, or None."""
-        if not left:
-            return found
+    def found(self, known: dict[DFPattern, relax.Var], place: int) -> dict[DFPattern, relax.Var] | None:
+        """Return `known` with variables for the patterns from `place` on, or None."""
+        if place == len(self._patterns):
+            return known
+        pattern = self._patterns[place]
         for var in self._candidates:
-            parts = left[0].extract_matched_expr(var, self._values)
+            parts = pattern.extract_matched_expr(var, self._values)
             if parts is None:
                 continue
             more = {part: each for part, expr in parts.items() if (each := self._variable(expr)) is not None}
-            more[left[0]] = var
-            if all(found.get(part, each) is each for part, each in more.items()) and self._holds({**found, **more}):
-                result = self.extend({**found, **more}, left[1:])
+            more[pattern] = var
+            if all(known.get(part, each) is each for part, each in more.items()) and self._holds({**known, **more}):
+                result = self.found({**known, **more}, place + 1)
                 if result is not None:
                     return result
         return None
@@ -130,11 +144,7 @@ class _Search:
 
     def _holds(self, found: Match) -> bool:
         """Whether the uses between patterns that have variables hold, and each variable is that of one of them."""
-        roots = [
-            found[each]
-            for each in dict.fromkeys(p for use in self._uses for p in (use.source, use.user))
-            if each in found
-        ]
+        roots = [found[each] for each in self._patterns if each in found]
         return len(set(roots)) == len(roots) and all(
             self._is_use(found[use.source], found[use.user], use)
             for use in self._uses

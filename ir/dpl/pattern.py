@@ -6,7 +6,7 @@ does not want the variable itself. A pattern that occurs twice in another matche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .. import relax, tir
@@ -15,7 +15,7 @@ from ..equal import structural_equal
 from ..infer import bind_dims, infer_struct_info, join, replace_dims
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
-from .context import PatternSequence
+from .context import PatternContext, PatternSequence
 
 Bindings: TypeAlias = Mapping[relax.Var, relax.Expr]
 
@@ -33,9 +33,25 @@ class DFPattern:
     wants_variable = False
     """Whether it looks at a variable itself, not at what the variable is bound to."""
 
-    def __call__(self, *args: DFPattern, varg_default_wildcard: bool = False) -> CallPattern:
-        """Match a call of this with `args`; with `varg_default_wildcard`, further arguments may be anything."""
-        return CallPattern(self, args, varg_default_wildcard)
+    def parts(self) -> Iterator[DFPattern]:
+        """Yield the patterns that this one is made of, and theirs."""
+        for held in vars(self).values():
+            for each in held if isinstance(held, tuple) else (held,):  # type: ignore[reportUnknownVariableType]
+                if isinstance(each, DFPattern):
+                    yield each
+                    yield from each.parts()
+
+    def __call__(
+        self, *args: DFPattern, varg_default_wildcard: bool = False, add_constraint: bool = True
+    ) -> CallPattern:
+        """Match a call of this with `args`; with `varg_default_wildcard`, further arguments may be anything.
+
+        The `PatternContext` that this stands in, if any, looks for it, unless `add_constraint` is false.
+        """
+        call = CallPattern(self, args, varg_default_wildcard)
+        if add_constraint:
+            PatternContext.add_call(call)
+        return call
 
     def __or__(self, other: DFPattern) -> DFPattern:
         return OrPattern(self, other)

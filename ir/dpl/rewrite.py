@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from .. import relax
+from ..diagnostics import error
 from ..passes.canonicalize_bindings import without_aliases
 from ..passes.dead_code import remove_unused_bindings
 from ..passes.flatten import flatten
-from ..passes.rewriter import BindingRewriter
+from ..passes.rewriter import BindingRewriter, ValueRewriter
+from ..passes.topological_sort import used_by
+from .context import Match, PatternContext
 from .pattern import DFPattern
 
 Rewriter = Callable[[relax.Expr, Mapping[DFPattern, relax.Expr]], relax.Expr]
+BindingsRewriter = Callable[[Match, Mapping[relax.Var, relax.Expr]], Mapping[relax.Var, relax.Expr]]
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: relax.Function) -> relax.Function:
@@ -60,3 +64,64 @@ class _Rewriter(BindingRewriter):
         flat = flatten(new, bind)
         self._values[binding.var] = flat
         return (*parts, replace(binding, value=flat))
+
+
+def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: relax.Function) -> relax.Function:
+    """Return `func` with other values for variables of dataflow blocks that match the patterns of `ctx` together.
+
+    `rewriter` gets the variable of each pattern, and the value of each variable, and returns the new values by variable;
+    they may be nested, and what stands in several is computed once. It is called again for what is left of a block, until
+    nothing matches or it returns nothing. Bindings move where others need them, and go where nothing does.
+
+    Raises TvmsError E0912 where a new value would need itself.
+    """
+    rewritten = _BindingsRewriter(func, ctx, rewriter).function(func)
+    return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
+
+
+class _BindingsRewriter(ValueRewriter):
+    def __init__(self, function: relax.Function, context: PatternContext, rewriter: BindingsRewriter) -> None:
+        super().__init__(function)
+        self._context, self._rewriter = context, rewriter
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        """Return a dataflow block with its new values, and what these need."""
+        changed = self._changed(block) if isinstance(block, relax.DataflowBlock) else {}
+        if changed:
+            with self.collecting(in_dataflow=True) as new:
+                bindings = [self._bound(each, changed) for each in block.bindings]
+            block = replace(block, bindings=_in_order([*bindings, *new]))
+        return super().block(block)
+
+    def _changed(self, block: relax.DataflowBlock) -> dict[relax.Var, relax.Expr]:
+        changed: dict[relax.Var, relax.Expr] = {}
+        left = block
+        while (found := self._context.match_dfb(left)) is not None:
+            new = self._rewriter(found, {binding.var: binding.value for binding in left.bindings})
+            left = replace(left, bindings=tuple([each for each in left.bindings if each.var not in new]))
+            if left.bindings == block.bindings or not new:
+                break
+            changed |= new
+        return changed
+
+    def _bound(self, binding: relax.Binding, changed: Mapping[relax.Var, relax.Expr]) -> relax.Binding:
+        value = changed.get(binding.var)
+        return binding if value is None else self.rebound(binding, self.flat(value))
+
+
+def _in_order(bindings: Sequence[relax.Binding]) -> tuple[relax.Binding, ...]:
+    """Return bindings as they stand, but each after those that it needs."""
+    own, uses = {binding.var: binding for binding in bindings}, used_by(bindings)
+    placed: dict[relax.Var, relax.Binding] = {}
+    for var in own:
+        waiting = [var]
+        while waiting:
+            missing = [each for each in uses[waiting[-1]] if each in own and each not in placed]
+            if not missing:
+                placed[waiting[-1]] = own[waiting[-1]]
+                waiting.pop()
+            elif missing[0] in waiting:
+                raise error("E0912", f"the new value of '{var.name_hint}' needs itself", own[var].value.span)
+            else:
+                waiting.append(missing[0])
+    return tuple(placed.values())

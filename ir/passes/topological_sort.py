@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -42,15 +42,7 @@ def topological_sort(mod: IRModule, order: str = "depth-first", direction: str =
 
 def _sorted(block: relax.DataflowBlock, params: Sequence[relax.Var], order: str, direction: str) -> relax.DataflowBlock:
     bindings = {binding.var: binding for binding in block.bindings}
-    dims: dict[Node, relax.Var] = {}
-    uses: dict[relax.Var, dict[relax.Var, None]] = {}
-    for var, binding in bindings.items():
-        parts = (binding.value, binding.var.struct_info)
-        nodes = [node for part in parts if part is not None for node in walk(part)]
-        needed = [dims.get(node, node) for node in nodes]
-        uses[var] = dict.fromkeys(node for node in needed if isinstance(node, relax.Var))
-        if isinstance(binding, relax.MatchCast):  # it gives the dimensions that stand there first their values
-            dims |= {node: var for node in walk(binding.struct_info) if isinstance(node, tir.Var) and node not in dims}
+    uses = used_by(block.bindings)
     users: dict[relax.Var, dict[relax.Var, None]] = {}
     for var, used in uses.items():
         for each in used:
@@ -66,6 +58,21 @@ def _sorted(block: relax.DataflowBlock, params: Sequence[relax.Var], order: str,
         found = _search([*starts, *[var for var in bindings if not uses[var]]], own, users, order)
     bound = tuple([bindings[var] for var in found])
     return block if bound == block.bindings else replace(block, bindings=bound)
+
+
+def used_by(bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
+    """Return, for each bound variable, those that its value, and its dimensions that stand before it, need."""
+    dims: dict[Node, relax.Var] = {}
+    uses: dict[relax.Var, dict[relax.Var, None]] = {}
+    for binding in bindings:
+        parts = (binding.value, binding.var.struct_info)
+        nodes = [node for part in parts if part is not None for node in walk(part)]
+        needed = [dims.get(node, node) for node in nodes]
+        uses[binding.var] = dict.fromkeys(node for node in needed if isinstance(node, relax.Var))
+        if isinstance(binding, relax.MatchCast):  # it gives the dimensions that stand there first their values
+            own = (node for node in walk(binding.struct_info) if isinstance(node, tir.Var))
+            dims |= {node: binding.var for node in own if node not in dims}
+    return uses
 
 
 def _search(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tvms
 from tvms import relax
-from tvms.relax.dpl import PatternContext, is_const, is_op, rewrite_call, wildcard
+from tvms.relax.dpl import PatternContext, is_const, is_op, rewrite_bindings, rewrite_call, wildcard
 from tvms.testing import assert_equivalent
 
 
@@ -88,3 +88,52 @@ def test_patterns_use_each_other_in_a_context() -> None:
     assert str(raised.value) == (
         "error[E0911]: patterns use each other in a context only\n  = help: write: with PatternContext() as ctx:"
     )
+
+
+def three_products() -> tuple[PatternContext, Any]:
+    """Patterns of three products of one value, and what makes one product of them."""
+    with PatternContext() as ctx:
+        source, *weights = (wildcard() for _ in range(4))
+        products = [is_op("relax.matmul")(source, weight) for weight in weights]
+
+    def rewriter(found: Any, _: Any) -> Any:
+        joined = relax.op.concat([found[weight] for weight in weights], axis=1)
+        whole = relax.op.matmul(found[source], joined)
+        width = found[weights[0]].struct_info.shape[1]
+        return {
+            found[product]: relax.op.strided_slice(whole, axes=[1], begin=[width * at], end=[width * (at + 1)])
+            for at, product in enumerate(products)
+        }
+
+    return ctx, rewriter
+
+
+def test_bindings_that_match_together_are_rewritten_together() -> None:
+    names = ("x", "y", *"abcdef")
+    params = ", ".join(f'{name}: R.Tensor((4, 4), "float32")' for name in names)
+    lines = ("at = R.permute_dims(a)", "p = R.matmul(x, at)", "bt = R.permute_dims(b)", "q = R.matmul(x, bt)",
+             "r = R.matmul(x, c)", "s = R.matmul(y, d)", "t = R.matmul(y, e)", "u = R.matmul(y, f)")  # fmt: skip
+    body = "".join(f"        {line}\n" for line in (*lines, "out = (p, q, r, s, t, u)", "R.output(out)"))
+    text = f"#tvms 1\n\nR.function main({params}):\n    with R.dataflow():\n{body}    return out\n"
+    before: Any = tvms.parse(text)["main"]
+    after = rewrite_bindings(*three_products(), before)
+    bound = [binding.var.name_hint for binding in after.body.blocks[0].bindings]
+    assert bound == ["at", "bt", "lv", "lv1", "p", "q", "r", "lv2", "lv3", "s", "t", "u", "out"]
+    assert_equivalent(before, after)
+
+
+def test_bindings_stay_where_the_rewriter_returns_nothing() -> None:
+    before = function("a = R.exp(x)", "out = R.nn.relu(a)")
+    with PatternContext() as ctx:
+        is_op("relax.exp")(wildcard())
+    assert rewrite_bindings(ctx, lambda found, values: {}, before) is before
+
+
+def test_a_new_value_must_not_need_itself() -> None:
+    before = function("a = R.exp(x)", "b = R.nn.relu(a)", "out = R.negative(b)")
+    with PatternContext() as ctx:
+        first = is_op("relax.exp")(wildcard())
+        second = is_op("relax.nn.relu")(first)
+    with pytest.raises(tvms.TvmsError) as raised:
+        rewrite_bindings(ctx, lambda found, values: {found[first]: relax.op.exp(found[second])}, before)
+    assert str(raised.value).splitlines()[0] == "error[E0912]: the new value of 'a' needs itself"
