@@ -118,6 +118,11 @@ class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
         """`struct_info`, as TVM's own code calls it where it may be unknown."""
         return self.struct_info
 
+    @property
+    def ty(self) -> StructInfo | None:
+        """`struct_info`, as TVM 0.27 calls it."""
+        return self.struct_info
+
 
 class Op(Node, frozen=True, eq=False):
     """An operator or intrinsic, by its registered name, such as `tir.exp` or `relax.matmul`.

@@ -6,12 +6,10 @@ from itertools import takewhile
 
 from msgspec import Struct
 
+from ...ir.ops.binding import NEWER_NAMES
 from .. import syntax
 from .context import Context
 from .remedies import did_you_mean
-
-_NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_info"}
-"""Parameters that TVM renamed after 0.21, and the name they have here."""
 
 
 class Parameter(Struct, frozen=True):
@@ -74,7 +72,7 @@ def bind(
     names = {parameter.name for parameter in expected if not parameter.open}
     extra: list[syntax.Keyword] = []
     for keyword in call.keywords:
-        name = keyword.name if keyword.name in names else _NEWER_NAMES.get(keyword.name, keyword.name)
+        name = keyword.name if keyword.name in names else NEWER_NAMES.get(keyword.name, keyword.name)
         if name in values:
             raise context.error("E0105", f"{form} is given argument '{name}' twice", keyword, help)
         if name in names:

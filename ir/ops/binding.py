@@ -24,6 +24,9 @@ from ..relax import (
 )
 from .registry import REQUIRED, Param, RelaxOp
 
+NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_info"}
+"""Parameters that TVM renamed after 0.21, and the name they have here."""
+
 
 def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = None, span: Span | None = None) -> Expr:
     """Return the expression that `R.<op>(*args, **keywords)` stands for, without struct info.
@@ -71,7 +74,7 @@ def match_arguments(
     def refuse(reason: str) -> TvmsError:
         return error("E0105", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
 
-    given = dict(keywords)
+    given = {NEWER_NAMES.get(name, name): value for name, value in keywords.items()}
     positional = list(args)
     values: dict[str, Any] = {}
     for param in op.params:

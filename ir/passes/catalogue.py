@@ -8,9 +8,12 @@ from .fuse_by_pattern import FusionPattern, PatternCheckContext
 from .transform import Pass, dataflowblock_pass, function_pass, passes
 
 __all__ = ["FusionPattern", "PatternCheckContext", "dataflowblock_pass", "function_pass"]
+_NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo"}
+"""What TVM 0.27 calls a pass."""
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:
+    name = _NEW_NAMES.get(name, name)
     if name.startswith("__") or name not in passes():
         raise AttributeError(f"there is no pass '{name}'; 'tvms opt --list' shows all")
     return passes()[name]

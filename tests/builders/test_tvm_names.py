@@ -160,3 +160,15 @@ def test_te_has_the_functions_of_expressions() -> None:
     first = te.comm_reducer(lambda x, y: x, lambda dtype: te.const(0, dtype), name="first")
     axis = te.reduce_axis((0, 4), "k")
     assert isinstance(first(axis + 1, axis=axis).node, tvms.ir.tir.Reduce)
+
+
+def test_the_newest_names_stand_for_the_older_ones() -> None:
+    info = relax.TensorType((2, 3), "float32")
+    assert info == relax.TensorStructInfo((2, 3), "float32")
+    assert isinstance(info, relax.TensorType)
+    assert relax.TupleType([info, relax.ShapeType(ndim=2)]).fields[0] is info
+    x = relax.Var("x", info)
+    assert x.ty is info
+    assert relax.op.call_dps_packed("f", (x,), out_ty=info).ty == info
+    named = relax.transform.UpdateParamType(lambda var: None)
+    assert named.info.name == "UpdateParamStructInfo"

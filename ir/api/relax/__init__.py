@@ -29,21 +29,28 @@ from .expr import (
     get_shape_of,
 )  # fmt: skip
 from .struct_info import (
+    AnyType,
     DynTensorType,
     FuncStructInfo,
+    FuncType,
     ObjectStructInfo,
+    ObjectType,
     PrimStructInfo,
     ShapeStructInfo,
+    ShapeType,
     TensorStructInfo,
+    TensorType,
     TupleStructInfo,
+    TupleType,
 )
 
 __all__ = [
-    "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar", "DynTensorType",
-    "Expr", "ExternFunc", "FuncStructInfo", "Function", "GlobalVar", "If", "MatchCast", "ObjectStructInfo",
-    "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo", "StringImm", "StructInfo", "TensorStructInfo", "Tuple",
-    "TupleGetItem", "TupleStructInfo", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of", "op", "operators",
-    "register_pipeline", "struct_info",
+    "AnyType", "BindingBlock", "BlockBuilder", "Call", "Constant", "DataTypeImm", "DataflowBlock", "DataflowVar",
+    "DynTensorType", "Expr", "ExternFunc", "FuncStructInfo", "FuncType", "Function", "GlobalVar", "If", "MatchCast",
+    "ObjectStructInfo", "ObjectType", "PrimStructInfo", "PrimValue", "SeqExpr", "ShapeExpr", "ShapeStructInfo",
+    "ShapeType", "StringImm", "StructInfo", "TensorStructInfo", "TensorType", "Tuple", "TupleGetItem",
+    "TupleStructInfo", "TupleType", "Var", "VarBinding", "const", "expr", "extern", "get_pipeline", "get_shape_of",
+    "op", "operators", "register_pipeline", "struct_info",
 ]  # fmt: skip
 
 

@@ -83,3 +83,11 @@ def _opaque_func(
 def FuncStructInfo(params: Sequence[StructInfo], ret: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
     """A function of `params` that returns `ret`; it has no side effects where `purity` holds."""
     return relax.FuncStructInfo(plain_nodes(params), ret, purity)
+
+
+AnyType = ObjectType = ObjectStructInfo
+FuncType = FuncStructInfo
+ShapeType = ShapeStructInfo
+TensorType = TensorStructInfo
+TupleType = TupleStructInfo
+"""What TVM 0.27 calls them."""
