@@ -8,10 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import make, tir
-from ..access import detect_regions
+from ..access import detect_regions, full_region
+from ..base import Node
 from ..buffers import decl_buffer
 from ..visit import rewrite, substitute
 from .expr import Expr, node_of
+from .extern import ExternOp
 from .index_dtype import IndexDtype
 from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
@@ -94,8 +96,7 @@ def computations(tensors: Sequence[Tensor]) -> list[Operation]:
             order[op] = None
         else:
             stack.append((op, True))
-            inputs = op.inputs if isinstance(op, ComputeOp) else ()
-            stack.extend((source, False) for source in reversed(inputs))
+            stack.extend((source, False) for source in reversed(op.inputs))
     return list(order)
 
 
@@ -107,6 +108,8 @@ def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
 
 def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.Stmt]:
     """The loops around the blocks that compute `op`; nothing for an input."""
+    if isinstance(op, ExternOp):
+        return [_extern_block(op, state)]
     if not isinstance(op, ComputeOp):
         inputs = [tensor for tensor in tensors if tensor.op is op]
         if not inputs:
@@ -130,6 +133,20 @@ def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.
         domain = _domain(axis)
         stage = tir.For(loop, domain.min, domain.extent, tir.ForKind.SERIAL, stage)
     return [stage]
+
+
+def _extern_block(op: ExternOp, state: _State) -> tir.Stmt:
+    """The block of a statement that reads its inputs and writes its outputs as a whole."""
+    outputs = [Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(op.made)]
+    made = [_declare(tensor, state) for tensor in outputs]
+    state.allocated += [b for b, t in zip(made, outputs, strict=True) if _key(t) not in state.arguments]
+    read = [state.buffers[_key(source)] for source in op.sources]
+    replaced: dict[Node, Node] = {}
+    for old, new in zip((*op.given, *op.made), (*read, *made), strict=True):
+        replaced |= {old: new, old.data: new.data}
+    reads, writes = (tuple(map(full_region, dict.fromkeys(buffers))) for buffers in (read, made))
+    block = tir.Block((), reads, writes, state.fresh_name(op.name), substitute(op.body, replaced))
+    return tir.BlockRealize((), _TRUE, block)
 
 
 def _domain(axis: tir.IterVar) -> tir.Range:

@@ -23,6 +23,16 @@ class Operation(Struct, frozen=True, eq=False):
 
     name: str
 
+    @property
+    def inputs(self) -> tuple[Operation, ...]:
+        """What gives the tensors that are read, each once."""
+        return ()
+
+    @property
+    def output_count(self) -> int:
+        """How many tensors this gives their elements."""
+        return 1
+
 
 class PlaceholderOp(Operation, frozen=True, eq=False):
     """An input."""
@@ -33,9 +43,15 @@ class ComputeOp(Operation, frozen=True, eq=False):
 
     axis: tuple[tir.IterVar, ...]
     body: tuple[tir.PrimExpr, ...]
-    inputs: tuple[Operation, ...]
-    """What gives the tensors that `body` reads, each once."""
     attrs: dict[str, Any] = {}
+
+    @property
+    def inputs(self) -> tuple[Operation, ...]:
+        return tuple(dict.fromkeys(_read(self.body)))
+
+    @property
+    def output_count(self) -> int:
+        return len(self.body)
 
     @property
     def reduce_axis(self) -> tuple[tir.IterVar, ...]:
@@ -62,8 +78,7 @@ class Tensor(TensorOperators, Node, frozen=True, eq=False):
     @property
     def name(self) -> str:
         """The name of its buffer (TVM: `Tensor::GetNameHint`)."""
-        several = isinstance(self.op, ComputeOp) and len(self.op.body) > 1
-        return f"{self.op.name}_v{self.value_index}" if several else self.op.name
+        return f"{self.op.name}_v{self.value_index}" if self.op.output_count > 1 else self.op.name
 
     def __call__(self, *indices: Value) -> Expr:
         if len(indices) != self.ndim:
@@ -128,7 +143,7 @@ def compute(
     value = fcompute(*(Expr(item.var) for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
     body = tuple(node_of(item, "float32" if isinstance(item, float) else "int32") for item in values)
-    op = ComputeOp(name, axis, body, tuple(dict.fromkeys(_read(body))), attrs or {})
+    op = ComputeOp(name, axis, body, attrs or {})
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
 

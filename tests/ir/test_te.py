@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
-import tvms  # noqa: F401  registers the printer
+import tvms
+from tvms import tir as api
 from tvms.ir import te, tir
 from tvms.ir.interp import run
 
@@ -102,3 +106,45 @@ def test_misuse_is_refused() -> None:
         bool(a(0, 0) < 1)
     with pytest.raises(ValueError, match="placeholder 'A' is not among the arguments of the function"):
         te.create_prim_func([te.compute((4, 4), lambda i, j: a(i, j))])
+
+
+def shifted_rows(inputs: Any, outputs: Any) -> Any:
+    """A statement that writes each row of its output from the one before it."""
+    i = api.Var("i", "int32")
+    store = api.BufferStore(outputs[0], inputs[0][api.floormod(i + 7, 8), 0] + inputs[1][i, 3], [i])
+    return api.For(i, 0, 8, api.ForKind.SERIAL, store)
+
+
+def test_a_statement_computes_a_tensor_as_a_whole() -> None:
+    source = te.placeholder((8, 4), name="A")
+    doubled = te.compute((8, 4), lambda i, j: source[i, j] * 2.0, name="B")
+    rows = te.extern((8,), [source, doubled], shifted_rows, name="C")
+    result = te.compute((8,), lambda i: rows[i] + 1.0, name="D")
+    module = tvms.IRModule({"main": te.create_prim_func([source, result])})
+    assert not tvms.verify(module)
+    assert tvms.structural_equal(tvms.parse(module.script()), module)
+    a, wanted = np.random.default_rng(0).random((8, 4), "float32"), np.empty(8, "float32")
+    for call in (tvms.compile(module)["main"], lambda *args: tvms.interpret(module, "main", args)):
+        call(a, wanted)
+        np.testing.assert_allclose(wanted, np.roll(a[:, 0], 1) + 2 * a[:, 3] + 1, rtol=1e-6)
+
+
+def test_a_call_computes_several_tensors() -> None:
+    source = te.placeholder((8, 4), name="A")
+    first, second = te.extern(
+        [(8, 4), (4,)],
+        [source],
+        lambda inputs, outputs: api.call_extern("int32", "f", inputs[0].data, *[each.data for each in outputs]),
+        dtype=["float32", "int32"],
+    )
+    assert (first.name, second.name, second.dtype, second.value_index) == ("extern_v0", "extern_v1", "int32", 1)
+    function = te.create_prim_func([source, first, second])
+    assert 'T.call_extern("int32", "f", A.data, extern_v0.data, extern_v1.data)' in str(function)
+    assert "T.writes(extern_v0[0:8, 0:4], extern_v1[0:4])" in str(function)
+
+
+def test_a_tensor_computed_as_a_whole_has_a_known_dtype() -> None:
+    with pytest.raises(ValueError, match=r"^te.extern: give a dtype: the inputs have 0, not one$"):
+        te.extern((8,), [], lambda inputs, outputs: 0)
+    with pytest.raises(TypeError, match=r"^te.extern: the function returned 0, not a statement or a call$"):
+        te.extern((8,), [], lambda inputs, outputs: 0, dtype="float32")
