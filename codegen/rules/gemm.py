@@ -33,6 +33,7 @@ from .build import (
     new_buffer,
     parallel,
     plus,
+    prefetch,
     splat,
     store,
     times,
@@ -302,7 +303,11 @@ class _Emitter:
         done = self._finish(sums, top, left, step) if self.product.finish is not None else write
         if self.product.finish is not None and not self.is_one_depth:
             done = tir.IfThenElse(below(plus(start, step.length), self.product.k), write, done)
-        body = [zero, when(below(0, start), resume), loop("k", step.length, add), done]
+        following = each(
+            lambda r, v: prefetch(c, plus(plus(top, tiles.rows), r), plus(left, times(v, tiles.lanes)), cache=2)
+        )
+        ahead = [] if self.is_one_depth else [following]
+        body = [zero, when(below(0, start), resume), *ahead, loop("k", step.length, add), done]
         return allocated([sums], body)
 
     def _finish(self, sums: tir.Buffer, top: Index, left: Index, step: _Step) -> tir.Stmt:

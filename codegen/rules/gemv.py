@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir import make, tir
-from ...ir.base import Op
 from ...ir.dtype import parse_dtype
 from ..lower.rewriter import sequence
 from ..machine import Machine
 from .build import (
     Index,
     Statements,
+    address,
     allocated,
     below,
     constant,
@@ -38,6 +38,7 @@ from .build import (
     new_buffer,
     parallel,
     plus,
+    prefetch,
     splat,
     store,
     times,
@@ -78,20 +79,10 @@ def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
     return loops_around(outer, is_many, at)
 
 
-def _address(buffer: tir.Buffer, row: Index, column: Index) -> tir.PrimExpr:
-    return tir.Call("handle", Op("tir.address_of"), (load(buffer, row, column),))
-
-
 def _until_line(buffer: tir.Buffer, line: int) -> tir.PrimExpr:
     """Return how many elements lie before the first one whose address is a multiple of `line` bytes."""
-    place = make.reinterpret("int64", _address(buffer, 0, 0))
+    place = make.reinterpret("int64", address(buffer, 0, 0))
     return divide(make.floormod(minus(0, place), line), parse_dtype(buffer.dtype).bytes)
-
-
-def _prefetch(buffer: tir.Buffer, row: Index, column: Index) -> tir.Stmt:
-    """Bring to the first cache what lies there; beyond the end of the buffer, that does nothing."""
-    hints = (tir.IntImm("int32", hint) for hint in (0, 3, 1))  # to read, as near as can be, data
-    return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (_address(buffer, row, column), *hints)))
 
 
 class _Emitter:
@@ -138,7 +129,7 @@ class _Emitter:
             def part(p: tir.Var) -> tir.Stmt:
                 start = times(p, width)
                 k = plus(plus(self.lead, times(number, block)), start)
-                return sequence([each(lambda r: _prefetch(self.a, plus(first, plus(r, ROWS)), k)), add(start, k)])
+                return sequence([each(lambda r: prefetch(self.a, plus(first, plus(r, ROWS)), k)), add(start, k)])
 
             return unrolled("p", PARTS, part)
 
