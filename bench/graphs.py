@@ -261,12 +261,13 @@ def peak(exe: tvms.Executable, arrays: Sequence[np.ndarray]) -> int:
 
 
 def memory(name: str) -> None:
-    """Print what one network takes: measured with and without a plan, and the most that lives at once."""
+    """Print what one network takes: measured with and without a plan, its tensors as planned, and the most that lives."""
     module, arrays = export(*NETWORKS[name])
     planned, unplanned = (tvms.compile(module, threads=THREADS, native=native) for native in (True, False))
-    live = planned.plans["forward"].live + planned["forward"](*arrays).nbytes
-    rows = (peak(planned, arrays), peak(unplanned, arrays), live)
-    print(f"{name:<40}{''.join(f'{each / 1024:12.1f}' for each in rows)} KiB {rows[0] / live:8.3f}", flush=True)
+    plan = planned.plans["forward"]
+    tensors = plan.size + planned["forward"](*arrays).nbytes
+    rows = (peak(planned, arrays), peak(unplanned, arrays), tensors, plan.live)
+    print(f"{name:<40}{''.join(f'{each / 1024:12.1f}' for each in rows)} KiB {tensors / plan.live:8.3f}", flush=True)
 
 
 def main() -> None:
@@ -281,7 +282,9 @@ def main() -> None:
     print(f"latency, {THREADS} thread(s): tvms{beside}")
     for name in NETWORKS:
         compare(name, arguments)
-    print("memory of a call: planned, not planned, tensors that live at once, planned / live")
+    print(
+        "memory of a call: measured with a plan and without, planned tensors, those that live at once, planned / live"
+    )
     for name in NETWORKS:
         memory(name)
 

@@ -5,9 +5,10 @@
         z = R.call_tir(Module.relu, (y,), …)                 Module.relu(T.address_of(workspace[0]), result.data)
         return z
 
-Between the kernels there is no Python. Intermediate tensors lie in one workspace that is planned here, once. Modules
-whose memory passes have planned (`R.memory.*`, `R.vm.*`) keep their storages, which are placed in it. Functions that
-need more (symbolic sizes, branches, functions in Python) are run by the executor in `compiler`.
+Between the kernels there is no Python. Intermediate tensors lie in one workspace that is planned here, once, and in results
+that are not written yet. Modules whose memory passes have planned (`R.memory.*`, `R.vm.*`) keep their storages, which are
+placed in the same. Functions that need more (symbolic sizes, branches, functions in Python) are run by the executor in
+`compiler`.
 """
 
 from __future__ import annotations
@@ -94,8 +95,13 @@ class _Tracer:
         if not self._calls:
             raise NeedsExecutor("it calls no kernel")
         results = own_results(returned)
-        plan, offsets = self._plan()
+        inside, plan = self._plan(results)
         workspace = [driver_buffer("workspace", (plan.size,), "uint8")] if plan.size else []
+        rooms = [*map(_bytes_of, results), *workspace]
+        places = {
+            storage: (rooms[room], offset)
+            for storage, room, offset in zip(inside, plan.rooms, plan.offsets, strict=True)
+        }
         arguments = [
             *(each.storage.buffer for each in self._given),
             *workspace,
@@ -103,7 +109,7 @@ class _Tracer:
         ]
         params = [buffer for buffer in arguments if buffer is not None]
         back = _positions(returned, {buffer: position for position, buffer in enumerate(params)})
-        driver = self._driver(params, workspace, offsets)
+        driver = self._driver(params, places)
         return NativeFunction(driver, len(function.params), tuple(self._constants), plan, tuple(results), back)
 
     # --- Values
@@ -179,26 +185,34 @@ class _Tracer:
 
     # --- The driver
 
-    def _plan(self) -> tuple[Plan, dict[Storage, int]]:
-        """Return the plan of the workspace, and where each storage lies in it."""
+    def _plan(self, results: Iterable[Tensor]) -> tuple[list[Storage], Plan]:
+        """Return the storages that are no arguments, and their plan: before a result is written, others lie in it."""
         used = dict.fromkeys(tensor.storage for _, tensors in self._calls for tensor in tensors)
         inside = [storage for storage in used if storage.buffer is None]
-        plan = make_plan([Lifetime(each.size, each.steps[0], each.steps[-1]) for each in inside])
-        return plan, dict(zip(inside, plan.offsets, strict=True))
+        lifetimes = [Lifetime(each.size, each.steps[0], each.steps[-1]) for each in inside]
+        own = [each.storage for each in results]
+        end = len(self._calls)
+        return inside, make_plan(lifetimes, [Lifetime(each.size, min(each.steps, default=0), end) for each in own])
 
-    def _driver(
-        self, params: list[tir.Buffer], workspace: list[tir.Buffer], offsets: dict[Storage, int]
-    ) -> tir.PrimFunc:
+    def _driver(self, params: list[tir.Buffer], places: Mapping[Storage, tuple[tir.Buffer, int]]) -> tir.PrimFunc:
         def pointer(tensor: Tensor) -> tir.PrimExpr:
             if tensor.storage.buffer is not None:
                 return tensor.storage.buffer.data
-            place = tir.IntImm("int64", offsets[tensor.storage] + tensor.offset)
-            return tir.Call("handle", Op("tir.address_of"), (tir.BufferLoad("uint8", workspace[0], (place,)),))
+            room, offset = places[tensor.storage]
+            place = tir.IntImm("int64", offset + tensor.offset)
+            return tir.Call("handle", Op("tir.address_of"), (tir.BufferLoad("uint8", room, (place,)),))
 
         calls = (tir.Call("void", GlobalVar(name), tuple(map(pointer, tensors))) for name, tensors in self._calls)
         handles = {tir.Var("handle", f"{buffer.name}_handle"): buffer for buffer in params}
         body = sequence(map(tir.Evaluate, calls))
         return tir.PrimFunc(tuple(handles), body, buffer_map=handles, attrs={"tir.noalias": tir.IntImm("bool", 1)})
+
+
+def _bytes_of(result: Tensor) -> tir.Buffer:
+    """The memory of a result, as bytes."""
+    buffer = result.storage.buffer
+    assert buffer is not None
+    return replace(driver_buffer(buffer.name, (result.size,), "uint8"), data=buffer.data)
 
 
 def _read_only(data: Any) -> Array:

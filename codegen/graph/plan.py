@@ -1,4 +1,5 @@
-"""Where the tensors of a graph lie: pieces of one workspace, shared by those that do not live at the same time.
+"""Where the tensors of a graph lie: pieces of one workspace, and of results that are not written yet, shared by those that
+do not live at the same time.
 
 Every tensor lives from the step that writes it to the last one that reads it. The largest is placed first, each in the
 smallest gap between those that live with it (best fit; Pisarchyk and Lee, "Efficient Memory Management for Deep Neural
@@ -8,6 +9,7 @@ Net Inference", 2020). TVM's `StaticPlanBlockMemory` shares whole storages; a wo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from msgspec import Struct
 
@@ -28,28 +30,41 @@ class Lifetime(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The place of each tensor in a workspace of `size` bytes.
+    """Where each tensor lies: in `rooms[n]`, one of the results or, beyond those, a workspace of `size` bytes, at `offsets[n]`.
 
-    `live` is the most that lives in one step, which no plan can beat, and `total` what all take together.
+    `live` is the most that lives in one step, results included from the step that writes them on: no plan can do with
+    less. `total` is what all take together.
     """
 
+    rooms: tuple[int, ...]
     offsets: tuple[int, ...]
     size: int
     live: int
     total: int
 
 
-def make_plan(lifetimes: Sequence[Lifetime]) -> Plan:
-    """Return where tensors of these lifetimes lie; none overlaps another that lives with it."""
-    offsets = [0] * len(lifetimes)
-    placed: list[int] = []
-    for tensor in sorted(range(len(lifetimes)), key=lambda each: -lifetimes[each].size):
-        neighbours = [other for other in placed if lifetimes[other].meets(lifetimes[tensor])]
-        taken = sorted((offsets[other], offsets[other] + _padded(lifetimes[other].size)) for other in neighbours)
-        offsets[tensor] = _best_gap(taken, _padded(lifetimes[tensor].size))
-        placed.append(tensor)
-    size = max((offset + _padded(each.size) for offset, each in zip(offsets, lifetimes, strict=True)), default=0)
-    return Plan(tuple(offsets), size, _most_alive(lifetimes), sum(each.size for each in lifetimes))
+def make_plan(lifetimes: Sequence[Lifetime], results: Sequence[Lifetime] = ()) -> Plan:
+    """Return where tensors of these lifetimes lie; none overlaps another that lives with it.
+
+    A result is memory that is there all the time, but holds nothing until it is written: others may lie in it before. Of
+    tensors of one size the last come first: they are the ones that cannot.
+    """
+    rooms, offsets = [0] * len(lifetimes), [0] * len(lifetimes)
+    held: list[list[tuple[Lifetime, int]]] = [[(each, 0)] for each in results] + [[]]
+    limits = [each.size for each in results] + [inf]
+    for tensor in sorted(range(len(lifetimes)), key=lambda each: (-lifetimes[each].size, -lifetimes[each].first)):
+        own = lifetimes[tensor]
+        for room, (there, limit) in enumerate(zip(held, limits, strict=True)):
+            taken = sorted((start, start + _padded(each.size)) for each, start in there if each.meets(own))
+            offset = _best_gap(taken, _padded(own.size))
+            if offset + own.size <= limit:
+                rooms[tensor], offsets[tensor] = room, offset
+                there.append((own, offset))
+                break
+    size = max((offset + _padded(each.size) for each, offset in held[-1]), default=0)
+    return Plan(
+        tuple(rooms), tuple(offsets), size, _most_alive((*lifetimes, *results)), sum(each.size for each in lifetimes)
+    )
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:

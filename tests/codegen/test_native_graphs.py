@@ -68,19 +68,32 @@ def flat(value: Any) -> tuple[list[np.ndarray], str]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_planned_tensors_never_meet(seed: int) -> None:
-    """Tensors that live together do not overlap; the workspace is at least what lives, at most all of them."""
+    """Tensors that live together do not overlap; all memory is at least what lives, the workspace at most all of them."""
     choice = random.Random(seed)
     lifetimes = [
         Lifetime(choice.randrange(0, 5000), first, first + choice.randrange(0, 6))
         for first in (choice.randrange(0, 20) for _ in range(choice.randrange(0, 30)))
     ]
-    plan = make_plan(lifetimes)
-    spans = [(offset, offset + each.size) for offset, each in zip(plan.offsets, lifetimes, strict=True)]
-    for one, (start, end) in enumerate(spans):
+    results = [Lifetime(choice.randrange(0, 5000), choice.randrange(0, 26), 26) for _ in range(choice.randrange(0, 3))]
+    plan = make_plan(lifetimes, results)
+    sizes = [*[each.size for each in results], plan.size]
+    placed = [*zip(lifetimes, plan.rooms, plan.offsets, strict=True), *[(each, n, 0) for n, each in enumerate(results)]]
+    for number, (one, room, start) in enumerate(placed):
         assert start % ALIGNMENT == 0
-        for other, (begin, stop) in enumerate(spans[:one]):
-            assert not lifetimes[one].meets(lifetimes[other]) or end <= begin or stop <= start
-    assert plan.live <= plan.size <= plan.total + ALIGNMENT * len(lifetimes)
+        assert start + one.size <= sizes[room]
+        for other, elsewhere, begin in placed[:number]:
+            is_apart = start + one.size <= begin or begin + other.size <= start
+            assert room != elsewhere or not one.meets(other) or is_apart
+    assert plan.live <= sum(sizes)
+    assert plan.size <= plan.total + ALIGNMENT * len(lifetimes)
+
+
+def test_what_comes_before_a_result_lies_in_it() -> None:
+    """A chain of equal tensors takes two: the result, and one beside it."""
+    chain = [Lifetime(640, step, step + 1) for step in range(11)]
+    plan = make_plan(chain, [Lifetime(640, 11, 12)])
+    assert (plan.size, plan.live) == (640, 1280)
+    assert plan.rooms == (1, 0) * 5 + (1,)
 
 
 @pytest.mark.parametrize("entry", ["main", "main_loops"])
