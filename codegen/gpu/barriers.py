@@ -1,37 +1,45 @@
-"""Barriers, where threads need them: between a write of shared memory and another thread's access to the same memory.
+"""Barriers, where threads need them: between a write of memory that threads share and another thread's access to it.
 
 What loops do one after the other, threads do side by side: what one of them reads must have been written by all, and
 what one overwrites must have been read. The statements of a kernel are followed in order, loops twice, and a barrier is
 put in front of each that touches what was written, or writes what was touched, since the last one. Statements that
-every thread does to elements of its own need none. (TVM: `ThreadSync`.)
+every thread does to elements of its own need none. Threads of a block share global memory as well; there, where it is not
+known whether they meet, the same indices are taken for a thread's own. (TVM: `ThreadSync`.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
+from ...ir.analysis.iter_map import is_bijective
 from ...ir.base import Node, Op
 from ...ir.diagnostics import error
 from ...ir.equal import structural_equal
-from ...ir.visit import walk
+from ...ir.ops.tir import INTRINSICS
+from ...ir.visit import children, walk
 from ..lower.rewriter import Rewriter, sequence
 from .allreduce import barrier
 from .async_copies import later_stores
 from .kernel import SYNC, Kernel, has_exchange, scope_of, size_of
-from .own_elements import are_apart
+from .own_elements import Domains, Place, do_meet, variables
 from .places import domains_of
 
-_POINTER = Op("tir.tvm_access_ptr")
+_POINTER, _IF = Op("tir.tvm_access_ptr"), Op("tir.if_then_else")
 
 
 class _Touch(Struct, frozen=True, eq=False):
-    """An access to shared memory; no indices where it is by a pointer. A later one may take place after what follows it."""
+    """An access to memory of `data`: to an element of `buffer`, or somewhere, by a pointer. A later one may take place
+    after what follows it."""
 
     data: tir.Var
-    indices: tuple[tir.PrimExpr, ...]
     is_write: bool
+    buffer: tir.Buffer | None = None
+    place: Place = Place(())
     is_later: bool = False
 
 
@@ -46,16 +54,21 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 class _Inserter(Rewriter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__({
-            tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._while,
+            tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._whole,
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.Allocate: self._around, tir.DeclBuffer: self._around,
-            tir.AssertStmt: self._around, tir.BufferStore: self._leaf, tir.Evaluate: self._leaf,
+            tir.AssertStmt: self._assert, tir.BufferStore: self._leaf, tir.Evaluate: self._leaf,
         })  # fmt: skip
-        self._sizes = {axis.var: size_of(axis) for axis in kernel.threads if size_of(axis) > 1}
+        self._ranges = domains_of(kernel)
+        values = {var: _values(domain) for var, domain in self._ranges.items()}
+        self._threads = {axis.var: values.pop(axis.var) for axis in kernel.threads if size_of(axis) > 1}
+        fixed = {axis.var: values.pop(axis.var) for axis in kernel.axes if axis.var in values}
+        self._domains = Domains(self._threads, fixed, values)
         self._differing: set[tir.Var] = {axis.var for axis in kernel.threads}
-        self._domains = domains_of(kernel)
-        self._fixed = {axis.var for axis in kernel.axes} - set(self._sizes)
+        stores = [each.buffer.data for each in walk(kernel.body) if isinstance(each, tir.BufferStore)]
+        self._written = {data for data in stores if scope_of(data) == "global"}
         self._since: list[_Touch] = []
         self._later = later_stores(kernel.body)
+        self._met: dict[tuple[Place, Place], bool | None] = {}
 
     def _sequence(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
@@ -64,118 +77,160 @@ class _Inserter(Rewriter):
         """The second time, what the first iteration leaves meets what the next one begins with."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
-        touched = self._touches(stmt)
+        touched = self._touches(stmt.body)
         if not has_exchange(stmt) and not any(self._crosses(a, b) for a in touched for b in touched):
             return self._leaf(stmt)
-        self._note_reads(stmt.min, stmt.extent)
+        needed = self._must_wait(stmt.min, stmt.extent)
+        before = list(self._since)
         once = self.rewrite(stmt.body)
-        return replace(stmt, body=self.rewrite(once))
-
-    def _while(self, stmt: tir.While) -> tir.Stmt:
-        return self._whole(stmt)
+        loop = replace(stmt, body=self.rewrite(once))
+        if not isinstance(stmt.extent, tir.IntImm) or stmt.extent.value < 1:
+            self._since = [*before, *self._since]
+        return _behind(needed, loop)
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         if self._differs(stmt.condition):
             return self._whole(stmt)
+        needed = self._must_wait(stmt.condition)
         before = list(self._since)
         then = self.rewrite(stmt.then_case)
         after, self._since = self._since, before
         other = None if stmt.else_case is None else self.rewrite(stmt.else_case)
         self._since = [*self._since, *after]
-        return replace(stmt, then_case=then, else_case=other)
+        return _behind(needed, replace(stmt, then_case=then, else_case=other))
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         if self._differs(stmt.value):
             self._differing.add(stmt.var)
-        if has_exchange(stmt.value):
-            return replace(stmt, body=self.rewrite(stmt.body))
-        touched = self._touches(stmt.value)
-        needed = self._meets(touched)
-        self._note(touched, needed)
-        let = replace(stmt, body=self.rewrite(stmt.body))
-        return sequence([barrier(stmt.span), let]) if needed else let
+        needed = self._must_wait(stmt.value)
+        return _behind(needed, self._around(stmt))
 
-    def _around(self, stmt: tir.AttrStmt | tir.Allocate | tir.DeclBuffer | tir.AssertStmt) -> tir.Stmt:
+    def _assert(self, stmt: tir.AssertStmt) -> tir.Stmt:
+        needed = self._must_wait(stmt.condition)
+        return _behind(needed, self._around(stmt))
+
+    def _around(self, stmt: Any) -> tir.Stmt:
         return replace(stmt, body=self.rewrite(stmt.body))
 
     def _leaf(self, stmt: tir.Stmt) -> tir.Stmt:
         if isinstance(stmt, tir.Evaluate) and isinstance(stmt.value, tir.Call) and stmt.value.op == SYNC:
             self._since = []
             return stmt
-        touched = self._touches(stmt)
-        needed = self._meets(touched)
-        self._note(touched, needed)
-        return sequence([barrier(stmt.span), stmt]) if needed else stmt
+        return _behind(self._must_wait(stmt), stmt)
 
     def _whole(self, stmt: tir.Stmt) -> tir.Stmt:
         """A statement that not all threads run alike: no barrier can stand inside."""
+        rest = "but not all of them run this, or run it equally often"
+        help = "let the condition guard single accesses, or make it uniform"
+        if has_exchange(stmt):
+            raise error("E0613", f"threads reduce together here, {rest}", stmt.span, help)
         touched = self._touches(stmt)
         for number, touch in enumerate(touched):
-            if any(self._crosses(touch, other) for other in touched[:number]):
-                reason = f"threads need a barrier between accesses to '{touch.data.name}' here"
-                reason += ", but not all of them run this, or run it equally often"
-                raise error("E0613", reason, stmt.span, "let the condition guard single accesses, or make it uniform")
+            if any(self._crosses(touch, other, is_certain=True) for other in touched[:number]):
+                reason = f"threads need a barrier between accesses to '{touch.data.name}' here, {rest}"
+                raise error("E0613", reason, stmt.span, help)
         return self._leaf(stmt)
 
     # --- What meets
 
-    def _touches(self, node: Node) -> list[_Touch]:
-        """Return the accesses to shared memory in `node`, those of calls by pointers included, which say what they do."""
+    def _must_wait(self, *nodes: Node) -> bool:
+        """Note what is touched in `nodes`, and return whether a barrier belongs in front of them."""
+        touched = self._touches(*nodes)
+        needed = any(self._crosses(touch, other) for touch in touched for other in self._since)
+        self._since = touched if needed else [*self._since, *touched]
+        return needed
+
+    def _touches(self, *nodes: Node) -> list[_Touch]:
+        """Return the accesses to memory that threads share and write, those of calls by pointers included, which say what
+        they do."""
         found: list[_Touch] = []
-        for part in walk(node):
-            if isinstance(part, tir.BufferLoad | tir.BufferStore) and _is_shared(part.buffer.data):
-                is_write = isinstance(part, tir.BufferStore)
-                found.append(_Touch(part.buffer.data, part.indices, is_write, part in self._later))
-            elif isinstance(part, tir.Call) and isinstance(part.op, Op):
+        for part, conditions in [each for node in nodes for each in _accesses(node, ())]:
+            if isinstance(part, tir.Call):
                 found += _by_pointers(part)
+            elif _is_shared(part.buffer.data) or part.buffer.data in self._written:
+                is_write, place = isinstance(part, tir.BufferStore), Place(part.indices, conditions)
+                found.append(_Touch(part.buffer.data, is_write, part.buffer, place, part in self._later))
         return found
 
-    def _note(self, touched: list[_Touch], is_after_barrier: bool) -> None:
-        self._since = touched if is_after_barrier else [*self._since, *touched]
-
-    def _note_reads(self, *parts: tir.PrimExpr) -> None:
-        for part in parts:
-            self._since += self._touches(part)
-
-    def _meets(self, touched: list[_Touch]) -> bool:
-        return any(self._crosses(touch, other) for touch in touched for other in self._since)
-
-    def _crosses(self, a: _Touch, b: _Touch) -> bool:
-        """Whether `a` and `b`, in two threads, may meet, one of them writing."""
-        if a.data is not b.data or not (a.is_write or b.is_write):
+    def _crosses(self, a: _Touch, b: _Touch, is_certain: bool = False) -> bool:
+        """Whether `a` and `b`, in two threads, may meet, one of them writing; of global memory, `is_certain` asks whether
+        they do."""
+        if a.data is not b.data or not (a.is_write or b.is_write) or not self._threads:
             return False
-        return a.is_later != b.is_later or not (self._is_own(a) and structural_equal(a.indices, b.indices))
+        met = True if a.is_later != b.is_later else self._do_meet(a, b)
+        if met is not None or _is_shared(a.data):
+            return met is not False
+        return not is_certain and not (a.buffer is b.buffer and structural_equal(a.place.indices, b.place.indices))
 
-    def _is_own(self, touch: _Touch) -> bool:
-        """Whether each thread touches elements that no other one does, whatever the other variables are."""
-        used = {node for index in touch.indices for node in walk(index) if isinstance(node, tir.Var)}
-        if not touch.indices or not self._sizes.keys() <= used:
-            return False
-        others = {
-            var: (0, 1) if var in self._fixed else _values(self._domains.get(var)) for var in used - self._sizes.keys()
-        }
-        return are_apart(touch.indices, self._sizes, others)
+    def _do_meet(self, a: _Touch, b: _Touch) -> bool | None:
+        if a.buffer is None or a.buffer is not b.buffer:
+            return None
+        key = a.place, b.place
+        if key not in self._met:
+            is_own = structural_equal(a.place.indices, b.place.indices) and self._is_own(a.place.indices)
+            self._met[key] = False if is_own else do_meet(a.place, b.place, self._domains)
+        return self._met[key]
+
+    def _is_own(self, indices: tuple[tir.PrimExpr, ...]) -> bool:
+        """Whether it is plain to see that each thread touches elements of its own."""
+        used = variables(indices)
+        is_known = self._threads.keys() <= used <= self._ranges.keys()
+        return is_known and is_bijective(indices, {var: self._ranges[var] for var in used})
 
     def _differs(self, expr: tir.PrimExpr) -> bool:
         """Whether `expr` may have different values in threads of a block."""
         return any(
-            node in self._differing or (isinstance(node, tir.BufferLoad) and scope_of(node.buffer.data) != "global")
+            node in self._differing
+            or (isinstance(node, tir.BufferLoad) and scope_of(node.buffer.data) != "global")
+            or (isinstance(node, tir.Call) and _has_effect(node))
             for node in walk(expr)
         )
 
 
-def _values(domain: tir.Range | None) -> tuple[int, int]:
+def _behind(needed: bool, stmt: tir.Stmt) -> tir.Stmt:
+    return sequence([barrier(stmt.span), stmt]) if needed else stmt
+
+
+def _values(domain: tir.Range) -> tuple[int, int]:
     """Return the first value of a variable, and how many it has; none where that is not known."""
-    if domain is None or not isinstance(domain.min, tir.IntImm) or not isinstance(domain.extent, tir.IntImm):
+    if not isinstance(domain.min, tir.IntImm) or not isinstance(domain.extent, tir.IntImm):
         return 0, 0
     return domain.min.value, domain.extent.value
 
 
+def _has_effect(call: tir.Call) -> bool:
+    row = INTRINSICS.get(call.op.name) if isinstance(call.op, Op) else None
+    return row is not None and row.effect in ("opaque", "update")
+
+
+_Access = tir.BufferLoad | tir.BufferStore | tir.Call
+
+
+def _accesses(node: Node, conditions: tuple[tir.PrimExpr, ...]) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
+    """Yield the accesses in `node`, each with the conditions under which it takes place."""
+    if isinstance(node, _Access):
+        yield node, conditions
+    match node:
+        case tir.IfThenElse():
+            parts = node.condition, node.then_case, node.else_case
+        case tir.Call(op=op) if op == _IF:
+            parts = node.args
+        case _:
+            for child in children(node):
+                if not isinstance(child, tir.Buffer):
+                    yield from _accesses(child, conditions)
+            return
+    condition: Any = parts[0]
+    for part, more in zip(parts, ((), (condition,), (make.logical_not(condition),)), strict=True):
+        if part is not None:
+            yield from _accesses(part, (*conditions, *more))
+
+
 def _by_pointers(call: tir.Call) -> list[_Touch]:
     does_write = call.op != _POINTER or not isinstance(call.args[4], tir.IntImm) or bool(call.args[4].value & 2)
-    found = [_Touch(arg, (), does_write) for arg in call.args if isinstance(arg, tir.Var) and _is_shared(arg)]
+    found = [_Touch(arg, does_write) for arg in call.args if isinstance(arg, tir.Var) and _is_shared(arg)]
     loads = [arg.buffer.data for arg in call.args if isinstance(arg, tir.BufferLoad) and call.dtype == "handle"]
-    return found + [_Touch(data, (), True) for data in loads if _is_shared(data)]
+    return found + [_Touch(data, True) for data in loads if _is_shared(data)]
 
 
 def _is_shared(variable: tir.Var) -> bool:

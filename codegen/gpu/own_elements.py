@@ -1,47 +1,103 @@
-"""Whether threads have elements of shared memory to themselves, whatever the loops around are at."""
+"""Whether threads of a block meet in an element, whatever the loops around are at: found out by trying all values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ...ir import tir
+from ...ir.visit import walk
 
 _MOST = 1 << 16
-"""Beyond so many accesses it is not tried."""
+"""Beyond so many values it is not tried."""
 _OPERATIONS: dict[type[tir.PrimExpr], Any] = {
     tir.Add: np.add, tir.Sub: np.subtract, tir.Mul: np.multiply, tir.FloorDiv: np.floor_divide, tir.FloorMod: np.mod,
-    tir.Min: np.minimum, tir.Max: np.maximum,
+    tir.Min: np.minimum, tir.Max: np.maximum, tir.EQ: np.equal, tir.NE: np.not_equal, tir.LT: np.less,
+    tir.LE: np.less_equal, tir.GT: np.greater, tir.GE: np.greater_equal, tir.And: np.logical_and, tir.Or: np.logical_or,
 }  # fmt: skip
 
 Array = np.ndarray[Any, Any]
+Values = Mapping[tir.Var, tuple[int, int]]
+"""Of variables the first value, and how many there are."""
 
 
-def are_apart(
-    indices: Sequence[tir.PrimExpr], threads: Mapping[tir.Var, int], others: Mapping[tir.Var, tuple[int, int]]
-) -> bool:
-    """Return whether no element at `indices` is one of two threads, which `threads` says how many there are of on each
-    axis; `others` are the first values of other variables, and how many there are. False where that is not known."""
-    if not threads:
-        return True
-    sizes = [*threads.values(), *(count for _, count in others.values())]
-    if any(size < 1 for size in sizes) or np.prod(sizes, dtype=float) > _MOST:
+class Place(Struct, frozen=True):
+    """The element at `indices`, touched only where all of the conditions hold."""
+
+    indices: tuple[tir.PrimExpr, ...]
+    conditions: tuple[tir.PrimExpr, ...] = ()
+
+
+class Domains(Struct, frozen=True):
+    """The values of variables: those of the `threads`, those that are the same for all threads at a time (`fixed`), and
+    all `others`, which may be anywhere in each thread."""
+
+    threads: Values
+    fixed: Values
+    others: Values
+
+
+def do_meet(a: Place, b: Place, domains: Domains) -> bool | None:
+    """Return whether two threads touch one element, one of them at `a` and the other at `b`; None where that is not known."""
+    used = variables((*a.indices, *b.indices))
+    fixed = [var for var in domains.fixed if var in used]
+    first, second = _touched(a, fixed, domains), _touched(b, fixed, domains)
+    if first is None or second is None:
+        return None
+    places = np.concatenate([first.places, second.places], axis=1)
+    owners = np.concatenate([first.owners, second.owners])
+    if not first.owners.size or not second.owners.size:
         return False
+    _, element = np.unique(places, axis=1, return_inverse=True)
+    count = element.max() + 1
+    least, most = np.full(count, owners.max()), np.zeros(count, np.int64)
+    np.minimum.at(least, element, owners)
+    np.maximum.at(most, element, owners)
+    whose = np.zeros((2, count), bool)
+    whose[0, element[: first.owners.size]] = whose[1, element[first.owners.size :]] = True
+    if not (whose.all(axis=0) & (least != most)).any():
+        return False
+    return True if first.is_certain and second.is_certain else None
+
+
+def variables(exprs: Sequence[tir.PrimExpr]) -> set[tir.Var]:
+    """Return the variables in expressions."""
+    return {node for expr in exprs for node in walk(expr) if isinstance(node, tir.Var)}
+
+
+class _Touched(Struct, frozen=True):
+    """What is touched, a column each time, and the thread that does; whether that is known for certain."""
+
+    places: Array
+    owners: Array
+    is_certain: bool
+
+
+def _touched(place: Place, fixed: Sequence[tir.Var], domains: Domains) -> _Touched | None:
+    known = {**domains.threads, **domains.fixed, **domains.others}
+    used = variables(place.indices)
+    names = list(dict.fromkeys([*domains.threads, *fixed, *used]))
+    sizes = [known.get(var, (0, 0))[1] for var in names]
+    if any(size < 1 for size in sizes) or prod(sizes) > _MOST:
+        return None
     grid = np.indices(sizes).reshape(len(sizes), -1)
-    values = dict(zip((*threads, *others), grid, strict=True))
-    for var, (first, _) in others.items():
-        values[var] = values[var] + first
-    places = [_evaluated(index, values) for index in indices]
-    if any(place is None for place in places):
-        return False
-    whole = np.stack([np.broadcast_to(place, grid.shape[1:]) for place in places if place is not None])
-    _, element = np.unique(whole, axis=1, return_inverse=True)
-    owner = np.ravel_multi_index(tuple(grid[: len(threads)]), sizes[: len(threads)])
-    first_owner = np.zeros(element.max() + 1, np.int64)
-    first_owner[element] = owner
-    return bool((first_owner[element] == owner).all())
+    values = {var: row + known[var][0] for var, row in zip(names, grid, strict=True)}
+    conditions = [_evaluated(condition, values) for condition in place.conditions]
+    indices = [_evaluated(index, values) for index in place.indices]
+    if any(index is None for index in indices):
+        return None
+    held = np.ones(grid.shape[1], bool)
+    for condition in conditions:
+        held &= True if condition is None else condition.astype(bool)
+    rows = [*(values[var] for var in fixed), *(index for index in indices if index is not None)]
+    whole = np.stack([np.broadcast_to(row, held.shape) for row in rows])
+    threads = len(domains.threads)
+    owners = np.asarray(np.ravel_multi_index(tuple(grid[:threads]), sizes[:threads]))
+    return _Touched(whole[:, held], owners[held], all(condition is not None for condition in conditions))
 
 
 def _evaluated(expr: tir.PrimExpr, values: Mapping[tir.Var, Array]) -> Array | None:
@@ -52,6 +108,9 @@ def _evaluated(expr: tir.PrimExpr, values: Mapping[tir.Var, Array]) -> Array | N
             return values.get(expr)
         case tir.Cast():
             return _evaluated(expr.value, values)
+        case tir.Not():
+            inner = _evaluated(expr.a, values)
+            return None if inner is None else np.logical_not(inner)
         case tir.BinaryOp() if type(expr) in _OPERATIONS:
             a, b = _evaluated(expr.a, values), _evaluated(expr.b, values)
             is_division = isinstance(expr, tir.FloorDiv | tir.FloorMod)

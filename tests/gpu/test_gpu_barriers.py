@@ -1,0 +1,109 @@
+"""Kernels that leave it to the compiler where threads wait: they do what their loops do in order, with no barrier too many."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen import aot
+from tvms.codegen.gpu.races import find_races
+from tvms.ir import tir
+from tvms.testing.oracle import as_module, assert_equivalent, random_inputs
+
+HEAD = """\
+T.prim_func main(A: T.Buffer((2, 64), "float32"), B: T.Buffer((2, 64), "float32"), C: T.Buffer((2, 64), "float32"), N: T.Buffer((1,), "int32"), n: T.int32):
+    S = T.alloc_buffer((64,), "float32", scope="shared")
+    R = T.alloc_buffer((64,), "float32", scope="shared")
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+"""
+THREADS = 'for tx in T.thread_binding(64, thread="threadIdx.x"):'
+
+
+def program(text: str) -> tvms.IRModule:
+    """Return a kernel of two blocks with shared memory S and R; `threads:` is a loop over those of a block."""
+    return as_module(tvms.parse(HEAD + indent(text.replace("threads:", THREADS), " " * 8)))
+
+
+WRITE, READ = "threads:\n    S[tx] = A[bx, tx]\n", "threads:\n    B[bx, tx] = S[63 - tx]\n"
+KERNELS: dict[str, tuple[int, str]] = {
+    "what another one wrote": (1, WRITE + READ),
+    "one's own element": (0, WRITE + "threads:\n    B[bx, tx] = S[tx]"),
+    "one's own element, turned": (0, "threads:\n    S[63 - tx] = A[bx, tx]\n" + READ),
+    "global memory": (1, "threads:\n    C[bx, tx] = A[bx, tx]\nthreads:\n    B[bx, tx] = C[bx, 63 - tx]"),
+    "one's own in global memory": (0, "threads:\n    C[bx, tx] = A[bx, tx]\nthreads:\n    B[bx, tx] = C[bx, tx]"),
+    "a condition that threads wrote": (
+        1, "threads:\n    C[bx, tx] = A[bx, tx]\nif C[bx, 5] > T.float32(0):\n    threads:\n        B[bx, tx] = A[bx, tx]",
+    ),
+    "a tree": (
+        3, WRITE + "threads:\n    if tx < 32:\n        S[tx] = S[tx] + S[tx + 32]\n"
+        "threads:\n    if tx < 16:\n        S[tx] = S[tx] + S[tx + 16]\nthreads:\n    B[bx, tx] = S[tx % 16]",
+    ),
+    "halves that do not meet": (
+        0, "threads:\n    if tx < 32:\n        S[tx] = A[bx, tx]\nthreads:\n    if tx >= 32:\n        S[tx] = A[bx, 0]\n"
+        "threads:\n    B[bx, tx] = S[tx]",
+    ),
+    "a loop that does not run": (
+        3, WRITE + "for k in range(n - n):\n    threads:\n        R[tx] = S[63 - tx]\n    threads:\n        S[tx] = R[63 - tx]\n" + READ,
+    ),
+    "the next step of a loop": (
+        2, "threads:\n    B[bx, tx] = A[bx, tx]\nfor k in range(3):\n    threads:\n        S[tx] = B[bx, tx]\n"
+        "    threads:\n        B[bx, tx] = B[bx, tx] + S[63 - tx]",
+    ),
+    "steps of a loop that do not meet": (
+        0, "for k in range(3):\n    threads:\n        S[tx] = A[bx, tx]\n    threads:\n        B[bx, tx] = S[tx]",
+    ),
+    "an element that differs from block to block": (
+        2, "threads:\n    S[tx] = A[bx, tx]\nthreads:\n    if tx == 0:\n        S[bx] = T.float32(7)\nthreads:\n    B[bx, tx] = S[tx]",
+    ),
+}  # fmt: skip
+"""How many barriers each needs."""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_threads_wait_where_they_must(name: str) -> None:
+    count, text = KERNELS[name]
+    module = program(text)
+    lowered = aot.lowered(module, "cuda").script()
+    assert lowered.count("T.tvm_storage_sync") == count, lowered
+    simulated = tvms.compile(module, target="cuda -simulate=each", level=0)
+    assert_equivalent(module, module, execute_after=lambda _, entry: simulated[entry])
+    function = module.functions["main"]
+    assert isinstance(function, tir.PrimFunc)
+    assert find_races(module, "main", random_inputs(function, np.random.default_rng(0))) == ()
+
+
+SUM = """\
+threads:
+    if A[bx, tx] > T.float32(0):
+        with T.block("sum"):
+            vi = T.axis.spatial(2, bx)
+            vk = T.axis.reduce(64, tx)
+            with T.init():
+                B[vi, 0] = T.float32(0)
+            B[vi, 0] = B[vi, 0] + A[vi, vk]
+"""
+REFUSED = {
+    "threads need a barrier between accesses to 'S' here, but not all of them run this, or run it equally often": (
+        "threads:\n    if A[bx, tx] > T.float32(0):\n        S[tx] = A[bx, tx]\n        B[bx, tx] = S[63 - tx]"
+    ),
+    "threads need a barrier between accesses to 'C' here, but not all of them run this, or run it equally often": (
+        "threads:\n    for k in range(tx + 1):\n        C[bx, tx] = A[bx, tx]\n        B[bx, tx] = C[bx, 63 - tx]"
+    ),
+    "threads need a barrier between accesses to 'R' here, but not all of them run this, or run it equally often": (
+        'threads:\n    x: T.int32 = T.call_intrin("int32", "tir.atomic_add", T.address_of(N[0]), 1)\n'
+        "    if x > 30:\n        R[tx] = A[bx, tx]\n        B[bx, tx] = R[63 - tx]"
+    ),
+    "threads reduce together here, but not all of them run this, or run it equally often": SUM,
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_where_not_all_threads_come_none_can_wait(message: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.emit(program(REFUSED[message]), "ptx", "cuda")
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("E0613", message)
+    assert found.span is not None
+    assert found.help == "let the condition guard single accesses, or make it uniform"
