@@ -131,7 +131,7 @@ class _Splitter(Rewriter):
         for allocation in reversed(self._inner):
             if _uses(body, allocation.buffer_var):
                 body = replace(allocation, body=body)
-        name = self._name if not self._count else f"{self._name}_{self._count}"
+        name = self._name if not self._count else f"{self._name}.{self._count}"  # no function is called so
         self._count += 1
         return Launch(Kernel(name, axes, body), span=stmt.span)
 

@@ -208,6 +208,20 @@ def test_tiles_are_as_small_as_they_can_be() -> None:
     assert lowered.count("T.tvm_storage_sync") == 2
 
 
+def test_kernels_have_names_of_their_own() -> None:
+    threads = """
+    T.prim_func {name}(A: T.Buffer((8,), "float32")):
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            A[tx] = A[tx] + T.float32(1)
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            A[tx] = A[tx] * T.float32({factor})
+"""
+    text = "I.ir_module Module:" + threads.format(name="f", factor=2) + threads.format(name="f_1", factor=3)
+    ptx = tvms.emit(tvms.parse(text), "ptx", "cuda")
+    assert isinstance(ptx, str)
+    assert ptx.count(".entry") == 4
+
+
 def test_no_gpu_is_said_plainly() -> None:
     from tvms.codegen.gpu.driver import why_missing
 
