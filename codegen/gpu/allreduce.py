@@ -39,11 +39,13 @@ def barrier(span: object = None, scope: str = "shared") -> tir.Stmt:
 
 
 class _Group(Struct, frozen=True):
-    """The threads that reduce together: which axes, how many, and the number of one of them, and of their group."""
+    """The threads that reduce together: how many, the number of one of them, and where of all threads' elements theirs are:
+    those of neighbouring threads side by side."""
 
     size: int
     member: tir.PrimExpr
-    number: tir.PrimExpr
+    first: tir.PrimExpr
+    step: int
     is_in_warp: bool
 
 
@@ -99,7 +101,10 @@ class _Lowerer(Rewriter):
         mine = [axis for axis in self._kernel.threads if axis.var in used]
         size = prod(size_of(axis) for axis in mine)
         is_fastest = mine == list(self._kernel.threads[len(self._kernel.threads) - len(mine) :])
-        return _Group(size, member, number, is_fastest and size <= WARP and _is_power(size))
+        is_in_warp = is_fastest and size <= WARP and _is_power(size)
+        if self._kernel.threads and self._kernel.threads[-1] in mine:
+            return _Group(size, member, make.mul(number, tir.IntImm("int64", size)), 1, is_in_warp)
+        return _Group(size, member, number, self._kernel.thread_count // size, is_in_warp)
 
     def _combined(self, a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr]) -> list[tir.PrimExpr]:
         reducer = self._reducer
@@ -156,15 +161,17 @@ class _Lowerer(Rewriter):
         count = self._kernel.thread_count
         size = tir.IntImm("int64", count)
         rooms = [_room(f"reduce{i}", value.dtype, size) for i, value in enumerate(own)]
-        first = make.mul(group.number, tir.IntImm("int64", group.size))
+
+        def place(member: tir.PrimExpr) -> tir.PrimExpr:
+            return make.add(group.first, make.mul(member, tir.IntImm("int64", group.step)))
 
         def element(room: tir.Buffer, member: tir.PrimExpr) -> tir.BufferLoad:
-            return tir.BufferLoad(room.dtype, room, (make.add(first, member),), span=call.span)
+            return tir.BufferLoad(room.dtype, room, (place(member),), span=call.span)
 
         def store(values: Sequence[tir.PrimExpr], member: tir.PrimExpr) -> tir.Stmt:
             results = [tir.Var(value.dtype, f"both{i}") for i, value in enumerate(values)]
             pairs = zip(rooms, results, strict=True)
-            step = sequence([tir.BufferStore(room, r, (make.add(first, member),), span=call.span) for room, r in pairs])
+            step = sequence([tir.BufferStore(room, r, (place(member),), span=call.span) for room, r in pairs])
             for result, value in reversed(list(zip(results, values, strict=True))):
                 step = tir.LetStmt(result, value, step)
             return step

@@ -112,6 +112,36 @@ def test_rows() -> None:
         assert str(executable.decisions[name][-1].rule).endswith(f"for each {rule}")
 
 
+COLUMNS = """
+T.prim_func main(A: T.Buffer((70, 3, 50), "float32"), x: T.Buffer((70,), "float32"), B: T.Buffer((3, 50), "float32"), C: T.Buffer((3, 50), "float32")):
+    for i, j, k in T.grid(3, 50, 70):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                B[vi, vj] = T.float32(0)
+            B[vi, vj] = B[vi, vj] + A[vk, vi, vj] * x[vk]
+    for i, j, k in T.grid(3, 50, 70):
+        with T.block("greatest"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.min_value("float32")
+            C[vi, vj] = T.max(A[vk, vi, vj], C[vi, vj])
+"""
+
+
+def test_columns() -> None:
+    module = tvms.parse(COLUMNS)
+    executable = tvms.compile(module, target="cuda -simulate=each", level=0)
+    assert [each.rule for each in executable.decisions["main"]] == ["columns", "columns"]
+    a, x = (np.random.default_rng(0).integers(-8, 9, shape).astype("f4") / 4 for shape in ((70, 3, 50), (70,)))
+    b, c = np.zeros((2, 3, 50), "f4")
+    executable["main"](a, x, b, c)
+    assert np.array_equal(b, np.tensordot(x, a, 1))
+    assert np.array_equal(c, a.max(0))
+    found = tvms.compile(tvms.parse(COLUMNS.replace("50", "50000")), target="cuda").decisions["main"]
+    assert dict(found[0].declined)["columns"] == "there are results enough for a thread each"
+
+
 def test_elements_are_read_and_written_sixteen_bytes_at_a_time() -> None:
     text = """
 T.prim_func main(A: T.Buffer((8, 1000), "float16"), E: T.Buffer((1000,), "float16"), B: T.Buffer((8, 1000), "float16")):

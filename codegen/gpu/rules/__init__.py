@@ -3,6 +3,7 @@
 tensor_cores    products of float16 and bfloat16 on matrix units
 tiles           products by threads, each with a tile of its own in registers
 transpose       copies that turn, through shared memory
+columns         reductions of columns too few for a thread each: a part of them for each warp
 rows            neighbours that share rows: a block for each, reductions by all of its threads
 elements        what is left: a thread for each element, a warp for each sum of a row, one thread for all that is no nest
 
@@ -20,6 +21,7 @@ from ....ir import tir
 from ...rules import Decision, Rules, apply_rules
 from ...rules.nest import Declined, Nest
 from ..architectures import ARCHITECTURES
+from .columns import schedule_columns
 from .elements import alone, spread
 from .rows import schedule_rows
 from .tensor_cores import schedule_tensor_cores
@@ -34,6 +36,7 @@ def rules_for(arch: str) -> Rules:
         "tensor cores": partial(schedule_tensor_cores, arch=number),
         "tiles": schedule_tiles,
         "transpose": schedule_transpose,
+        "columns": schedule_columns,
     }
     return Rules(single, ("tensor cores", "tiles"), _rows, lambda part: ("one thread", alone(part)))
 

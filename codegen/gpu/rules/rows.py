@@ -81,7 +81,7 @@ def _check(group: Sequence[Nest], shared: int) -> None:
     if not reductions:
         raise Declined("nothing is reduced")
     for nest in reductions:
-        _combined(nest)
+        combined_value(nest)
         inner, size = nest.axes[shared:], constant(extent_of(nest.axes[shared:]))
         if any(not axis.is_reduced for axis in inner):
             raise Declined("more than one element of a row is reduced to")
@@ -94,8 +94,8 @@ def _check(group: Sequence[Nest], shared: int) -> None:
             raise Declined("neighbouring rows are neighbours in memory as well")
 
 
-def _combined(nest: Nest) -> tir.PrimExpr:
-    """Return what a reduction combines with the element before."""
+def combined_value(nest: Nest) -> tir.PrimExpr:
+    """Return what a reduction combines with the element before; Declined where it is not known how threads share it."""
     value, before = nest.store.value, tir.BufferLoad(nest.store.buffer.dtype, nest.store.buffer, nest.store.indices)
     if type(value) not in _NEUTRAL or not isinstance(value, tir.BinaryOp):
         raise Declined("it is no sum, product, minimum or maximum")
@@ -106,6 +106,18 @@ def _combined(nest: Nest) -> tir.PrimExpr:
         if structural_equal(own, before):
             return other
     raise Declined("it does not add to the element before")
+
+
+def reduced_together(nest: Nest, own: tir.PrimExpr, total: tir.BufferLoad, thread: tir.Var) -> tir.Stmt:
+    """Return what lets `total` be what all threads of an axis have found, each its `own` part of a reduction."""
+    kind, form = nest.store.buffer.dtype, nest.store.value
+    assert isinstance(form, tir.BinaryOp)
+    assert nest.init is not None
+    x, y = tir.Var(kind, "x"), tir.Var(kind, "y")
+    reducer = tir.CommReducer((x,), (y,), (replace(form, a=x, b=y),), (nest.init,))
+    args = (tir.IntImm("uint32", 1), own, tir.IntImm("bool", 1), total, thread)
+    together = tir.Evaluate(tir.Call("handle", ALLREDUCE, args))
+    return tir.AttrStmt(reducer, "reduce_scope", tir.IntImm("int32", 0), together)
 
 
 class _Kernel:
@@ -168,7 +180,7 @@ class _Kernel:
 
     def _reduced(self, nest: Nest, inner: Sequence[Axis]) -> tir.Stmt:
         """Each thread combines what it meets, then all of them what they found; the first one stores it."""
-        value, form, width = _combined(nest), nest.store.value, self._width(nest, inner)
+        value, form, width = combined_value(nest), nest.store.value, self._width(nest, inner)
         kind, start = nest.store.buffer.dtype, nest.init
         assert isinstance(form, tir.BinaryOp)
         assert start is not None
@@ -183,14 +195,10 @@ class _Kernel:
         own: tir.PrimExpr = load(partial, 0)
         for lane in range(1, width):
             own = combined(own, load(partial, lane))
-        x, y = tir.Var(kind, "x"), tir.Var(kind, "y")
-        reducer = tir.CommReducer((x,), (y,), (combined(x, y),), (start,))
-        args = (tir.IntImm("uint32", 1), own, tir.IntImm("bool", 1), load(total, 0), self._thread)
-        together = tir.Evaluate(tir.Call("handle", ALLREDUCE, args))
         result = replace(nest.store, value=load(total, 0))
         return allocated([partial, total], [
             sequence([store(partial, start, lane) for lane in range(width)]),
             self._along(nest, inner, element),
-            tir.AttrStmt(reducer, "reduce_scope", tir.IntImm("int32", 0), together),
+            reduced_together(nest, own, load(total, 0), self._thread),
             when(make.equal(self._thread, make.const(0, "int32")), result),
         ])  # fmt: skip

@@ -14,6 +14,7 @@ from ...rules.build import (
     Index,
     allocated,
     ceil_divide,
+    constant,
     lanes,
     load,
     loop,
@@ -50,7 +51,7 @@ def schedule_tensor_cores(nest: Nest, arch: int) -> tir.Stmt:
         raise Declined(f"no matrix unit multiplies '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
     if arch < FIRST[kind]:
         raise Declined(f"matrix units multiply '{kind}' so from sm_{FIRST[kind]} on; this is for sm_{arch}")
-    if any(isinstance(size, tir.IntImm) and size.value < LEAST for size in (product.m, product.n)):
+    if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
     return _Kernel(product, arch).run()
 

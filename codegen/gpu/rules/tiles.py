@@ -14,6 +14,7 @@ from ...rules.build import (
     Index,
     allocated,
     ceil_divide,
+    constant,
     lanes,
     load,
     loop,
@@ -37,7 +38,7 @@ LEAST = 8
 def schedule_tiles(nest: Nest) -> tir.Stmt:
     """Return the kernel of the product that `nest` is; Declined where it is none."""
     product = read_product(nest)
-    if any(isinstance(size, tir.IntImm) and size.value < LEAST for size in (product.m, product.n)):
+    if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
     return _Kernel(product).run()
 

@@ -1,0 +1,73 @@
+"""Columns: sums and the like over elements that lie far apart, whose results are too few for a thread each.
+
+    for j, k in T.grid(4096, 4096):            a block has 32 columns; each of its `PARTS` warps goes down its part of them,
+        C[j] = C[j] + A[k, j]                  reading neighbours, and what they find is combined in shared memory
+
+(TVM: `dlight.gpu.Reduction`, `dlight.gpu.GEMV`, where the inner axis is spatial.)
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ....ir import make, tir
+from ....ir.visit import substitute
+from ...rules.build import allocated, below, ceil_divide, constant, load, loop, new_buffer, plus, store, times, when
+from ...rules.contraction import extent_of
+from ...rules.nest import Declined, Nest
+from ...rules.strides import step_along
+from ..architectures import WARP
+from .grid import BLOCK_X, X, Y, all_of, bound, even_parts, unravel
+from .product import ENOUGH_BLOCKS
+from .rows import combined_value, reduced_together
+
+PARTS = 16
+SHORT = 4 * PARTS
+"""Columns of fewer elements are not worth so many warps."""
+ENOUGH = ENOUGH_BLOCKS * PARTS * WARP
+"""With so many results, a thread each keeps a GPU busy."""
+
+
+def schedule_columns(nest: Nest) -> tir.Stmt:
+    """Return the kernel of the reduction that `nest` is, of columns; Declined where it is none."""
+    _check(nest)
+    bx, tx, ty = (tir.Var("int32", name) for name in ("bx", "tx", "ty"))
+    count, depth = extent_of(nest.spatial), extent_of(nest.reduced)
+    number, start, kind = plus(times(bx, WARP), tx), nest.init, nest.store.buffer.dtype
+    assert start is not None
+    places = unravel(number, nest.spatial)
+    partial, total = (new_buffer(name, kind, [1], "local") for name in ("partial", "total"))
+    is_column = [] if even_parts(count, WARP) else [below(number, count)]
+
+    def step(at: tir.Var) -> tir.Stmt:
+        row = plus(times(at, PARTS), ty)
+        value = substitute(combined_value(nest), {**places, **unravel(row, nest.reduced)})
+        added = store(partial, replace(nest.store.value, a=load(partial, 0), b=value), 0)
+        condition = all_of([*is_column, *([] if even_parts(depth, PARTS) else [below(row, depth)])])
+        return added if condition is None else when(condition, added)
+
+    stored = substitute(replace(nest.store, value=load(total, 0)), places)
+    is_first = all_of([make.equal(ty, make.const(0, "int32")), *is_column])
+    assert is_first is not None
+    body = allocated([partial, total], [
+        store(partial, start, 0),
+        loop("step", make.cast(ceil_divide(depth, PARTS), "int32"), step),
+        reduced_together(nest, load(partial, 0), load(total, 0), ty),
+        when(is_first, stored),
+    ])  # fmt: skip
+    return bound(BLOCK_X, ceil_divide(count, WARP), bx, bound(Y, PARTS, ty, bound(X, WARP, tx, body)))
+
+
+def _check(nest: Nest) -> None:
+    if not nest.reduced or not nest.spatial:
+        raise Declined("it reduces no columns")
+    combined_value(nest)
+    last = nest.spatial[-1].var
+    steps = [step_along(each, last) for each in (nest.store, *nest.loads())]
+    if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
+        raise Declined("neighbouring results are not of neighbouring columns")
+    count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))
+    if depth is not None and depth < SHORT:
+        raise Declined(f"a column has fewer than {SHORT} elements")
+    if count is not None and count >= ENOUGH:
+        raise Declined("there are results enough for a thread each")
