@@ -61,14 +61,14 @@ def _sorted(block: relax.DataflowBlock, params: Sequence[relax.Var], order: str,
 
 
 def used_by(bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
-    """Return, for each bound variable, those that its value, and its dimensions that stand before it, need."""
+    """Return, for each bound variable, the others that its value, and its dimensions that stand before it, need."""
     dims: dict[Node, relax.Var] = {}
     uses: dict[relax.Var, dict[relax.Var, None]] = {}
     for binding in bindings:
         parts = (binding.value, binding.var.struct_info)
         nodes = [node for part in parts if part is not None for node in walk(part)]
         needed = [dims.get(node, node) for node in nodes]
-        uses[binding.var] = dict.fromkeys(node for node in needed if isinstance(node, relax.Var))
+        uses[binding.var] = {node: None for node in needed if isinstance(node, relax.Var) and node is not binding.var}
         if isinstance(binding, relax.MatchCast):  # it gives the dimensions that stand there first their values
             own = (node for node in walk(binding.struct_info) if isinstance(node, tir.Var))
             dims |= {node: binding.var for node in own if node not in dims}
