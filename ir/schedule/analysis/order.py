@@ -42,11 +42,15 @@ class Access(Struct, frozen=True):
         return self.buffer is other.buffer and (self.is_write or other.is_write)
 
 
-def accesses(node: tir.Stmt, domains: Domains | None = None) -> Iterator[Access]:
-    """Yield what the outermost blocks in `node` touch."""
+def accesses(node: tir.Stmt, domains: Domains | None = None, opens_frames: bool = False) -> Iterator[Access]:
+    """Yield what the outermost blocks in `node` touch; in place of frames, if asked, the blocks in them."""
     inside: Domains = {} if domains is None else domains
     if isinstance(node, tir.BlockRealize):
         values, block = bindings_of(node), node.block
+        if opens_frames and is_frame(block):
+            own = set(block.alloc_buffers)
+            yield from (each for each in accesses(block.body, inside, True) if each.buffer not in own)
+            return
         for regions, is_write in ((block.reads, False), (block.writes, True)):
             for region in regions:
                 yield Access(block, region.buffer, bound_region(region, values), is_write, inside)
@@ -54,7 +58,17 @@ def accesses(node: tir.Stmt, domains: Domains | None = None) -> Iterator[Access]
     if isinstance(node, tir.For):
         inside = {**inside, node.loop_var: tir.Range(node.min, node.extent)}
     for child in statements_in(node):
-        yield from accesses(child, inside)
+        yield from accesses(child, inside, opens_frames)
+
+
+def is_frame(block: tir.Block) -> bool:
+    """Whether a block has no iterators that would say what its iterations are, and nothing but blocks in it."""
+    return not (block.iter_vars or block.match_buffers) and _holds_blocks_alone(block.body)
+
+
+def _holds_blocks_alone(stmt: tir.Stmt) -> bool:
+    parts = statements_in(stmt)
+    return isinstance(stmt, tir.BlockRealize) or (bool(parts) and all(map(_holds_blocks_alone, parts)))
 
 
 def conflicts(first: tir.Stmt, second: tir.Stmt) -> tir.Buffer | None:
@@ -103,21 +117,27 @@ def conflict_of_later(
 
 
 def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
-    """Refuse an order of loops in which iterations of different blocks in `body`, of which the second needs the first,
-    would change places (E0534). Iterations of one block are free: its iterators say so."""
-    found = list(accesses(body))
+    """Refuse an order of loops in which iterations in `body`, of which the second needs the first, would change places
+    (E0534). Iterations of one block that has iterators are free: those say so."""
+    found = list(accesses(body, opens_frames=True))
     places = [old.index(loop) for loop in new]
     for mine in found:
         for other in found:
-            if mine.block is other.block or not mine.touches(other):
+            is_free = mine.block is other.block and mine.block.iter_vars
+            if is_free or not mine.touches(other):
                 continue
             pair = Pair(mine, old, other, old)
             mine_new, other_new = [pair.mine[i] for i in places], [pair.other[i] for i in places]
             for was in pair.before(pair.mine, pair.other):
                 for now in pair.before(other_new, mine_new):
                     if not pair.is_apart([*was, *now]):
-                        reason = f"{name_of(mine.block)} and {name_of(other.block)} need '{mine.buffer.name}' in order"
-                        raise IN_ORDER.refuse(reason, mine.block, other.block)
+                        blocks = tuple(dict.fromkeys((mine.block, other.block)))
+                        who = (
+                            " and ".join(map(name_of, blocks))
+                            if len(blocks) > 1
+                            else f"iterations of {name_of(mine.block)}"
+                        )
+                        raise IN_ORDER.refuse(f"{who} need '{mine.buffer.name}' in order", *blocks)
 
 
 def is_shared(storage_scope: str, thread: str | None) -> bool:

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from ... import tir
 from ...visit import walk
 from ..analysis.affine import check_affine_under
-from ..analysis.order import check_reorderable
+from ..analysis.order import check_reorderable, is_frame
 from ..arguments import Loop
 from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Condition, name_of
 from ..declaration import primitive
-from ..program import Program
+from ..program import Program, child_blocks
 
 ONCE = Condition("E0512", "every loop is given once", "leave out the second mention")
 CHAIN = Condition(
@@ -35,22 +35,31 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
         return
     check_once(ordered_loops)
     chain = _chain(program, ordered_loops)
-    for block in program.child_blocks(chain[-1]):
-        for axis in block.iter_vars:
-            if axis.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
-                reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
-                raise PLAIN_ITERATORS.refuse(reason, block)
+    blocks = program.child_blocks(chain[-1])
+    for block in blocks:
+        _check_iterators(block)
         if block.iter_vars:
             check_affine_under(program, block, chain[0])
     new = _new_order(chain, ordered_loops)
     _check_domains(new)
-    if len(program.child_blocks(chain[-1])) > 1:
+    if len(blocks) > 1 or not all(block.iter_vars for block in blocks):
         check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body
     became: dict[tir.Stmt, tir.Stmt | None] = {}
     for loop in reversed(new):
         body = became[loop] = replace(loop, body=body)
     program.replace(chain[0], body, became)
+
+
+def _check_iterators(block: tir.Block) -> None:
+    """Refuse iterators whose order matters, those of the blocks in a frame among them (E0515)."""
+    for axis in block.iter_vars:
+        if axis.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
+            reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
+            raise PLAIN_ITERATORS.refuse(reason, block)
+    if is_frame(block):
+        for each in child_blocks(block):
+            _check_iterators(each)
 
 
 def check_once(loops: tuple[tir.For, ...]) -> None:
