@@ -5,14 +5,13 @@ Loops that run once are their bodies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from .layout import strides_of
-from .rewriter import Rewriter, Rule
+from .rewriter import Rewriter
 from .vectors import add, multiply, widen
 
 TRUE = tir.IntImm("bool", 1)
@@ -30,8 +29,8 @@ class _Lowerer(Rewriter):
                 tir.BlockRealize: self._realize,
                 tir.For: self._for,
                 tir.IfThenElse: self._if,
-                tir.EQ: self._folded(make.equal),
-                tir.And: self._folded(make.logical_and),
+                tir.EQ: self.folded(make.equal),
+                tir.And: self.folded(make.logical_and),
             }
         )
 
@@ -53,13 +52,6 @@ class _Lowerer(Rewriter):
         """What a loop that runs once leaves of "is this the first step?" is no question any more."""
         stmt = self.rebuild(stmt)
         return stmt.then_case if _is_true(stmt.condition) else stmt
-
-    def _folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
-        def rule(node: tir.BinaryOp) -> tir.PrimExpr:
-            rebuilt = self.rebuild(node)
-            return node if rebuilt is node else make_one(rebuilt.a, rebuilt.b)
-
-        return rule
 
 
 def _is_true(condition: tir.PrimExpr) -> bool:

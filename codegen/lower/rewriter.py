@@ -64,6 +64,15 @@ class Rewriter:
                     changes[field] = rewritten
         return replace(node, **changes) if changes else node
 
+    def folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
+        """Return the rule of an operator that is computed where its operands become constants."""
+
+        def rule(node: tir.BinaryOp) -> tir.PrimExpr:
+            rebuilt = self.rebuild(node)
+            return node if rebuilt is node else make_one(rebuilt.a, rebuilt.b)
+
+        return rule
+
     def _tuple(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         rewritten = tuple([self.rewrite(part) if isinstance(part, _REWRITTEN) else part for part in parts])
         return parts if all(map(is_, parts, rewritten)) else rewritten

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import make, tir
 from ...ir.visit import walk
 from .rewriter import Rewriter, copy_of, sequence
 
@@ -19,7 +19,7 @@ def unroll_loops(func: tir.PrimFunc) -> tir.PrimFunc:
 
 class _Unroller(Rewriter):
     def __init__(self) -> None:
-        super().__init__({tir.For: self._for})
+        super().__init__({tir.For: self._for, tir.Add: self.folded(make.add), tir.Mul: self.folded(make.mul)})
         self._copies = 1
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
