@@ -56,19 +56,28 @@ class _Writer:
             if kind <= 5:
                 lines += self._threads(self._phase())
             elif kind <= 8:
-                name = self.choose.fresh("k")
-                self.loops.append(name)
-                body = self._phases(self.choose.number(1, 3), depth + 1)
-                self.loops.remove(name)
-                lines += [f"for {name} in range({self.choose.number(2, 3)}):", *_inside(body)]
+                lines += self._loop(depth)
             else:
                 condition = self.choose.pick(("bx == 0", *(f"{name} % 2 == 1" for name in self.loops)))
                 lines += [f"if {condition}:", *_inside(self._phases(1, depth + 1))]
         return lines
 
-    def _phase(self) -> list[str]:
-        """What a thread does: it writes one buffer of which it reads no element but its own, or notes what it finds."""
-        target = self.choose.pick(("", *BUFFERS))
+    def _loop(self, depth: int) -> list[str]:
+        """What an iteration writes first, it reads last: so do the next ones, which must wait for it."""
+        name, target = self.choose.fresh("k"), self.choose.pick(list(BUFFERS))
+        self.loops.append(name)
+        body = [
+            *self._threads(self._phase(target)),
+            *self._phases(self.choose.number(0, 2), depth + 1),
+            *self._threads([self._found(target)]),
+        ]
+        self.loops.remove(name)
+        before = self._threads([self._found()])
+        return [*before, f"for {name} in range({self.choose.number(2, 3)}):", *_inside(body)]
+
+    def _phase(self, target: str = "") -> list[str]:
+        """What a thread does: it writes a buffer from elements of others, or notes what it finds."""
+        target = target or self.choose.pick(("", *BUFFERS))
         if not target:
             return [self._found()]
         others = [name for name in BUFFERS if name != target]
@@ -76,8 +85,8 @@ class _Writer:
             target, f"{self._element(self.choose.pick(others))} * T.float32(0.75) + {self._value(others)}"
         )
 
-    def _found(self) -> str:
-        return f"B[bx, tx] = B[bx, tx] * T.float32(0.5) + {self._element(self.choose.pick(list(BUFFERS)))}"
+    def _found(self, name: str = "") -> str:
+        return f"B[bx, tx] = B[bx, tx] * T.float32(0.5) + {self._element(name or self.choose.pick(list(BUFFERS)))}"
 
     def _threads(self, lines: list[str]) -> list[str]:
         return [f'for tx in T.thread_binding({self.count}, thread="threadIdx.x"):', *_inside(lines)]

@@ -15,8 +15,9 @@ from ...ir.base import IRModule
 from ..load import parse
 from .choices import Choices
 
-SIZES = ((4, 1), (1, 1), (2, 2), (8, 1), (32, 1), (16, 2), (3, 3), (33, 1), (8, 4), (64, 1), (16, 3))
-"""Threads of a block on x and y."""
+SIZES = ((4, 1), (1, 1), (2, 2), (8, 1), (3, 3), (33, 1), (16, 3))
+WARPS = ((32, 1), (16, 2), (8, 4), (64, 1))
+"""Threads of a block on x and y; whole warps of them."""
 BLOCKS = 2
 _EVERY = "T.uint32(0xFFFFFFFF)"
 
@@ -30,9 +31,9 @@ def thread_programs(draw: st.DrawFn) -> IRModule:
 class _Writer:
     def __init__(self, choose: Choices) -> None:
         self.choose = choose
-        self.x, self.y = choose.pick(SIZES)
+        self.is_warps = choose.pick((False, True))
+        self.x, self.y = choose.pick(WARPS if self.is_warps else SIZES)
         self.count = self.x * self.y
-        self.is_warps = self.count % 32 == 0
         self.readable: list[str] = []
         """The shared buffers whose elements all threads may read in this phase."""
         self.loops: list[str] = []
@@ -133,13 +134,15 @@ class _Writer:
 
     def _shuffle(self) -> list[str]:
         """Read what another thread of the warp has; all threads of the block do, or those of its first warp."""
-        name = self.choose.fresh("w")
-        kind, operand = self.choose.pick(
-            (("_down", "4"), ("_xor", "1"), ("_up", "2"), ("", "5"), ("_xor", "16"), ("", "tx % 7"), ("_down", "1"))
-        )
-        width = self.choose.pick((32, 16, 8))
-        call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
-        lines = [f"{name}: T.float32 = {call}", self._note(name)]
+        lines: list[str] = []
+        for kind in self.choose.pick((("_down", "_up"), ("_xor", ""), ("", "_up"), ("_xor", "_down"))):
+            name, operand = (
+                self.choose.fresh("w"),
+                self.choose.pick(("5", "tx % 7") if not kind else ("1", "4", "2", "7")),
+            )
+            width = self.choose.pick((16, 32, 8))
+            call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
+            lines += [f"{name}: T.float32 = {call}", self._note(name)]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
     def _product(self) -> list[str]:
