@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import gcd
+from math import gcd, inf
 
 from . import tir
 from .dtype import int_range, parse_dtype
@@ -106,8 +106,9 @@ def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr
     if is_index(dtype) and any(abs(n) > high for n in (*value.terms.values(), value.constant)):
         return None
     constant = value.constant if is_index(dtype) else wrap(value.constant, dtype)
-    added = [(term, factor) for term, factor in value.factors() if factor > 0 or -factor > high]
-    taken = [(term, -factor) for term, factor in value.factors() if factor < 0 and -factor <= high]
+    ordered = sorted(value.factors(), key=_place)
+    added = [(term, factor) for term, factor in ordered if factor > 0 or -factor > high]
+    taken = [(term, -factor) for term, factor in ordered if factor < 0 and -factor <= high]
     if not added and taken and constant <= 0 and low <= -taken[0][1]:
         term, factor = taken.pop(0)
         added.append((term, -factor))
@@ -122,3 +123,15 @@ def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr
     if added and -high <= constant < 0:
         result = intern(tir.Sub(dtype, result, number(-constant)))
     return result
+
+
+def _place(part: tuple[tir.PrimExpr, int]) -> tuple[int, int, float]:
+    """What terms are ordered by (TVM: `SumExprNode::SimplifySplitExprs`): the greatest factor first, then the quotient by
+    the greatest number, then what is no remainder; others stay as they appeared first."""
+    term, factor = part
+    lower, upper = 1, inf
+    if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm):
+        term, lower = term.a, term.b.value
+    if isinstance(term, tir.FloorMod) and isinstance(term.b, tir.IntImm):
+        upper = term.b.value
+    return -factor, -lower, -upper

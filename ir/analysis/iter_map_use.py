@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from .. import tir
+from .. import make, tir
 from ..deep import deep
 from ..intern import joined
 from ..simplify import Simplifier, simplify
@@ -67,34 +67,35 @@ def iter_map_simplify(
 def inverse_affine_iter_map(
     iter_map: Sequence[IterSumExpr], outputs: Sequence[tir.PrimExpr]
 ) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the input iterators in terms of `outputs`, the values of a bijective map (TVM: `InverseAffineIterMap`)."""
+    """Return the input iterators in terms of `outputs`, the values of a bijective map (TVM: `InverseAffineIterMap`).
+
+    As in TVM, they are no normal forms: what the later outputs say of an iterator comes first.
+    """
     values: dict[IterMark, tir.PrimExpr] = {}
-    for each, output in zip(iter_map, outputs, strict=True):
+    for each, output in reversed(list(zip(iter_map, outputs, strict=True))):
         for split in each.args:
-            _flow_back(split, simplify(tir.Sub(output.dtype, output, each.base)), values, is_alone=True)
+            _flow_back(split, make.sub(output, each.base), values, is_alone=True)
     found: dict[tir.Var, tir.PrimExpr] = {}
     for mark in _outer_first(values, iter_map):
-        value = simplify(values[mark])
         if mark.variable is not None:
-            source = mark.source
-            start = source.b if isinstance(source, tir.Sub) else tir.IntImm(value.dtype, 0)
-            found[mark.variable] = simplify(tir.Add(value.dtype, value, start))
+            found[mark.variable] = (
+                make.add(values[mark], mark.source.b) if isinstance(mark.source, tir.Sub) else values[mark]
+            )
         elif isinstance(mark.source, IterSumExpr):
-            rest = simplify(tir.Sub(value.dtype, value, mark.source.base))
-            for split in mark.source.args:
+            rest = make.sub(values[mark], mark.source.base)
+            for split in reversed(mark.source.args):
                 _flow_back(split, rest, values, is_alone=split is mark.source.args[0])
     return found
 
 
 def _flow_back(split: IterSplitExpr, value: tir.PrimExpr, values: dict[IterMark, tir.PrimExpr], is_alone: bool) -> None:
     """Add to the value of a mark what the value of a sum says of one of its splits."""
-    dtype = value.dtype
-    part: tir.PrimExpr = tir.FloorDiv(dtype, value, split.scale)
+    part = make.floordiv(value, split.scale)
     if not is_alone:
-        part = tir.FloorMod(dtype, part, split.extent)
-    part = tir.Mul(dtype, part, split.lower_factor)
+        part = make.floormod(part, split.extent)
+    part = make.mul(part, split.lower_factor)
     known = values.get(split.source)
-    values[split.source] = part if known is None else tir.Add(dtype, known, part)
+    values[split.source] = part if known is None else make.add(known, part)
 
 
 def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSumExpr]) -> Iterable[IterMark]:

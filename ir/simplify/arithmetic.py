@@ -15,7 +15,7 @@ from .opening import shortened
 
 @simplifies(tir.Add, tir.Sub, tir.Mul)
 def arithmetic(s: Simplifier, expr: tir.BinaryOp) -> tir.PrimExpr:
-    """A sum, its terms in the order of their first appearance."""
+    """A sum, its terms in TVM's order: the greatest factor first."""
     if not is_scalar_int(expr.dtype):
         return elementwise(s, expr)
     total = merge_splits(s, collect(s, expr), expr.dtype)

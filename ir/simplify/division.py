@@ -70,6 +70,10 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
         return whole.shifted(bounds.min // divisor)
     if bounds.max - bounds.min == 1:  # `(x % 2 + 1) // 2` is `x % 2`: the greater one is a multiple
         return whole.plus(rest).shifted(bounds.max // divisor - bounds.max)
+    small = _with_small_factors(s, rest, divisor)
+    bounds = s.bounds_of_sum(small)
+    if bounds.min // divisor == bounds.max // divisor:  # `x * 45 // 2` is `x * 22` where `x // 2` is 0
+        return whole.plus(rest.plus(small, -1).divided(divisor)).shifted(bounds.min // divisor)
     scaled = scale_down(s, rest, divisor)
     if scaled is not None and s.fits(scaled[0], dtype):
         return whole.plus(quotient(s, scaled[0], divisor // scaled[1], dtype))

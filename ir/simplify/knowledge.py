@@ -155,7 +155,7 @@ class Knowledge:
         """Whether `value <= limit` is known: by constant bounds, or by these and a few of the given facts."""
         if self.bounds_of_sum(value).max <= limit:
             return True
-        if depth == 0 or not self.facts:
+        if depth == 0:
             return False
         for fact in (*self.facts, *self._scaled_facts(value)):
             for term, factor in fact.factors():
@@ -174,7 +174,14 @@ class Knowledge:
             for part in parts if len(parts) == 2 and is_index(term.dtype) else ():
                 other = parts[1] if part is parts[0] else parts[0]
                 if self.bounds(other).min >= 0:
-                    yield from (self._times(fact, other) for fact in self.facts if part in fact.terms)
+                    yield from (self._times(fact, other) for fact in self._facts_about(part))
+
+    def _facts_about(self, term: tir.PrimExpr) -> Iterator[Sum]:
+        """Yield the constant bounds of a term, and the facts that it is in."""
+        bounds = self.bounds(term)
+        yield Sum({term: -1}, bounds.min)
+        yield Sum({term: 1}, -bounds.max)
+        yield from (fact for fact in self.facts if term in fact.terms)
 
     def _times(self, value: Sum, factor: tir.PrimExpr) -> Sum:
         result = Sum({factor: value.constant} if value.constant else {})

@@ -6,7 +6,7 @@ from functools import reduce
 
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
-from ..intern import joined
+from ..intern import is_index, joined
 from ..visit import walk
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
@@ -41,7 +41,28 @@ def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
                 if any(_is_shorter(new, k) for k, new in seen if not _says(new, is_and)):
                     return s.visit(_join(s, kind, [*kept, new, *map(s.nodes.intern_all, parts[position + 1 :])]))
             kept.append(each)
+    tight = [_tightened(s, each, kept) for each in kept] if is_and else kept
+    if tight != kept:
+        return s.visit(_join(s, kind, tight))
     return _join(s, kind, kept) if kept else s.constant(int(is_and), expr.dtype)
+
+
+def _tightened(s: Simplifier, part: tir.PrimExpr, others: list[tir.PrimExpr]) -> tir.PrimExpr:
+    """Beside `x % 16 < 10`, `x < 256` is `x < 250`: it ends where the remainder may be."""
+    if not (isinstance(part, tir.LT) and isinstance(part.b, tir.IntImm) and is_index(part.a.dtype)):
+        return part
+    of_part = [each for each in others if isinstance(each, tir.LT) and _dividend(each.a) is part.a]
+    match of_part:
+        case [tir.LT(a=tir.FloorMod(b=tir.IntImm(value=divisor)), b=tir.IntImm(value=limit))] if 0 < limit < divisor:
+            beyond = (part.b.value - 1) % divisor - (limit - 1)
+            end = s.constant(part.b.value - beyond, part.a.dtype)
+            return s.intern(tir.LT(part.dtype, part.a, end)) if beyond > 0 else part
+        case _:
+            return part
+
+
+def _dividend(expr: tir.PrimExpr) -> tir.PrimExpr | None:
+    return expr.a if isinstance(expr, tir.FloorMod) else None
 
 
 def _is_shorter(new: tir.PrimExpr, old: tir.PrimExpr) -> bool:

@@ -16,7 +16,10 @@ SPLITS: list[tuple[te.Value, te.Value, Domain]] = [
     ((i * 32 + j) // 32, i, {j: 32}),
     ((i * 32 + j) % 32, j, {j: 32}),
     ((i * 4 + j) % 4, j % 4, {}),
-    ((i * 4 + j) // 4, i + j // 4, {}),
+    ((i * 4 + j) // 4, j // 4 + i, {}),
+    (i * 45 // 4, i * 11, {i: 4}),
+    ((i * 9 + j * 4) // 8, i, {i: 4, j: 2}),
+    ((i * 7 + j) // 4, (i * 7 + j) // 4, {i: 4, j: 2}),
     (((i * 4 + j) * 8 + k) // 32, i, {j: 4, k: 8}),
     (((i * 4 + j) * 8 + k) % 32 // 8, j, {j: 4, k: 8}),
     (((i * 4 + j) * 8 + k) // 8 % 4, j, {j: 4, k: 8}),
@@ -85,6 +88,9 @@ GUARDS: list[tuple[te.Value, te.Value, Domain]] = [
     (te.maximum(i, i // 4 * 4), i, {}),
     (te.all(i < 4, i < 8), i < 4, {}),
     (te.any(i < 4, i < 8), i < 8, {}),
+    (te.all(f // 128 < 127, f % 128 < 127), te.all(f < 16255, f % 128 < 127), {}),
+    (te.all(f % 16 < 10, f < 256), te.all(f % 16 < 10, f < 250), {}),
+    (te.all(f < 250, f % 16 < 10, f % 3 < 1), te.all(f < 250, f % 16 < 10, f % 3 < 1), {}),
     (te.if_then_else(i < 8, te.minimum(i, 8), j), te.if_then_else(i < 8, i, j), {}),
     (te.equal(i * 2, j * 2 + 1), te.const(0, "bool"), {}),
     (te.equal(i * 4 + j, k * 4 + j), te.equal(i, k), {}),
@@ -129,13 +135,20 @@ TOGETHER: list[tuple[te.Value, te.Value, Domain]] = [
     (te.cast(i + j + 1, "int64") - te.cast(i, "int64"), te.cast(j, "int64") + 1, {}),
     (te.cast(i * 8 + j, "int64") < te.cast(i, "int64") * 8 + 8, te.const(1, "bool"), {j: 8}),
 ]
+ORDERS: list[tuple[te.Value, te.Value, Domain]] = [
+    (i + j * 4, j * 4 + i, {}),
+    (i - j * 3 + k * 2, k * 2 + i - j * 3, {}),
+    (f % 4 + j // 4 + i, j // 4 + i + f % 4, {}),
+    (i + j % 8 // 4 * 4 + k, j % 8 // 4 * 4 + i + k, {}),
+    (n * i + j * 16 + k, j * 16 + n * i + k, {}),
+]
 
 
 def domains_of(extents: Domain) -> dict[tir.Var, tir.Range]:
     return {variable.node: tir.Range(make.const(0), te.node_of(extent)) for variable, extent in extents.items()}  # type: ignore[misc]
 
 
-IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS, *TOGETHER]
+IDENTITIES = [*SPLITS, *FUSIONS, *SYMBOLS, *GUARDS, *TOGETHER, *ORDERS]
 
 
 @pytest.mark.parametrize(("before", "after", "extents"), IDENTITIES, ids=[f"{a} is {b}" for a, b, _ in IDENTITIES])
@@ -210,5 +223,5 @@ def test_any_depth() -> None:
         deep_choice = tir.Max(
             "int32", tir.FloorDiv("int32", deep_choice, tir.IntImm("int32", 3)), tir.IntImm("int32", number)
         )
-    assert str(simplify(deep_sum)) == "i + j * 10000"
+    assert str(simplify(deep_sum)) == "j * 10000 + i"
     simplify(deep_choice)
