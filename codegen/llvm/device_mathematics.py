@@ -1,6 +1,7 @@
 """Functions of mathematics of float32 for GPUs, which have no C library.
 
-Those of `mathematics`, and more, which are computed in float64 by series that are exact to much more than float32 holds,
+Those of `mathematics`, by the powers of two that GPUs have (`ex2.approx`: relative errors below 2^-22 by the PTX ISA, so that
+exp and exp2 are within 3 units in the last place); and more, which are computed in float64 by series that are exact to much more than float32 holds,
 and rounded once: on all of float32 in steps of 257 each was the correctly rounded result (of two operands, on as many
 random pairs). Angles are taken up to 2^50 in size; beyond, sin, cos and tan are NaN.
 """
@@ -18,6 +19,10 @@ from .operators import intrinsic, number
 _HALF_PI, _HALF_PI_REST = math.pi / 2, 6.123233995736766e-17
 """π/2 in two parts, together of 106 bits."""
 _MANTISSA = (1 << 52) - 1
+_LOG2_E, _LOG2_E_REST = 1.4426950216293335, 1.925963033500011e-08
+"""log2 e in two parts: a float32, and what that leaves."""
+_ROUNDER = 12582912.0 + 127
+"""Adding it leaves in the last bits of a float32 the nearest whole number as an exponent."""
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(7))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(8))
 _HYPERBOLIC_SINE = tuple(1 / math.factorial(2 * k + 1) for k in range(7))
@@ -249,15 +254,37 @@ def _rounded(function: Callable[..., Value]) -> Callable[..., Value]:
     return compute
 
 
+class _DeviceArithmetic(Arithmetic):
+    """Float32 instructions of a GPU."""
+
+    def exp(self, x: Value) -> Value:
+        """Two to the nearest whole number, made of bits, times two to the rest, which is large where that is out of range:
+        it brings zero, infinity and what is subnormal."""
+        near = self.fma(x, self.constant(x, _LOG2_E), _ROUNDER)
+        whole = self.builder.fsub(near, self.constant(x, _ROUNDER))
+        for name, bound in (("minnum", 126.0), ("maxnum", -126.0)):
+            whole = intrinsic(self.builder, name, whole, self.constant(x, bound))
+        rest = self.fma(x, self.constant(x, _LOG2_E), self.builder.fneg(whole))
+        rest = self.fma(x, self.constant(x, _LOG2_E_REST), rest)
+        words = self.words(self.builder.fadd(whole, self.constant(x, _ROUNDER)))
+        power = self.builder.bitcast(self.builder.shl(words, number(words.type, 23)), x.type)
+        return self.builder.fmul(intrinsic(self.builder, "exp2", rest), power)
+
+
 def _plain(name: str) -> Callable[..., Value]:
     def compute(builder: Builder, operand: Value) -> Value:
-        return _PLAIN[name](Arithmetic(builder, is_fused=True), operand)
+        return _PLAIN[name](_DeviceArithmetic(builder, is_fused=True), operand)
 
     return compute
 
 
+def _power_of_two(builder: Builder, operand: Value) -> Value:
+    return intrinsic(builder, "exp2", operand)
+
+
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     **{name: _plain(name) for name in _PLAIN},
+    "exp2": _power_of_two,
     **{name: _rounded(function) for name, function in (*_OF_ONE.items(), *_OF_TWO.items())},
 }
 """What makes each function of a builder and float32 operands, by name."""

@@ -69,6 +69,10 @@ class Arithmetic:
         """Return the bits as integers."""
         return self.builder.bitcast(value, _words_like(value))
 
+    def exp(self, x: Value) -> Value:
+        """Return e to the power `x`."""
+        return exp(self, x)
+
     def power_of_two(self, exponent: Value, like: Value) -> Value:
         """Return two to integers from -126 to 127."""
         bias = number(exponent.type, 127)
@@ -140,7 +144,7 @@ def log(m: Arithmetic, x: Value) -> Value:
 def sigmoid(m: Arithmetic, x: Value) -> Value:
     """One over one plus `exp(-x)`."""
     one = m.constant(x, 1.0)
-    return m.builder.fdiv(one, m.builder.fadd(one, exp(m, m.builder.fneg(x))))
+    return m.builder.fdiv(one, m.builder.fadd(one, m.exp(m.builder.fneg(x))))
 
 
 def tanh(m: Arithmetic, x: Value) -> Value:
@@ -150,7 +154,7 @@ def tanh(m: Arithmetic, x: Value) -> Value:
     square = builder.fmul(x, x)
     near = m.fma(builder.fmul(square, x), m.polynomial(square, _TANH), x)
     one = m.constant(x, 1.0)
-    double = exp(m, builder.fadd(size, size))
+    double = m.exp(builder.fadd(size, size))
     far = builder.fsub(one, builder.fdiv(m.constant(x, 2.0), builder.fadd(double, one)))
     return m.choose("<", size, 0.625, near, intrinsic(builder, "copysign", far, x))
 
@@ -162,12 +166,12 @@ def erf(m: Arithmetic, x: Value) -> Value:
     square = builder.fmul(x, x)
     near = m.fma(x, m.polynomial(square, _ERF), x)
     limited = m.choose(">", size, 4.0, m.constant(x, 4.0), size)
-    rest = exp(m, builder.fneg(m.polynomial(limited, _ERFC)))
+    rest = m.exp(builder.fneg(m.polynomial(limited, _ERFC)))
     far = intrinsic(builder, "copysign", builder.fsub(m.constant(x, 1.0), rest), x)
     return m.choose("<", size, 0.93, near, far)
 
 
 FUNCTIONS: dict[str, Function] = {
-    "exp": exp, "exp2": exp2, "log": log, "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
+    "exp": Arithmetic.exp, "exp2": exp2, "log": log, "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
 }  # fmt: skip
 """The functions that have polynomials, by name."""
