@@ -216,9 +216,9 @@ def _callee_name(call: relax.Call) -> str:
 
 
 def _operands(call: relax.Call) -> Sequence[relax.Expr]:
-    """The arguments of the function that a `call_tir` calls, else those of the call."""
+    """The tensors that a `call_tir` passes, without the sizes that stand in it; else the arguments of the call."""
     is_tir = isinstance(call.op, Op) and call.op.name in ("relax.call_tir", "relax.call_tir_inplace")
-    return call.args[1:] if is_tir else call.args
+    return call.args[1:2] if is_tir else call.args
 
 
 def _is_closed(expr: relax.Expr) -> bool:
