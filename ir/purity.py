@@ -1,4 +1,4 @@
-"""Whether a graph-level call has side effects."""
+"""Whether a graph-level call has side effects, and what it changes that only it uses."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
             return _type_is_pure(info)
         case _:
             return True
+
+
+def inplace_arguments(value: relax.Expr) -> tuple[relax.Expr, ...]:
+    """Return the tensors whose memory an `R.call_tir_inplace` takes for its results: none of them may be used after it."""
+    match value:
+        case relax.Call(op=Op(name="relax.call_tir_inplace"), args=(_, relax.Tuple(fields=fields), *_)):
+            places: tuple[int, ...] = value.attrs["inplace_indices"]
+            return tuple([fields[place] for place in places if place != -1])
+        case _:
+            return ()
 
 
 def _type_is_pure(info: StructInfo | None) -> bool:

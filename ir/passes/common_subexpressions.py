@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .. import relax
 from ..base import IRModule, Op
 from ..deep import deep
 from ..equal import structural_equal, structural_hash
-from ..purity import is_pure_call
+from ..purity import inplace_arguments, is_pure_call
 from ..visit import walk
 from .rewriter import BindingRewriter
 from .transform import declare_pass, map_functions
 
-_ALLOCATORS = frozenset(
+_MAKERS = frozenset(
     ("relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor", "relax.vm.alloc_storage",
-     "relax.vm.alloc_tensor")
+     "relax.vm.alloc_tensor", "relax.call_tir_inplace")
 )  # fmt: skip
-"""What gives new memory each time is not the same twice."""
+"""What gives new memory, or changes what there is, each time is not the same twice."""
 
 
 @declare_pass("EliminateCommonSubexpr", opt_level=1)
@@ -54,6 +54,7 @@ class _Eliminator(BindingRewriter):
         return new
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
+        self._forget(inplace_arguments(binding.value))
         if not self._may_be_shared(binding.value):
             return (binding,)
         alike = self._known.setdefault(structural_hash(binding.value), [])
@@ -65,15 +66,20 @@ class _Eliminator(BindingRewriter):
         alike.append(binding)
         return (binding,)
 
+    def _forget(self, changed: Sequence[relax.Expr]) -> None:
+        """Know nothing of variables that hold something else from here on."""
+        for found in self._known.values() if changed else ():
+            found[:] = [binding for binding in found if binding.var not in changed]
+
     def _may_be_shared(self, value: relax.Expr) -> bool:
         if isinstance(value, relax.Function) or (self._call_only and not isinstance(value, relax.Call)):
             return False
         calls = [node for node in walk(value) if isinstance(node, relax.Call)]
-        return all(is_pure_call(call, self._mod) and not _allocates(call) for call in calls)
+        return all(is_pure_call(call, self._mod) and not _is_new(call) for call in calls)
 
 
-def _allocates(call: relax.Call) -> bool:
-    return isinstance(call.op, Op) and call.op.name in _ALLOCATORS
+def _is_new(call: relax.Call) -> bool:
+    return isinstance(call.op, Op) and call.op.name in _MAKERS
 
 
 def _is_same(a: relax.Binding, b: relax.Binding) -> bool:
