@@ -42,12 +42,16 @@ register(
 
 
 def _complete_reshape(values: dict[str, Any]) -> None:
-    """Replace 0 by the dimension that `x` has there, and -1 by what is left (TVM: `ConvertNewShapeToExpr`)."""
+    """Replace 0 by the dimension that `x` has there, and -1 by what is left (TVM: `ConvertNewShapeToExpr`).
+
+    Where `x` has no elements and all dimensions are given, 0 is 0: else an empty result would have no text.
+    """
     shape, info = values["shape"], values["x"].struct_info
     if not isinstance(shape, ShapeExpr) or not any(d.value_of(dim) in (0, -1) for dim in shape.values):
         return
     old = dims_of(info) if isinstance(info, TensorStructInfo) else None
-    if old is None:
+    is_given = not any(d.value_of(dim) == -1 for dim in shape.values)
+    if old is None or (is_given and d.value_of(d.product(old)) == 0):
         return
     new = [old[axis] if d.value_of(dim) == 0 and axis < len(old) else dim for axis, dim in enumerate(shape.values)]
     known = d.product([dim for dim in new if d.value_of(dim) != -1])

@@ -142,10 +142,19 @@ def compute(
     )
     value = fcompute(*(Expr(item.var) for item in axis))
     values = cast("Sequence[Value]", value) if isinstance(value, tuple | list) else (cast("Value", value),)
-    body = tuple(node_of(item, "float32" if isinstance(item, float) else "int32") for item in values)
+    body = tuple(_filled(node_of(item, "float32" if isinstance(item, float) else "int32")) for item in values)
     op = ComputeOp(name, axis, body, attrs or {})
     tensors = tuple(Tensor(extents, node.dtype, op, number) for number, node in enumerate(body))
     return tensors if isinstance(value, tuple | list) else tensors[0]
+
+
+def _filled(value: tir.PrimExpr) -> tir.PrimExpr:
+    """Return a value that is computed: of a reduction over nothing that is its identity, which no loop would store."""
+    if isinstance(value, tir.Reduce):
+        extents = [axis.dom.extent for axis in value.axis if axis.dom is not None]
+        if any(isinstance(extent, tir.IntImm) and extent.value == 0 for extent in extents):
+            return value.combiner.identity_element[value.value_index]
+    return value
 
 
 def _read(body: tuple[tir.PrimExpr, ...]) -> Iterator[Operation]:

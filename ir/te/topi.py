@@ -144,8 +144,11 @@ def count(x: Tensor, axis: Sequence[int] | int | None) -> Expr:
 
 def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
     """Return the elements of `x`, in row-major order, as a tensor of another shape."""
+    is_empty = any(isinstance(dim, tir.IntImm) and dim.value == 0 for dim in x.dims)
 
     def value(*ax: Expr) -> Expr:
+        if is_empty:
+            return e.const(0, x.dtype)
         position = _position(ax, shape)
         index: list[Expr] = []
         for dim in reversed(x.dims):
