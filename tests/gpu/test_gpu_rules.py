@@ -210,3 +210,25 @@ def test_default_schedules_are_launched(driver: Any) -> None:
     assert (there[2].numpy() == 24).all()
     launched = [each[1:4] for each in driver.asked if each[0] == "launch"]
     assert launched == [("tvms_main", (2, 2, 1), (32, 2, 2))]
+
+
+def test_near_memory_is_decided_as_well() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4, 256), "float32"), B: T.Buffer((4,256), "float32")):
+    total = T.alloc_buffer((4,), "float32", scope="shared")
+    for i, k in T.grid(4, 256):
+        with T.block("total"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                total[vi] = T.float32(0)
+            total[vi] = total[vi] + T.exp(A[vi, vk])
+    for i, j in T.grid(4, 256):
+        with T.block("shares"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.exp(A[vi, vj]) / total[vi]
+"""
+    executable = tvms.compile(tvms.parse(text), target="cuda -simulate=each", level=0)
+    assert executable.decisions["main"][-1].rule == "a block for each row"
+    a = np.random.default_rng(0).standard_normal((4, 256), np.float32)
+    executable["main"](a, b := np.zeros_like(a))
+    np.testing.assert_allclose(b, np.exp(a) / np.exp(a).sum(1, keepdims=True), rtol=1e-5)

@@ -22,7 +22,7 @@ from ...rules import Decision, Rules, apply_rules
 from ...rules.nest import Declined, Nest
 from ..architectures import ARCHITECTURES
 from .columns import schedule_columns
-from .elements import alone, spread
+from .elements import alone, in_scope, spread
 from .rows import schedule_rows
 from .tensor_cores import schedule_tensor_cores
 from .tiles import schedule_tiles
@@ -51,11 +51,15 @@ def _rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[s
 
 
 def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func`, none of whose loops is bound to threads, with all that it does in threads, and what was decided."""
+    """Return `func`, none of whose loops is bound to threads, with all that it does in threads, and what was decided.
+
+    Which memory is near is decided as well, where `func` has no fragments of matrix units.
+    """
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:
         return replace(func, body=alone(root)), (Decision("root", "one thread", ()),)
-    if all(buffer.scope == "global" for buffer in root.block.alloc_buffers):
-        return apply_rules(func, rules_for(arch))
+    kept = [buffer for buffer in root.block.alloc_buffers if buffer.scope != "global"]
+    if all(buffer.scope in ("local", "shared", "shared.dyn") for buffer in kept):
+        return apply_rules(replace(func, body=in_scope(root, kept, "global")), rules_for(arch))
     whole = replace(root.block, body=alone(root.block.body))
     return replace(func, body=replace(root, block=whole)), (Decision("root", "one thread", ()),)

@@ -7,11 +7,12 @@ bytes, where all that is read and written lies side by side.
                                                               with T.block("matmul"):
                                                                   vi, vj, vk = …((bx * 256 + tx) // 64, …)
 
-What is no nest of loops around one block runs in one thread, as does what has memory of threads or blocks already. (TVM: `dlight.gpu.Fallback`.)
+What is no nest of loops around one block runs in one thread. (TVM: `dlight.gpu.Fallback`.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
 
@@ -39,13 +40,17 @@ def alone(stmt: tir.Stmt) -> tir.Stmt:
 
 def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
     """Return `stmt` with buffers that its blocks allocate in global memory as memory of the thread."""
+    inner = (buffer for node in walk(stmt) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
+    return in_scope(stmt, [buffer for buffer in inner if buffer.scope == "global"], "local")
+
+
+def in_scope(stmt: tir.Stmt, buffers: Sequence[tir.Buffer], scope: str) -> tir.Stmt:
+    """Return `stmt` with `buffers` that it allocates in another scope."""
     moved: dict[Node, Node] = {}
-    for node in walk(stmt):
-        for buffer in node.alloc_buffers if isinstance(node, tir.Block) else ():
-            if buffer.scope == "global":
-                kind = tir.PointerType(tir.PrimType(buffer.dtype), "local")
-                data = moved[buffer.data] = tir.Var("handle", buffer.data.name, kind)
-                moved[buffer] = replace(buffer, data=data, scope="local")
+    for buffer in buffers:
+        kind = tir.PointerType(tir.PrimType(buffer.dtype), scope)
+        data = moved[buffer.data] = tir.Var("handle", buffer.data.name, kind)
+        moved[buffer] = replace(buffer, data=data, scope=scope)
     return substitute(stmt, moved)
 
 
