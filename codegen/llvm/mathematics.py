@@ -172,6 +172,6 @@ def erf(m: Arithmetic, x: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "exp": Arithmetic.exp, "exp2": exp2, "log": log, "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
+    "exp": lambda m, x: m.exp(x), "exp2": exp2, "log": log, "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
 }  # fmt: skip
 """The functions that have polynomials, by name."""
