@@ -94,7 +94,7 @@ def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:
         inner = topi.reduce_axes(x, axes)
 
         def pair(*ax: te.Expr) -> Any:
-            position = te.const(0, "int64")
+            position = te.const(0, x.dims[0].dtype if x.dims else "int64")
             for axis, k in zip(axes, inner, strict=True):
                 position = position * te.Expr(x.dims[axis]) + k
             here = x(*topi.source_index(ax, axes, inner, x.ndim, a.keepdims))
