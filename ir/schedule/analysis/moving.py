@@ -13,23 +13,21 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...analysis.const_bounds import Domain
-from ...analysis.iter_map import is_bijective
-from ...analysis.proof import prove
 from ...analysis.regions import Place, is_covered
-from ...base import Node, Trivia
+from ...base import Trivia
 from ...int_set import Interval, cover, eval_set, from_range
-from ...visit import substitute
 from ..conditions import STAGE_PIPELINE, Condition, name_of
 from ..program import Program, child_blocks
 from ..tree import sequence
 from .affine import is_affine
 from .bindings import domains_of
-from .blocks import COMM_REDUCE, check_complete_or_reduction, check_not_output
+from .blocks import check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
 from .loops import is_one
 from .needed import SOLVABLE, Facts, IteratorDomain, needed_iterations
 from .order import check_independent, tells_iterators
 from .pipeline import bindings_of, bound_region, check_stage_pipeline, is_region_covered
+from .reduction_order import check_in_order, check_starts_first
 from .removal import remove_leaf
 from .scope import DepKind, Scope, is_output_block, scope_root
 from .trivia import joined
@@ -64,6 +62,7 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     if is_compute_at:
         check_not_output(block, root)
     scope = Scope(root)
+    check_in_order(program.realize_of(block), program.loops_of(block))
     before = _instances(program, block)
     was_affine = is_affine(program.realize_of(block), program.loops_of(block))
     place = _insertion_point(block, loop, scope, is_compute_at, index)
@@ -241,30 +240,7 @@ def _check_after(program: Program, block: tir.Block, before: Place, was_affine: 
     if not runs_all and not is_covered(before, [after]).is_proven:
         raise SOLVABLE.refuse(f"{name_of(block)} might not run for all iterations that it runs for now", block)
     if needs_all and block.init is not None:
-        _check_reduction_order(realize, loops)
+        check_starts_first(realize, loops)
     for each in loops:
         if each.kind not in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED):
             check_independent(program, each, each.thread_binding.thread_tag if each.thread_binding else None)
-
-
-def _check_reduction_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
-    """Refuse loops in which an iteration of a reduction runs twice, or its start comes after another iteration."""
-    domains, block = domains_of(loops), realize.block
-    if not is_bijective(realize.iter_values, domains, realize.predicate):
-        raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} might run twice", block)
-    later: dict[tir.Var, Node] = {loop.loop_var: replace(loop.loop_var) for loop in loops}
-    both = {**domains, **{substitute(v, later): substitute(domain, later) for v, domain in domains.items()}}
-    starts, same = list[tir.PrimExpr](), [realize.predicate, substitute(realize.predicate, later)]
-    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
-        again = substitute(value, later)
-        assert axis.dom is not None
-        if axis.iter_type is COMM_REDUCE:
-            starts.append(make.equal(again, axis.dom.min))
-        else:
-            same.append(make.equal(value, again))
-    at_start = reduce(make.logical_and, starts, make.const(True, "bool"))
-    for depth, loop in enumerate(loops):
-        order = [make.equal(each.loop_var, substitute(each.loop_var, later)) for each in loops[:depth]]
-        order.append(make.less(loop.loop_var, substitute(loop.loop_var, later)))
-        if not prove(make.logical_not(at_start), both, (*same, *order)).is_proven:
-            raise SOLVABLE.refuse(f"the reduction {name_of(block)} might go on before it begins", block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import TypeAlias
 
@@ -150,16 +150,28 @@ def reduction_of(block: tir.Block) -> Reduction:
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates elements at different indices", block)
         if not structural_equal(each.buffer.shape, updates[0].buffer.shape):
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates buffers of different shapes", block)
-    elements = tuple([tir.BufferLoad(each.buffer.dtype, each.buffer, each.indices) for each in updates])
-    for reducer in _REDUCERS:
-        values = _new_values(reducer, elements, tuple([each.value for each in updates]))
-        if values is None:
-            continue
-        found = Reduction(reducer, elements, values)
+    for found in _reductions(updates):
         if structural_equal(found.identity, tuple([starts[each.buffer].value for each in updates])):
             _check_values(block, found)
             return found
     raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does, from its T.init", block)
+
+
+def reducer_of(block: tir.Block) -> Reducer:
+    """Return how a block combines elements with values, wherever it starts; refused where that is not known (E0579)."""
+    found = next(_reductions(_updates(block)), None)
+    if found is None:
+        raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does", block)
+    return found.reducer
+
+
+def _reductions(updates: Sequence[tir.BufferStore]) -> Iterator[Reduction]:
+    """Yield what updates may be, by each of the reducers that they have the form of."""
+    elements = tuple([tir.BufferLoad(each.buffer.dtype, each.buffer, each.indices) for each in updates])
+    for reducer in _REDUCERS:
+        values = _new_values(reducer, elements, tuple([each.value for each in updates]))
+        if values is not None:
+            yield Reduction(reducer, elements, values)
 
 
 def _stores(block: tir.Block, node: tir.Stmt | None) -> list[tir.BufferStore]:

@@ -10,10 +10,12 @@ from ... import tir
 from ...visit import walk
 from ..analysis.affine import check_affine_under
 from ..analysis.order import check_reorderable, is_frame
+from ..analysis.reduction_order import check_same_order
 from ..arguments import Loop
 from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Condition, name_of
 from ..declaration import primitive
 from ..program import Program, child_blocks
+from ..tree import walk_statements
 
 ONCE = Condition("E0512", "every loop is given once", "leave out the second mention")
 CHAIN = Condition(
@@ -29,7 +31,8 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
     """Put nested loops into the given order; the loops between them that are not given stay where they are.
 
     Preserves: how often every block below runs, and what it computes: its iterators are spatial or reductions, so
-    that the order of its iterations does not matter. Comments go with their loops.
+    that the order of its iterations does not matter, but for a reduction that keeps the first of equal values. Comments
+    go with their loops.
     """
     if len(ordered_loops) <= 1:
         return
@@ -42,6 +45,9 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
             check_affine_under(program, block, chain[0])
     new = _new_order(chain, ordered_loops)
     _check_domains(new)
+    for each in walk_statements(chain[-1].body):
+        if isinstance(each, tir.BlockRealize):
+            check_same_order(each, chain, new)
     if len(blocks) > 1 or not all(block.iter_vars for block in blocks):
         check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body

@@ -12,9 +12,10 @@ from ...visit import rewrite, substitute, walk
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
 from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, is_one, nest_of
+from ..analysis.reduction_order import check_orderless
 from ..analysis.trivia import joined
 from ..arguments import Block
-from ..conditions import NOT_ROOT, PLAIN_ITERATORS, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import IN_ORDER, NOT_ROOT, PLAIN_ITERATORS, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..layout_arguments import IndexMap
 from ..program import Program
@@ -35,7 +36,17 @@ ONE_TO_ONE = Condition(
 
 
 @primitive(
-    requires=(NOT_ROOT, ALONE, PLAIN_LOOP, STARTS_AT_ZERO, BOUND_TO_LOOPS, PLAIN_ITERATORS, ONE_TO_ONE, ONE_KIND)
+    requires=(
+        NOT_ROOT,
+        ALONE,
+        PLAIN_LOOP,
+        STARTS_AT_ZERO,
+        BOUND_TO_LOOPS,
+        PLAIN_ITERATORS,
+        ONE_TO_ONE,
+        ONE_KIND,
+        IN_ORDER,
+    )
 )
 def transform_block_layout(program: Program, block: Block, index_map: IndexMap) -> None:
     """Let a block run over the iterators that `index_map` makes of its own: new loops, `ax0`, `ax1` and so on, take the
@@ -57,6 +68,7 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
     sizes, undone = map_shape(change, extents), inverse(change, extents)
     if sizes is None or undone is None or not is_one_to_one(change, extents):
         raise ONE_TO_ONE.refuse(f"it is not known to be one to one for {name_of(block)}", block, argument="index_map")
+    _check_reduction(block, change)
     variables = [tir.Var(place.dtype, f"v{at}") for at, place in enumerate(undone.places)]
     axes = [
         tir.IterVar(tir.Range(make.const(0, size.dtype), size), variable, _kind(block, change, at, size))
@@ -93,6 +105,15 @@ def _check_nest(program: Program, block: tir.Block, loops: tuple[tir.For, ...]) 
         if value is not loop.loop_var or not structural_equal(axis.dom, domain):
             reason = f"iterator '{axis.var.name}' of {name_of(block)} does not run over all of {name_of(loop)}"
             raise BOUND_TO_LOOPS.refuse(reason, block, loop)
+
+
+def _check_reduction(block: tir.Block, change: tir.IndexMap) -> None:
+    """Refuse to change the iterators of a reduction whose result may depend on their order."""
+    kinds = zip(change.initial_indices, block.iter_vars, strict=True)
+    reduced = [index for index, axis in kinds if axis.iter_type is COMM_REDUCE]
+    made = [each for each in change.final_indices if any(part in reduced for part in walk(each))]
+    if made != reduced:
+        check_orderless(block)
 
 
 def _kind(block: tir.Block, change: tir.IndexMap, at: int, size: tir.PrimExpr) -> tir.IterVarType:

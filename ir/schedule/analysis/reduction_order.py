@@ -1,0 +1,96 @@
+"""The order of a reduction: it begins with its start, and where the first of equal values wins, it stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...analysis.iter_map import is_bijective
+from ...analysis.proof import prove
+from ...base import Node
+from ...visit import substitute, walk
+from ..conditions import IN_ORDER, Refused, name_of
+from .bindings import domains_of
+from .blocks import COMM_REDUCE
+from .needed import SOLVABLE
+from .reductions import reducer_of, uses
+
+
+def depends_on_order(block: tir.Block) -> bool:
+    """Whether what a reduction gives may depend on the order of its iterations: in the block, or in one inside it, a
+    choice among values decides over another element too, as in an argmax that keeps the first of equal values."""
+    return any(isinstance(each, tir.Block) and _is_ordered(each) for each in walk(block))
+
+
+def _is_ordered(block: tir.Block) -> bool:
+    is_reduction = any(axis.iter_type is COMM_REDUCE for axis in block.iter_vars)
+    if not is_reduction or len({each.buffer for each in walk(block.body) if isinstance(each, tir.BufferStore)}) < 2:
+        return False
+    try:
+        return reducer_of(block).is_ordered
+    except Refused:
+        return True
+
+
+def check_orderless(block: tir.Block, *places: tir.Stmt) -> None:
+    """Refuse a reduction whose result may depend on the order of its iterations (E0534)."""
+    if depends_on_order(block):
+        reason = f"of equal values {name_of(block)} may keep the first: its reduction would run in another order"
+        raise IN_ORDER.refuse(reason, block, *places, help="leave the loops of its reduction in their order")
+
+
+def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
+    """Refuse another order of the loops of a reduction whose result may depend on it (E0534)."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
+    before, after = ([loop for loop in loops if any(uses(each, [loop]) for each in values)] for loops in (old, new))
+    if before != after:
+        check_orderless(realize.block, *after)
+
+
+def check_in_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
+    """Refuse a reduction whose result may depend on its order, unless that is the order of its iterators (E0534)."""
+    for domains, given, values, later in _later_iterations(realize, loops) if depends_on_order(realize.block) else ():
+        ordered: tir.PrimExpr = make.const(True, "bool")
+        for value, other in reversed(list(zip(values, later, strict=True))):
+            ordered = make.logical_or(make.less(value, other), make.logical_and(make.equal(value, other), ordered))
+        if not prove(ordered, domains, given).is_proven:
+            check_orderless(realize.block)
+
+
+def check_starts_first(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
+    """Refuse loops in which an iteration of a reduction runs twice, or its start comes after another one (E0577)."""
+    block = realize.block
+    if not is_bijective(realize.iter_values, domains_of(loops), realize.predicate):
+        raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} might run twice", block)
+    first = [axis.dom.min for axis in block.iter_vars if axis.iter_type is COMM_REDUCE and axis.dom is not None]
+    for domains, given, _, later in _later_iterations(realize, loops):
+        starts = [make.equal(value, least) for value, least in zip(later, first, strict=True)]
+        at_start = reduce(make.logical_and, starts, make.const(True, "bool"))
+        if not prove(make.logical_not(at_start), domains, given).is_proven:
+            raise SOLVABLE.refuse(f"the reduction {name_of(block)} might go on before it begins", block)
+
+
+def _later_iterations(
+    realize: tir.BlockRealize, loops: tuple[tir.For, ...]
+) -> Iterator[tuple[dict[tir.Var, tir.Range], list[tir.PrimExpr], list[tir.PrimExpr], list[tir.PrimExpr]]]:
+    """Yield the cases in which one iteration for an element comes after another: domains, what holds then, and the values
+    of the reduction's iterators in the earlier one and in the later one."""
+    domains = domains_of(loops)
+    fresh: dict[tir.Var, Node] = {loop.loop_var: replace(loop.loop_var) for loop in loops}
+    both = {**domains, **{substitute(v, fresh): substitute(domain, fresh) for v, domain in domains.items()}}
+    same = [realize.predicate, substitute(realize.predicate, fresh)]
+    earlier, later = list[tir.PrimExpr](), list[tir.PrimExpr]()
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type is COMM_REDUCE:
+            earlier.append(value)
+            later.append(substitute(value, fresh))
+        else:
+            same.append(make.equal(value, substitute(value, fresh)))
+    for depth, loop in enumerate(loops):
+        order = [make.equal(each.loop_var, substitute(each.loop_var, fresh)) for each in loops[:depth]]
+        order.append(make.less(loop.loop_var, substitute(loop.loop_var, fresh)))
+        yield both, [*same, *order], earlier, later
