@@ -21,6 +21,7 @@ from tvms.dsl.cli.arguments import arguments_of
 from tvms.dsl.formatter import format_text
 from tvms.dsl.testing.oracle import Execute, assert_equivalent, interpreted
 from tvms.ir import tir
+from tvms.ir.base import Op
 from tvms.ir.equal import first_difference
 from tvms.ir.schedule import Schedule, ScheduleError
 from tvms.ir.visit import walk
@@ -102,8 +103,12 @@ def comments(module: Any) -> list[str]:
 
 
 def is_native(module: Any) -> bool:
-    """Whether the program runs on the CPU: it binds no loop to a thread."""
-    return not any(isinstance(node, tir.For) and node.kind is tir.ForKind.THREAD_BINDING for node in walk(module))
+    """Whether the program runs on the CPU: it binds no loop to a thread, and has no scalable vectors."""
+    return not any(
+        (isinstance(node, tir.For) and node.kind is tir.ForKind.THREAD_BINDING)
+        or (isinstance(node, tir.Call) and node.op == Op("tir.vscale"))
+        for node in walk(module)
+    )
 
 
 def natively(module: Any, entry: str) -> Any:

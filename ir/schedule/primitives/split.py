@@ -10,6 +10,7 @@ from ... import make, tir
 from ...analysis.proof import prove
 from ...base import Op
 from ...dtype import parse_dtype
+from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import walk
 from ..analysis.bindings import Domains, map_realizes, simplified_bindings
@@ -76,13 +77,31 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
             raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
     given = [None if each is None else _fitted(each, loop.extent.dtype) for each in factors]
-    product = reduce(make.mul, [each for each in given if each is not None], make.const(1))
-    if not count and not prove(make.greater_equal(product, loop.extent)).is_proven:
-        relation = "more than" if isinstance(loop.extent, tir.IntImm) else "not known to be at most"
-        reason = f"{name_of(loop)} runs {loop.extent} times, {relation} {simplify(product)}"
+    known = [each for each in given if each is not None]
+    product = reduce(make.mul, known, make.const(1))
+    if not count and not _covers(known, loop.extent):
+        short = simplify(product)
+        relation = (
+            "more than"
+            if isinstance(short, tir.IntImm) and isinstance(loop.extent, tir.IntImm)
+            else "not known to be at most"
+        )
+        reason = f"{name_of(loop)} runs {loop.extent} times, {relation} {short}"
         raise COVERS.refuse(reason, loop, argument="factors")
     inferred = simplify(make.ceildiv(loop.extent, product))
     return [inferred if each is None else each for each in given]
+
+
+def _covers(factors: list[tir.PrimExpr], extent: tir.PrimExpr) -> bool:
+    """Whether the product of factors is at least `extent`: proven, or as one of them is what the others leave of it."""
+    if prove(make.greater_equal(reduce(make.mul, factors, make.const(1)), extent)).is_proven:
+        return True
+    for index, factor in enumerate(factors):
+        others = reduce(make.mul, [*factors[:index], *factors[index + 1 :]], make.const(1))
+        left = simplify(make.ceildiv(extent, others))
+        if structural_equal(simplify(factor), left) and prove(make.greater_equal(others, 1)).is_proven:
+            return True
+    return False
 
 
 def _is_scalable(extent: tir.PrimExpr) -> bool:
