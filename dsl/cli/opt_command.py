@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _load_lowering()
         for name, constructor in passes().items():
-            print(f"{name}: {(constructor.__doc__ or '').partition('.')[0]}")
+            print(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
         return 0
     if arguments.file is None or not arguments.passes:
         raise options.UsageError("name a file and --passes, or say --list")
@@ -45,6 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.timing:
         print(timing.render(), file=sys.stderr)
     return 0
+
+
+def _first_sentence(text: str) -> str:
+    """Return a docstring up to the first full stop at the end of a word, in one line."""
+    return " ".join(text.split()).partition(". ")[0].removesuffix(".")
 
 
 def _with_smallest(problem: TvmsError, sequence: Sequential, mod: IRModule, info: PassInfo) -> TvmsError:
