@@ -6,8 +6,10 @@ from ..device import Device, device
 from .executable import Executable as Module
 from .executable import load_module
 from .ndarray import NDArray
+from .ndarray import NDArray as Tensor
+from .ndarray import array as tensor
 
 ShapeTuple = tuple
 """Shapes are plain tuples of integers."""
 
-__all__ = ["Device", "Module", "NDArray", "ShapeTuple", "device", "load_module"]
+__all__ = ["Device", "Module", "NDArray", "ShapeTuple", "Tensor", "device", "load_module", "tensor"]

@@ -172,3 +172,4 @@ def test_the_newest_names_stand_for_the_older_ones() -> None:
     assert relax.op.call_dps_packed("f", (x,), out_ty=info).ty == info
     named = relax.transform.UpdateParamType(lambda var: None)
     assert named.info.name == "UpdateParamStructInfo"
+    assert isinstance(tvms.runtime.tensor([1, 2]), tvms.runtime.Tensor)
