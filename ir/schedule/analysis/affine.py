@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ... import tir
-from ...analysis.iter_map import IterMapLevel, detect_iter_map
+from ... import make, tir
+from ...analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
+from ...analysis.proof import prove
 from ..conditions import AFFINE, name_of
 from ..program import Program
 from .bindings import domains_of
@@ -11,12 +12,27 @@ from .loops import is_one
 
 
 def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
-    """Whether the iterators' values are quasi-affine in the loops, independent, and cover their domains
-    (TVM: `IsAffineBinding`)."""
+    """Whether the iterators' values are quasi-affine in the loops, and independent (TVM: `IsAffineBinding`). They may
+    leave out a part of their domains: see `runs_for_all`."""
     if not loops:
         return True
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
     return found.is_detected and all(not each.args or is_one(each.args[0].scale) for each in found.indices)
+
+
+def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
+    """Whether a block is told to run for all values of its iterators: affine in the loops, from the first to the last."""
+    found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
+    return found.is_detected and all(map(_fills, found.indices, realize.block.iter_vars))
+
+
+def _fills(values: IterSumExpr, axis: tir.IterVar) -> bool:
+    assert axis.dom is not None
+    if len(values.args) > 1 or not (prove(make.equal(values.base, axis.dom.min)).is_proven):
+        return False
+    scale, extent = (values.args[0].scale, values.args[0].extent) if values.args else (1, 1)
+    whole = make.logical_and(make.equal(scale, 1), make.equal(extent, axis.dom.extent))
+    return prove(whole).is_proven
 
 
 def is_affine_block(program: Program, block: tir.Block) -> bool:

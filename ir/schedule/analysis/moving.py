@@ -19,7 +19,7 @@ from ...int_set import Interval, cover, eval_set, from_range
 from ..conditions import STAGE_PIPELINE, Condition, name_of
 from ..program import Program, child_blocks
 from ..tree import sequence
-from .affine import is_affine
+from .affine import runs_for_all
 from .bindings import domains_of
 from .blocks import check_complete_or_reduction, check_not_output
 from .caching import fixed_domains
@@ -64,7 +64,7 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     scope = Scope(root)
     check_in_order(program.realize_of(block), program.loops_of(block))
     before = _instances(program, block)
-    was_affine = is_affine(program.realize_of(block), program.loops_of(block))
+    ran_for_all = runs_for_all(program.realize_of(block), program.loops_of(block))
     place = _insertion_point(block, loop, scope, is_compute_at, index)
     facts = _facts(program, loop)
     provided, required = _regions(program, block, loop, scope, is_compute_at)
@@ -72,7 +72,7 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
     removed = remove_leaf(program, block)
     nest = _nest(removed, block, domains, facts, unit_loops)
     _insert(program, program.current(loop), nest, place, removed)
-    _check_after(program, program.current(block), before, was_affine, needs_all=not is_compute_at)
+    _check_after(program, program.current(block), before, ran_for_all, needs_all=not is_compute_at)
 
 
 def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.Block) -> None:
@@ -219,7 +219,7 @@ def _instances(program: Program, block: tir.Block) -> Place:
     return Place(points, domains_of(program.loops_of(block)), (realize.predicate,))
 
 
-def _check_after(program: Program, block: tir.Block, before: Place, was_affine: bool, needs_all: bool) -> None:
+def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all: bool, needs_all: bool) -> None:
     """Refuse a move after which a block runs other iterations than before, a reduction begins anew, or a block does not
     find what it reads (E0517, E0534, E0577)."""
     root = scope_root(program, block)
@@ -234,9 +234,9 @@ def _check_after(program: Program, block: tir.Block, before: Place, was_affine: 
     if not tells_iterators(block):
         raise SOLVABLE.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     after = _instances(program, block)
-    if not was_affine and not is_covered(after, [before]).is_proven:
+    if not ran_for_all and not is_covered(after, [before]).is_proven:
         raise SOLVABLE.refuse(f"{name_of(block)} might run for iterations that it does not run for now", block)
-    runs_all = not (needs_all and is_output_block(block, root)) or is_affine(realize, loops)
+    runs_all = not (needs_all and is_output_block(block, root)) or runs_for_all(realize, loops)
     if not runs_all and not is_covered(before, [after]).is_proven:
         raise SOLVABLE.refuse(f"{name_of(block)} might not run for all iterations that it runs for now", block)
     if needs_all and block.init is not None:
