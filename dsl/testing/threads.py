@@ -141,7 +141,7 @@ class _Writer:
                 self.choose.pick(("5", "tx % 7") if not kind else ("1", "4", "2", "7")),
             )
             width = self.choose.pick((16, 32, 8))
-            call = f"T.tvm_warp_shuffle{kind}({_EVERY}, {self._value(1)}, {operand}, {width}, 32)"
+            call = f"T.tvm_warp_shuffle{kind}({_EVERY}, A[bx, t] + {self._value(1)}, {operand}, {width}, 32)"
             lines += [f"{name}: T.float32 = {call}", self._note(name)]
         return ["if t < 32:", *_inside(lines)] if self.choose.rarely(3) else lines
 
@@ -175,9 +175,8 @@ class _Writer:
 
     def _apart(self, depth: int) -> list[str]:
         kind = self.choose.number(0, 6)
-        place = f"L[{self.choose.number(0, 2)}]"
         if kind <= 1 or depth > 1:
-            return [f"{place} = {self._value(2)}"]
+            return [self._note(self._value(2))]
         if kind == 2:
             return [
                 f"if {self._condition()}:",
@@ -199,7 +198,7 @@ class _Writer:
             rest = self._apart(depth + 1)
             self.values.remove(name)
             return [line, *rest] if depth == 0 else [f"with T.LetStmt({self._value(1)}) as {name}:", *_inside(rest)]
-        return [f"{place} = T.if_then_else({self._condition()}, {self._value(1)}, {self._value(1)})"]
+        return [self._note(f"T.if_then_else({self._condition()}, {self._value(1)}, {self._value(1)})")]
 
     def _condition(self) -> str:
         return self.choose.pick(("t % 2 == 0", "tx > 1", "A[bx, t] > T.float32(0)", f"t < {self.count // 2}"))

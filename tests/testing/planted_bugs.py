@@ -187,8 +187,7 @@ MUTANTS = (
            "self._masked(tir.Not(condition.dtype, condition), lambda", "self._masked(condition, lambda"),
     # --- Threads
     Mutant("no barrier stands between iterations", "gpu", "codegen/gpu/barriers.py",
-           "        once = self.rewrite(stmt.body)\n        return replace(stmt, body=self.rewrite(once))",
-           "        return replace(stmt, body=self.rewrite(stmt.body))"),
+           "loop = replace(stmt, body=self.rewrite(once))", "loop = replace(stmt, body=once)"),
     Mutant("a thread may write what others read", "gpu", "codegen/gpu/barriers.py",
            "not (a.is_write or b.is_write)", "not (a.is_write and b.is_write)"),
     Mutant("a shuffle up goes down", "gpu", "codegen/gpu/exchange.py", "wanted = make.sub(lane, operand)", "wanted = make.add(lane, operand)"),
