@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from .. import relax
 from ..base import IRModule, Op
-from ..building.values import apply
 from ..deep import deep
 from ..diagnostics import error
+from ..ops.layouts import parse_layout
 from ..ops.registry import find
 from ..visit import substitute, walk
-from .layout_rules import Order, Plan, concat, convolution, find_rule, identity, inverse, rank_of
+from .layout_orders import Order, identity, rearranged
+from .layout_rules import Plan, concat, convolution, find_rule, rank_of
 from .rewriter import ValueRewriter, forgotten
 from .transform import declare_pass, map_functions
 
@@ -25,7 +26,8 @@ def convert_layout(mod: IRModule, desired_layouts: Mapping[str, Sequence[str]]) 
     """Compute the operators named in `desired_layouts` with their data, weights and result in other layouts.
 
     `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: the third layout, of the result, is that of the data where it is not given. What
-    follows stays in that order of axes as long as it can; `R.permute_dims` changes it, in dataflow blocks only.
+    follows stays in that order of axes as long as it can; `R.permute_dims` changes it, in dataflow blocks only. Layouts may
+    split axes in blocks, `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, where these are known to hold whole ones.
 
     Raises TvmsError: E0902 for operators and layouts that do not go together.
     """
@@ -41,12 +43,19 @@ def _check(name: str, layouts: Sequence[str]) -> None:
         help = "layouts of relax.nn.conv1d, relax.nn.conv2d and relax.nn.conv3d can be changed"
         raise error("E0902", f"pass 'ConvertLayout': '{name}' has no layouts to change", help=help)
     originals = (known["data_layout"], known["kernel_layout"], known["data_layout"])
-    fits = [sorted(given) == sorted(own) for given, own in zip(layouts, originals, strict=False)]
-    if len(layouts) not in (2, 3) or not all(fits):
+    if len(layouts) not in (2, 3) or not all(_is_layout(*each) for each in zip(layouts, originals, strict=False)):
         wanted = (
             f"give layouts of data and weights, such as ['{originals[0]}', '{originals[1]}'], with the same letters"
         )
         raise error("E0902", f"pass 'ConvertLayout': {list(layouts)} are no layouts of '{name}'", help=wanted)
+
+
+def _is_layout(text: str, letters: str) -> bool:
+    """Whether `text` says an order of these letters, each of which is split once at most."""
+    layout = parse_layout(text)
+    parts = layout.parts if layout is not None else ()
+    outer, inner = [name for name, size in parts if not size], [name for name, size in parts if size]
+    return sorted(outer) == sorted(letters) and len({*inner} & {*letters}) == len(inner)
 
 
 class _Converter(ValueRewriter):
@@ -111,8 +120,9 @@ class _Converter(ValueRewriter):
     def _plan(self, call: relax.Call, op: Op) -> Plan | None:
         if op.name in self._desired:
             return convolution(call, self._desired[op.name])
-        rule = find_rule(op)
-        return None if rule is None else rule(call, [self._order(arg) for arg in call.args])
+        orders = [self._order(arg) for arg in call.args]
+        rule = find_rule(op, orders)
+        return None if rule is None else rule(call, orders)
 
     def _keep(self, binding: relax.Binding, value: relax.Expr, orders: tuple[Order | None, ...]) -> relax.Expr:
         """Return what a variable is bound to: the value in its new order, or as it was where it is seen outside."""
@@ -137,9 +147,9 @@ class _Converter(ValueRewriter):
         own = self._order(expr)
         now = self.replaced.get(expr, expr)
         assert isinstance(now, relax.Expr)
-        if own is None or order is None or own == order:
+        if own is None or order is None:
             return now if own == order else self.use(expr)
-        return _permuted(now, tuple([own.index(axis) for axis in order]))
+        return rearranged(now, own, order)
 
     def _restored(self, var: Any) -> relax.Expr:
         now = self.replaced[var]
@@ -148,14 +158,14 @@ class _Converter(ValueRewriter):
         return _as_it_was(now, orders)
 
 
-def _permuted(value: relax.Expr, axes: Order | None) -> relax.Expr:
-    return value if axes is None or axes == identity(len(axes)) else apply("permute_dims", value, axes=list(axes))
-
-
 def _as_it_was(var: relax.Var, orders: Sequence[Order | None]) -> relax.Expr:
     """Return the value of a variable, or each field of it, with its axes in their first order."""
-    axes = [None if order is None else inverse(order) for order in orders]
     if not isinstance(var.struct_info, relax.TupleStructInfo):
-        return _permuted(var, axes[0])
+        return _restored(var, orders[0])
     items = [relax.TupleGetItem(var, index) for index in range(len(orders))]
-    return relax.Tuple(tuple([_permuted(item, each) for item, each in zip(items, axes, strict=True)]))
+    return relax.Tuple(tuple([_restored(item, order) for item, order in zip(items, orders, strict=True)]))
+
+
+def _restored(value: relax.Expr, order: Order | None) -> relax.Expr:
+    rank = sum(isinstance(part, int) for part in order or ())
+    return value if order is None else rearranged(value, order, identity(rank))

@@ -1,7 +1,4 @@
-"""How operators work on tensors with their axes in another order (TVM: `FRelaxInferLayout`).
-
-An order lists, for each axis of the tensor as it is, the axis of the tensor as it was.
-"""
+"""How operators work on tensors with their axes in another order (TVM: `FRelaxInferLayout`)."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from msgspec import Struct
 from .. import relax
 from ..base import Attrs, Op
 from ..infer import infer_struct_info
+from ..ops.layouts import parse_layout
 from ..ops.registry import families
-
-Order: TypeAlias = tuple[int, ...]
+from .layout_orders import Order, between, fits, identity, is_plain
 
 
 class Plan(Struct, frozen=True):
@@ -30,43 +27,42 @@ Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
 """From a call and the orders of its arguments to its plan; None where it needs them as they were."""
 
 
-def between(old: str, new: str) -> Order:
-    """Return the order that makes layout `new` of a tensor of layout `old`: NCHW and NHWC give (0, 2, 3, 1)."""
-    return tuple([old.index(letter) for letter in new])
-
-
-def identity(rank: int) -> Order:
-    """Return the order that changes nothing."""
-    return tuple(range(rank))
-
-
-def inverse(order: Order) -> Order:
-    """Return the order that undoes `order`."""
-    return tuple([order.index(axis) for axis in range(len(order))])
-
-
 def rank_of(expr: relax.Expr) -> int | None:
     """Return the number of dimensions of a tensor, or None."""
     info = infer_struct_info(expr)
     return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
 
 
-def find_rule(op: Op) -> Rule | None:
-    """Return the rule of an operator."""
+def find_rule(op: Op, orders: Sequence[Order | None]) -> Rule | None:
+    """Return the rule of an operator on operands in these orders; few are there for those with split axes."""
     name = op.name
+    is_split = any(order is not None and not is_plain(order) for order in orders)
     if name in _RULES:
-        return _RULES[name]
+        return None if is_split and _RULES[name] is not _with_layout else _RULES[name]
     if name in families()["unary"] or name in families()["activation"]:
         return _unary
     return _binary if name in families()["binary"] else None
 
 
-def convolution(call: relax.Call, desired: Sequence[str]) -> Plan:
-    """Return the plan of a convolution whose data, weights and result are to have the `desired` layouts."""
-    data, kernel, out = call.attrs["data_layout"], call.attrs["kernel_layout"], call.attrs["out_layout"]
-    new_data, new_kernel, new_out = (*desired, desired[0])[:3]
-    attrs = {**call.attrs, "data_layout": new_data, "kernel_layout": new_kernel, "out_layout": new_out}
-    return Plan((between(data, new_data), between(kernel, new_kernel)), attrs, (between(out or data, new_out),))
+def convolution(call: relax.Call, desired: Sequence[str]) -> Plan | None:
+    """Return the plan of a convolution whose data, weights and result are to have the `desired` layouts; None where the
+    axes that these split are not known to hold whole blocks."""
+    names = ("data_layout", "kernel_layout", "out_layout")
+    old = [call.attrs[name] or call.attrs["data_layout"] for name in names]
+    new = (*desired, desired[0])[:3]
+    orders = [_order(*layouts) for layouts in zip(old, new, strict=True)]
+    if None in orders:
+        return None
+    *args, result = [order for order in orders if order is not None]
+    values = [*zip(call.args, args, strict=True), (call, result)]
+    attrs = {**call.attrs, **dict(zip(names, new, strict=True))}
+    return Plan(tuple(args), attrs, (result,)) if all(fits(*each) for each in values) else None
+
+
+def _order(old: str, new: str) -> Order | None:
+    """Return the order between two layouts; None where the first is split already."""
+    layout = parse_layout(new)
+    return between(old, layout) if layout is not None and old.isalpha() else None
 
 
 def _unary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
@@ -80,6 +76,10 @@ def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     if any(each not in (0, rank) for each in ranks):
         return None
     order = _changed([each for each, own in zip(orders, ranks, strict=True) if own == rank])
+    if order is not None and not all(
+        fits(arg, order) for arg, own in zip(call.args, ranks, strict=True) if own == rank
+    ):
+        return None
     return Plan(tuple([order if own == rank else () for own in ranks]), call.attrs, (order,))
 
 
@@ -92,9 +92,12 @@ def _changed(orders: Sequence[Order | None]) -> Order | None:
 def _with_layout(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     """What says how its data lie."""
     order, layout = orders[0], call.attrs["layout"]
-    if order is None or len(layout) != len(order) or call.attrs.get("out_layout", layout) != layout:
+    rank = rank_of(call.args[0])
+    if order is None or len(layout) != rank or call.attrs.get("out_layout", layout) != layout:
         return None
-    new = "".join(layout[axis] for axis in order)
+    new = "".join(
+        layout[part] if isinstance(part, int) else f"{part.size}{layout[part.axis].lower()}" for part in order
+    )
     attrs = {name: new if name in ("layout", "out_layout") else value for name, value in call.attrs.items()}
     return Plan((order, *orders[1:]), attrs, (order,))
 
@@ -122,7 +125,7 @@ def _layer_norm(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None
 
 def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
     order = orders[0]
-    if order is None:
+    if order is None or not is_plain(order):
         return None
     axes = call.attrs["axis"]
     reduced = set(order) if axes is None else {axis % len(order) for axis in axes}
@@ -158,6 +161,6 @@ _RULES: Mapping[str, Rule] = {
 def concat(call: relax.Call, orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
     """Return the order in which all parts of a concatenation are joined, and its attributes."""
     order = _changed(orders)
-    if order is None or call.attrs["axis"] is None or any(each is None for each in orders):
+    if call.attrs["axis"] is None or order is None or not all(each is not None and is_plain(each) for each in orders):
         return None
     return order, {**call.attrs, "axis": order.index(call.attrs["axis"] % len(order))}

@@ -58,6 +58,7 @@ def test_a_pipeline_changes_no_result(name: str, function: Any) -> None:
 
 SEQUENCES = (
     'ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})',
+    'ConvertLayout({"relax.nn.conv2d": ["NCHW2c", "OIHW2o"]})',
     "LegalizeOps, RewriteDataflowReshape, CallTIRRewrite, StaticPlanBlockMemory, LowerAllocTensor, KillAfterLastUse",
     "LambdaLift, LegalizeOps, CallTIRRewrite, StaticPlanBlockMemory(pack=True), KillAfterLastUse",
     "LambdaLift, InlinePrivateFunctions",

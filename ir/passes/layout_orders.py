@@ -1,0 +1,100 @@
+"""The order of the axes of a tensor that is laid out otherwise, and the way from one to another."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeGuard
+
+from msgspec import Struct
+
+from .. import make, relax, tir
+from ..building.values import apply
+from ..infer import infer_struct_info
+from ..ops import dims as d
+from ..ops.inference import dims_of
+from ..ops.layouts import Layout
+
+
+class Inner(Struct, frozen=True):
+    """The inner part of an axis that is split in blocks of `size` elements."""
+
+    axis: int
+    size: int
+
+
+Order: TypeAlias = tuple[int | Inner, ...]
+"""For each axis of the tensor as it is, the axis of the tensor as it was, or what is inside of one: NCHW in the layout
+NCHW4c is (0, 1, 2, 3, Inner(1, 4))."""
+Plain: TypeAlias = tuple[int, ...]
+"""An order in which no axis is split."""
+
+
+def is_plain(order: Order) -> TypeGuard[Plain]:
+    """Whether no axis is split."""
+    return all(isinstance(part, int) for part in order)
+
+
+def identity(rank: int) -> Plain:
+    """Return the order that changes nothing."""
+    return tuple(range(rank))
+
+
+def between(old: str, new: Layout) -> Order:
+    """Return the order that makes layout `new` of a tensor of layout `old`: NCHW and NHWC give (0, 2, 3, 1)."""
+    return tuple([Inner(old.index(name), size) if size else old.index(name) for name, size in new.parts])
+
+
+def fits(value: relax.Expr, order: Order) -> bool:
+    """Whether the axes that an order splits are known to hold whole blocks."""
+    info = infer_struct_info(value)
+    known = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
+    sizes = [] if known is None else [d.value_of(dim) for dim in known]
+    blocks = [part for part in order if isinstance(part, Inner)]
+    return not blocks or (None not in sizes and all(sizes and sizes[each.axis] % each.size == 0 for each in blocks))  # type: ignore[reportOperatorIssue]
+
+
+def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:
+    """Return a tensor whose axes are in the order `own` with them in the order `wanted`."""
+    if own == wanted:
+        return value
+    if is_plain(own) and is_plain(wanted):
+        return apply("permute_dims", value, axes=[own.index(axis) for axis in wanted])
+    whole = identity(sum(isinstance(part, int) for part in own))
+    value = (
+        rearranged(value, own, whole) if is_plain(own) else apply("layout_transform", value, index_map=_joining(own))
+    )
+    return (
+        rearranged(value, whole, wanted)
+        if is_plain(wanted)
+        else apply("layout_transform", value, index_map=_splitting(wanted, len(whole)))
+    )
+
+
+def _splitting(order: Order, rank: int) -> tir.IndexMap:
+    """From the indices of a tensor to those of its blocks."""
+    indices = _indices(rank)
+    block = {part.axis: d.dim(part.size) for part in order if isinstance(part, Inner)}
+    final = [
+        make.floormod(indices[part.axis], d.dim(part.size))
+        if isinstance(part, Inner)
+        else make.floordiv(indices[part], block[part])
+        if part in block
+        else indices[part]
+        for part in order
+    ]
+    return tir.IndexMap(indices, tuple(final))
+
+
+def _joining(order: Order) -> tir.IndexMap:
+    """From the indices of blocks to those of the tensor."""
+    indices = _indices(len(order))
+    final: dict[int, tir.PrimExpr] = {
+        part: index for part, index in zip(order, indices, strict=True) if isinstance(part, int)
+    }
+    for part, index in zip(order, indices, strict=True):
+        if isinstance(part, Inner):
+            final[part.axis] = make.add(make.mul(final[part.axis], d.dim(part.size)), index)
+    return tir.IndexMap(indices, tuple([final[axis] for axis in sorted(final)]))
+
+
+def _indices(count: int) -> tuple[tir.Var, ...]:
+    return tuple([tir.Var("int64", f"i{number}") for number in range(count)])
