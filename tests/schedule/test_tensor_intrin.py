@@ -95,3 +95,34 @@ def test_a_product_is_tensorized_for_the_matrix_units_of_a_gpu() -> None:
     schedule.tensorize(schedule.get_loops(total)[2], "wmma_store_16x16x16_f32_shared")
     calls = re.findall(r"T\.tvm_\w+(?:fragment|sync)", schedule.mod.script())
     assert calls == [f"T.tvm_{each}" for each in ("fill_fragment", "load_matrix_sync", "load_matrix_sync", "mma_sync", "store_matrix_sync")]  # fmt: skip
+
+
+NIBBLES = """
+T.prim_func nibbles(A: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
+    with T.block("root"):
+        T.reads(A[0])
+        T.writes(B[0:8])
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = T.bitwise_and(T.shift_right(A[vi // 8], vi % 8 * 4), 15)
+"""
+DECODE = """
+T.prim_func decode(A: T.Buffer((16, 4), "int32"), B: T.Buffer((16, 32), "int32")):
+    for i, j0, j1 in T.grid(16, 4, 8):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            vj = T.axis.spatial(32, j0 * 8 + j1)
+            B[vi, vj] = T.bitwise_and(T.shift_right(A[vi, vj // 8], vj % 8 * 4), 15)
+"""
+
+
+def test_what_is_computed_is_compared_in_normal_form() -> None:
+    nibbles = tvms.parse(NIBBLES).functions["nibbles"]
+    TensorIntrin.register("test_nibbles", nibbles, nibbles, override=True)
+    before = tvms.parse(DECODE)
+    schedule = tvms.Schedule(before)
+    _, _, j1 = schedule.get_loops("B")
+    schedule.tensorize(j1, "test_nibbles")
+    assert_equivalent(before, schedule.mod)
+    assert "T.match_buffer(A[vi_o, vj_o], (1,)" in schedule.mod.script()

@@ -67,7 +67,9 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     outside = loops[: len(loops) - len(inside)]
     _check_nest(realize, inside, outside)
     variables = [loop.loop_var for loop in inside]
-    parts = subspace_divide(realize.iter_values, domains_of(loops), variables, realize.predicate)
+    parts = subspace_divide(
+        realize.iter_values, domains_of(loops), variables, realize.predicate, simplify_trivial_iterators=not keeps_units
+    )
     if parts is None:
         raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} mix the loops inside with those outside", block)
     if block.init is not None:
@@ -77,10 +79,9 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     own, bindings = list[tir.IterVar](), list[tir.PrimExpr]()
     mapping: dict[tir.Var, Node] = {}
     far = [each for each in program.around(scope_root(program, block)) if isinstance(each, tir.For)]
-    for axis, value, part in zip(block.iter_vars, realize.iter_values, parts.divisions, strict=True):
+    for axis, part in zip(block.iter_vars, parts.divisions, strict=True):
         outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
-        told = _outer_value(value, part, outside) if keeps_units else part.outer
-        inner, start = _from_zero(part, inside)
+        told, (inner, start) = part.outer, _from_zero(part, inside)
         is_alone = is_one(part.outer_extent) and not (keeps_units and is_one(part.inner_extent))
         whole = make.const(0, outer.var.dtype) if is_alone else make.mul(outer.var, part.inner_extent)
         if uses(start, far):  # loops outside of the scope, which the new block can use by its iterators only
@@ -121,19 +122,11 @@ def _up_to(extent: tir.PrimExpr) -> tir.Range:
     return tir.Range(make.const(0, extent.dtype), extent)
 
 
-def _outer_value(value: tir.PrimExpr, part: Division, outside: Sequence[tir.For]) -> tir.PrimExpr:
-    """Return what an outer iterator is bound to: a loop of one iteration, the 0th, where there is one in its value."""
-    used = set(walk(value))
-    units = [loop.loop_var for loop in outside if is_one(loop.extent) and is_zero(loop.min) and loop.loop_var in used]
-    return units[0] if is_one(part.outer_extent) and units else part.outer
-
-
 def _from_zero(part: Division, inside: Sequence[tir.For]) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     """Return the inner part of a binding, counted from 0, and where it starts."""
     first: dict[tir.Var, Node] = {loop.loop_var: loop.min for loop in inside}
     start = simplify(substitute(part.inner, first))
-    is_zero = isinstance(start, tir.IntImm) and not start.value
-    return part.inner if is_zero else simplify(make.sub(part.inner, start)), start
+    return part.inner if is_zero(start) else simplify(make.sub(part.inner, start)), start
 
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:

@@ -157,6 +157,10 @@ class Matching:
             case _ if type(mine) is type(other) and _constant(mine) == _constant(other):
                 for each, wanted in zip(children(mine), children(other), strict=True):
                     self._value(each, wanted)
+            case tir.PrimExpr(), tir.PrimExpr() if type(mine) is not type(other) and type(
+                mine := simplify(mine, self._domains)
+            ) is type(other := simplify(other)):
+                self._value(mine, other)
             case _:
                 raise self._differ(f"{mine} is to be {other}")
 

@@ -11,6 +11,7 @@ from ...base import Node, Trivia
 from ...visit import defined_variables, walk
 from ..analysis.blockizing import DIVISIBLE, divide
 from ..analysis.copies import fresh_copy
+from ..analysis.index_dtype import with_wide_indices
 from ..analysis.matching import MATCHES, Matching
 from ..analysis.reductions import STARTS_ALIKE
 from ..analysis.removal import comments_in
@@ -58,12 +59,14 @@ def tensorize(
 
 def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, place: tir.Stmt) -> tir.Block:
     """Return a block that does by an intrinsic what it does; refused where it does something else (E0581)."""
-    desc, impl = _body(intrinsic.desc), _body(intrinsic.impl)
     found = Matching(block, place)
-    found.match(desc)
+    found.match(_body(intrinsic.desc))
+    is_wide = any(index.dtype == "int64" for start in found.starts.values() for index in start)
+    function = with_wide_indices(intrinsic.impl) if is_wide else intrinsic.impl
+    impl = _body(function)
     regions = {region.buffer: region.region for region in (*impl.reads, *impl.writes)}
     views: list[tir.MatchBufferRegion] = []
-    for described, implemented in zip(_buffers(intrinsic.desc), _buffers(intrinsic.impl), strict=True):
+    for described, implemented in zip(_buffers(intrinsic.desc), _buffers(function), strict=True):
         buffer = found.buffers[described]
         start = found.starts[buffer]
         extents = [
@@ -80,10 +83,8 @@ def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, pl
         alloc_buffers=impl.alloc_buffers,
         annotations={**impl.annotations, **block.annotations},
     )
-    own: dict[Any, Node] = {
-        each: replace(each) for each in defined_variables(intrinsic.impl) if isinstance(each, tir.Var)
-    }
-    inner = fresh_copy(replace(new, iter_vars=(), reads=(), writes=(), init=None), own, intrinsic.impl)
+    own: dict[Any, Node] = {each: replace(each) for each in defined_variables(function) if isinstance(each, tir.Var)}
+    inner = fresh_copy(replace(new, iter_vars=(), reads=(), writes=(), init=None), own, function)
     return replace(inner, iter_vars=block.iter_vars, reads=block.reads, writes=block.writes, init=block.init)
 
 

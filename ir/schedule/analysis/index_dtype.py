@@ -1,0 +1,40 @@
+"""Functions whose indices are int64: what intrinsics are, where programs have such indices."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ... import make, tir
+from ...base import Node
+from ...te.index_dtype import IndexDtype
+from ...visit import rewrite, walk
+
+_WIDE = "int64"
+
+
+def with_wide_indices(function: tir.PrimFunc) -> tir.PrimFunc:
+    """Return a function with loops, iterators, sizes and offsets of int64 (TVM: `IndexDataTypeNormalizer`)."""
+    variables: dict[tir.Var, tir.Var] = {}
+    for node in walk(function):
+        found = (node.loop_var,) if isinstance(node, tir.For) else (node.var,) if isinstance(node, tir.IterVar) else ()
+        if isinstance(node, tir.Buffer):
+            found = tuple(
+                [each for each in (*node.shape, *node.strides, node.elem_offset) if isinstance(each, tir.Var)]
+            )
+        variables.update({each: replace(each, dtype=_WIDE) for each in found if each not in variables})
+    fit = IndexDtype(_WIDE, {}).fit
+
+    def wide(node: Node) -> Node | None:
+        match node:
+            case tir.Var():
+                return variables.get(node)
+            case tir.For() | tir.Range():
+                return replace(node, min=make.cast(node.min, _WIDE), extent=make.cast(node.extent, _WIDE))
+            case tir.Buffer(elem_offset=offset):
+                shape, strides = ([make.cast(each, _WIDE) for each in sizes] for sizes in (node.shape, node.strides))
+                offset = None if offset is None else make.cast(offset, _WIDE)
+                return replace(node, shape=tuple(shape), strides=tuple(strides), elem_offset=offset)
+            case _:
+                return fit(node)
+
+    return rewrite(function, wide)
