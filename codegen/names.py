@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 PREFIX = "tvms_"
+_LONGEST = 64
 
 
 def mangle(name: str) -> str:
@@ -16,5 +17,6 @@ def mangle(name: str) -> str:
 
 
 def local_name(name: str) -> str:
-    """Return a name for a value inside a function, for people who read the output; it need not be unique."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+    """Return a name for a value inside a function, for people who read the output; it need not be unique. LLVM cuts long
+    names off, with what tells them apart."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name[:_LONGEST])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir import tir
 from ...ir.visit import walk
+from ..llvm.types import element_bytes
 from .kernel import Kernel
 
 
@@ -24,3 +27,11 @@ def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
             case _:
                 pass
     return tuple(var for var in used if var not in defined)
+
+
+def parameter_bytes(params: Sequence[tir.Var]) -> int:
+    """Return what `params` take together, each at a multiple of its size, with the address of the status after them."""
+    total = 0
+    for size in [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params] + [8]:
+        total = -(-total // size) * size + size
+    return total

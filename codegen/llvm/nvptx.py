@@ -19,9 +19,10 @@ from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
-from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, STATIC_SHARED_BYTES
+from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
 from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets
 from ..gpu.kernel import THREAD_TAGS, Kernel, scope_of, size_of
+from ..gpu.launch import parameter_bytes
 from ..names import local_name, mangle
 from .api import LLVMType, Value, ir
 from .expressions import ExpressionEmitter
@@ -65,6 +66,10 @@ class DeviceModule(ModuleEmitter):
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
         """Emit the entry of `kernel`, with `params` and the address of the status."""
         types = [register_type(param.dtype, param.span) for param in params]
+        size = parameter_bytes(params)
+        if size > PARAMETER_BYTES:
+            reason = f"kernel '{kernel.name}' has arguments of {size} bytes; there may be {PARAMETER_BYTES}"
+            raise error("E0614", reason, params[-1].span or kernel.body.span, "pass fewer arrays")
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [*types, POINTER]), mangle(kernel.name))
         function.calling_convention = "ptx_kernel"
         emitter = DeviceEmitter(self, function, kernel)
@@ -175,9 +180,12 @@ class DeviceEmitter(StatementEmitter):
         elif scope == "shared":
             self._shared_bytes += size
             self.values[stmt.buffer_var] = self._shared(size)
-        else:
+        elif scope == "local" or is_fragment_scope(scope):
             self._local_bytes += size
             self.values[stmt.buffer_var] = self._local(size)
+        else:
+            span, help = stmt.span or stmt.buffer_var.span, 'allocate it in scope "local" or "shared"'
+            raise error("E0606", f"no memory of this GPU is of the scope '{scope}'", span, help)
         self.check_limits(stmt)
         self.run(stmt.body)
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
+from ...ir.visit import walk
 from ..gpu.exchange import width_of
-from ..gpu.kernel import SHUFFLES
+from ..gpu.kernel import SHUFFLES, is_private
 from . import device_mathematics, vectors
 from .api import LLVMType, Value, ir
 from .casts import emit_cast
@@ -24,10 +25,15 @@ ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
 def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, Value]:
-    """Return the address and the number of a `T.atomic_add`; E0604 for a dtype that GPUs do not add so."""
+    """Return the address and the number of a `T.atomic_add`; E0604 for a dtype that GPUs do not add so, E0606 where no other
+    thread sees it."""
     if call.dtype not in ATOMIC_DTYPES:
         help = f"add {', '.join(ATOMIC_DTYPES)}"
         raise error("E0604", f"no GPU adds '{call.dtype}' atomically", call.span, help)
+    memory = {node.buffer.data for node in walk(call.args[0]) if isinstance(node, tir.BufferLoad)}
+    if any(map(is_private, memory)):
+        help = "no other thread sees it: add to its element"
+        raise error("E0606", "an atomic addition to memory of a thread", call.span, help)
     address, value = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
     return address, value
 

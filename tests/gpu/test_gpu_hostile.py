@@ -118,11 +118,35 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a matrix of a SIMD group": (
         body('tx = T.launch_thread("threadIdx.x", 32)', "T.make_filled_simdgroup_matrix(A.data, 0, T.float32(0), 8, 8)"), "E0602",
     ),
+    "memory of a scope that there is not": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([4], "float32", "texture")',
+             'L_1 = T.Buffer((4,), data=L, scope="texture")', "L_1[0] = A[tx]", "B[tx] = L_1[0]"), "E0606",
+    ),
+    "an atomic addition to memory of a thread": (
+        body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([1], "float32", "local")',
+             'L_1 = T.Buffer((1,), data=L, scope="local")', "L_1[0] = A[tx]",
+             'B[tx] = T.call_intrin("float32", "tir.atomic_add", T.address_of(L_1[0]), A[tx])'), "E0606",
+    ),
+    "too many arguments": (
+        "T.prim_func main(" + ", ".join(f'A{i}: T.Buffer((32,), "float32")' for i in range(520)) + "):\n" + IN_THREADS
+        + "".join(f"    A{i}[tx] = A{i + 1}[tx]\n" for i in range(519)), "E0614",
+    ),
+    "more blocks than numbers": (loops("T.int64(8589934592)", "blockIdx.x"), "E0611"),
+    "fewer threads than none": (loops("-3", "threadIdx.x"), "E0611"),
+    "shared memory beyond all bounds": (
+        body('S = T.allocate([9223372036854775807], "float32", "shared")', 'tx = T.launch_thread("threadIdx.x", 32)',
+             'S_1 = T.Buffer((4,), data=S, scope="shared")', "S_1[0] = A[tx]", "B[tx] = S_1[0]"), "E0614",
+    ),
+    "a barrier of the whole GPU": (body('tx = T.launch_thread("threadIdx.x", 32)', 'T.tvm_storage_sync("global")', "B[tx] = A[tx]"), "E0606"),
+    "a value that a kernel returns": (body('tx = T.launch_thread("threadIdx.x", 32)', "T.ret(0)"), "E0606"),
     "wide floats": (store("A[tx] + A[tx]", "float128"), "E0202"),
     "wide integers": (store("A[tx] + A[tx]", "int128"), "E0604"),
 }  # fmt: skip
 
+LONG = "a" * 2000
 ACCEPTED: dict[str, str] = {
+    "long names": f'T.prim_func {LONG}f({LONG}: T.Buffer((32,), "float32"), {LONG}b: T.Buffer((32,), "float32")):\n'
+    + IN_THREADS + f"    {LONG}b[tx] = {LONG}[tx]\n",
     "odd names": 'T.prim_func f(é_1: T.Buffer((32,), "float32"), entry: T.Buffer((32,), "float32")):\n'
     + IN_THREADS.replace("tx", "ptx_kernel") + "    entry[ptx_kernel] = é_1[ptx_kernel]\n",
     "names of PTX": 'T.prim_func ret(reg: T.Buffer((32,), "float32"), param: T.Buffer((32,), "float32")):\n'
