@@ -92,15 +92,13 @@ def _copy(function: relax.Function, call: relax.Call, in_dataflow: bool) -> rela
     for param, arg in zip(function.params, call.args, strict=True):
         bind_dims(infer_struct_info(param), infer_struct_info(arg), dims)
     function = substitute(function, dims)
-    params: dict[Any, Node] = dict(zip(function.params, call.args, strict=True))
-    inner = function.body
+    replaced: dict[Node, Node] = dict(zip(function.params, call.args, strict=True))
     kind = relax.DataflowVar if in_dataflow else relax.Var
-    own = {
-        node: kind(node.name_hint, struct_info=node.struct_info, span=node.span)
-        for node in walk(inner)
-        if isinstance(node, relax.Var) and node not in params
-    }
-    return rewrite(substitute(inner, {**params, **own}), _plain)
+    for node in walk(function.body):
+        if isinstance(node, relax.Var) and node not in replaced:
+            info = substitute(node.struct_info, replaced) if node.struct_info else None
+            replaced[node] = kind(node.name_hint, struct_info=info, span=node.span)
+    return rewrite(substitute(function.body, replaced), _plain)
 
 
 def _plain(node: Node) -> Node | None:
