@@ -97,7 +97,13 @@ _unary("exp", te.exp, lambda np, x: np.exp(x), "the exponential")
 _unary("floor", _where_float(te.floor), lambda np, x: np.floor(x), "the greatest integer not above", False)
 _unary("log", te.log, lambda np, x: np.log(x), "the natural logarithm")
 _unary("negative", lambda x: x * -1, lambda np, x: -x, "the negative", False)
-_unary("round", _where_float(te.round), lambda np, x: np.rint(x), "the nearest integer, halves to even,", False)
+_unary(
+    "round",
+    _where_float(lambda x: te.call("nearbyint", x)),
+    lambda np, x: np.rint(x),
+    "the nearest integer, halves to even,",
+    False,
+)
 _unary("rsqrt", te.rsqrt, lambda np, x: 1 / np.sqrt(x), "the reciprocal of the square root")
 _unary("sigmoid", te.sigmoid, lambda np, x: 1 / (1 + np.exp(-x)), "the logistic function")
 _unary("sign", _sign, lambda np, x: np.sign(x), "the sign", False)
