@@ -77,7 +77,7 @@ class _Writer:
             elif kind == 5:
                 lines += self._loop(depth)
             elif kind == 6:
-                lines += ["if bx == 0:", *_inside(self._uniform_branch(depth))]
+                lines += self._uniform_branch(depth)
             elif kind == 7:
                 lines += self._apart(0)
             elif kind == 8 or not self.is_warps:
@@ -111,12 +111,13 @@ class _Writer:
         ]
 
     def _uniform_branch(self, depth: int) -> list[str]:
+        """Of both blocks, what was readable is not any more: also that which does not enter the branch waits before."""
         before = list(self.readable)
         self.readable = []
         body = self._phases(1, depth + 1)
         self.readable = []
         wait = 'T.tvm_storage_sync("shared")'
-        return [*([wait] if before else []), *body, wait]
+        return [*([wait] if before else []), "if bx == 0:", *_inside([*body, wait])]
 
     def _sum(self) -> list[str]:
         """Reduce over the threads of the block, by sum or by the greatest."""
