@@ -60,4 +60,4 @@ def _fields(arg: relax.Expr, info: StructInfo | None) -> Iterator[relax.Expr]:
         return
     for index, field in enumerate(info.fields):
         is_made = isinstance(arg, relax.Tuple)
-        yield from _fields(arg.fields[index] if is_made else relax.TupleGetItem(arg, index, struct_info=field), field)
+        yield from _fields(arg.fields[index] if is_made else relax.TupleGetItem(arg, index), field)
