@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from ..ir.diagnostics import error
 from .runtime.specs import Place, kind_of
+
+if TYPE_CHECKING:
+    from .gpu.driver import Driver
 
 CPU, CUDA = 1, 2
 """DLPack's numbers: kDLCPU, kDLCUDA."""
@@ -32,6 +35,34 @@ class Device(Struct, frozen=True):
         from .gpu.driver import why_missing
 
         return self.device_id == 0 and not why_missing()
+
+    def sync(self, stream: Any = None) -> None:
+        """Wait until all that was asked of the device, or of one of its streams, is done."""
+        if self.device_type != CPU:
+            self._driver().synchronize(stream)
+
+    def create_raw_stream(self) -> Any:
+        """Return a new stream: what is called with `stream=` of it is done one after the other, beside other streams.
+
+        TvmsError E0721 where the device has none.
+        """
+        return self._driver().stream()
+
+    def event(self, stream: Any = None) -> Any:
+        """Return an event that happens when all is done that was asked of the device, or of a stream, before; E0721 where
+        there is none."""
+        return self._driver().event(stream)
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        """Wait for two events, and return the time between them; E0721 where there is none."""
+        return self._driver().milliseconds(start, end)
+
+    def _driver(self) -> Driver:
+        from .gpu.driver import find_driver
+
+        if self.device_type == CPU:
+            raise error("E0721", f"the device {self} has no streams", help="what is called there is done at once")
+        return find_driver()
 
     def __str__(self) -> str:
         return f"{_NAMES[self.device_type]}({self.device_id})"

@@ -155,11 +155,11 @@ class VirtualMachine:
         What the numbers mean says `Evaluator`; `f_preproc` is a registered function. Raises TvmsError: E0102, E0715 and
         E0721 where the function, that one or the device is not there.
         """
-        check_device(dev, "time_evaluator", "dev")
+        device = check_device(dev, "time_evaluator", "dev")
         function = self.invoke_stateful if func_name == "invoke_stateful" else self._find(func_name)
         prepare = find_function(f_preproc) if f_preproc else None
         cooldown = cooldown_interval_ms, repeats_to_cooldown
-        evaluator = Evaluator(function, number, repeat, min_repeat_ms, *cooldown, prepare)
+        evaluator = Evaluator(function, number, repeat, min_repeat_ms, *cooldown, prepare, device.sync)
         return lambda *args: evaluator(*map(unwrap, args))
 
     def profile(self, func_name: str, *args: Any) -> Report:

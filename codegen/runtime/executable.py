@@ -70,8 +70,8 @@ class Executable:
 
     def time_evaluator(self, func_name: str, dev: Device, number: int = 10, **options: Any) -> Evaluator:
         """Return what times calls of a function, as `timing.Evaluator` says (TVM: `runtime.Module.time_evaluator`)."""
-        check_device(dev, "time_evaluator", "dev")
-        return Evaluator(self[func_name], number, **options)
+        device = check_device(dev, "time_evaluator", "dev")
+        return Evaluator(self[func_name], number, finish=device.sync, **options)
 
     def export_library(self, file_name: str | PathLike[str]) -> None:
         """Write the compiled module to a file, whole or not at all, for `tvms.runtime.load_module`; E0802 where it cannot

@@ -51,7 +51,8 @@ class Evaluator(Struct, frozen=True):
     """Times a function: `repeat` times, the mean of `number` calls, more where they take less than `min_repeat_ms`.
 
     It sleeps for `cooldown_interval_ms` after every `repeats_to_cooldown` repetitions, and calls `prepare`, where given,
-    before each. Calls before the first repetition are not timed: they pay for what is made once.
+    before each. Calls before the first repetition are not timed: they pay for what is made once. `finish` waits for what
+    calls leave behind them.
     """
 
     function: Callable[..., Any]
@@ -61,6 +62,7 @@ class Evaluator(Struct, frozen=True):
     cooldown_interval_ms: float = 0
     repeats_to_cooldown: int = 1
     prepare: Callable[..., Any] | None = None
+    finish: Callable[[], Any] | None = None
 
     def __call__(self, *args: Any) -> BenchmarkResult:
         """Time calls with `args`."""
@@ -77,10 +79,13 @@ class Evaluator(Struct, frozen=True):
     def _repetition(self, args: Sequence[Any]) -> float:
         """Return the seconds a call took, of enough calls."""
         function, number = self.function, self.number
+        finish = self.finish or (lambda: None)
         while True:
+            finish()
             start = time.perf_counter()
             for _ in range(number):
                 function(*args)
+            finish()
             taken = time.perf_counter() - start
             if taken * 1e3 >= self.min_repeat_ms:
                 return taken / number

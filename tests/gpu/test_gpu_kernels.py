@@ -232,6 +232,29 @@ def test_no_gpu_is_said_plainly() -> None:
     assert caught.value.diagnostics[0].code in ("E0721", "E0703")
 
 
+def test_streams_and_events(driver: Any) -> None:
+    executable = tvms.compile(MODULES["vectors, and a warp's memory"], target="cuda")
+    driver.show(executable)
+    device = tvms.cuda()
+    a, b = (tvms.nd.array(np.arange(256, dtype="f4"), device) for _ in range(2))
+    stream = device.create_raw_stream()
+    start = device.event(stream)
+    executable["main"](a, b, stream=stream)
+    assert driver.asked[-1][0] == "launch"
+    assert device.milliseconds(start, device.event(stream)) > 0
+    device.sync(stream)
+    assert driver.asked[-1] == ("synchronize", stream)
+    driver.asked.clear()
+    executable.time_evaluator("main", device, number=2)(a, b)
+    assert [asked[0] for asked in driver.asked[-4:]] == ["synchronize", "launch", "launch", "synchronize"]
+    tvms.cpu().sync()
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.cpu().event()
+    assert str(caught.value) == (
+        "error[E0721]: the device cpu(0) has no streams\n  = help: what is called there is done at once"
+    )
+
+
 def test_an_index_outside_is_told(driver: Any) -> None:
     text = """
 T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int32):
@@ -277,6 +300,26 @@ def test_targets_that_are_none(target: Any, said: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.emit(MODULES["small floats and integers"], "ptx", target)
     assert caught.value.diagnostics[0].message == said
+
+
+def test_an_iteration_may_begin_before_other_threads_have_ended_the_one_before() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32"), n: T.int32):
+    S_data = T.allocate([48], "int32", "shared")
+    tx = T.launch_thread("threadIdx.x", 48)
+    S = T.Buffer((48,), "int32", data=S_data, scope="shared")
+    for k in range(n):
+        S[tx] = A[tx] + k
+        T.tvm_storage_sync("shared")
+        B[tx] = S[47 - tx]
+"""
+    values, result = np.arange(48, dtype="i4"), np.zeros(48, "i4")
+    once = tvms.compile(tvms.parse(text), target="cuda -simulate=each")["main"]
+    for count in (0, 1):
+        once(values, result, count)
+    np.testing.assert_array_equal(result, values[::-1])
+    with pytest.raises(tvms.TvmsError, match="has other values when threads take turns in descending order"):
+        once(values, result, 2)
 
 
 def test_results_that_depend_on_the_order_of_threads() -> None:
