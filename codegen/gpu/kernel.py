@@ -115,3 +115,9 @@ def exchanges_in(node: Node) -> Iterator[tir.Call]:
 def has_exchange(node: Node) -> bool:
     """Whether threads that run `node` wait for each other there."""
     return next(exchanges_in(node), None) is not None
+
+
+def is_apart(stmt: tir.Stmt) -> bool:
+    """Whether each thread can run all of `stmt` alone: none waits for another, or begins to have memory together."""
+    nodes = (each for each in walk(stmt) if isinstance(each, tir.Allocate))
+    return not has_exchange(stmt) and all(scope_of(each.buffer_var) == "local" for each in nodes)

@@ -29,7 +29,8 @@ from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from ..lower.vectors import add, multiply, widen
 from .exchange import shuffled_from
-from .kernel import SYNC, Kernel, has_exchange, is_exchange, scope_of, size_of
+from .kernel import SYNC, Kernel, is_apart, is_exchange, scope_of, size_of
+from .rotate import rotate_loops
 
 CHECK_BARRIER, THREAD_ORDER = Op("tir.check_barrier"), Op("tir.thread_order")
 _TRUE, _ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
@@ -40,7 +41,7 @@ def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
 
     Raises TvmsError E0606 where a thread may leave a loop with barriers in it.
     """
-    body = sequence(_Simulator(kernel, is_ascending).run(kernel.body, None))
+    body = sequence(_Simulator(kernel, is_ascending).run(rotate_loops(kernel.body), None))
     pattern = tir.Var("int64", "pattern")
     for axis in reversed(kernel.blocks):
         last = make.sub(axis.extent, make.const(1, axis.extent.dtype))
@@ -99,7 +100,7 @@ class _Simulator(Rewriter):
         return body
 
     def _split(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
-        if _is_apart(stmt):
+        if is_apart(stmt):
             return [self._each(self.rewrite(stmt), mask)]
         match stmt:
             case tir.SeqStmt():
@@ -132,7 +133,7 @@ class _Simulator(Rewriter):
         result: list[tir.Stmt] = []
         together: list[tir.Stmt] = []
         for part in stmt.seq:
-            if _is_apart(part):
+            if is_apart(part):
                 together.append(part)
                 continue
             if together:
@@ -311,12 +312,6 @@ class _Simulator(Rewriter):
     def _differs(self, expr: tir.PrimExpr) -> bool:
         """Whether `expr` may have different values in threads of a block."""
         return any(node in self._differing or isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
-
-
-def _is_apart(stmt: tir.Stmt) -> bool:
-    """Whether each thread can run all of `stmt` alone: none waits for another, or begins to have memory together."""
-    nodes = (each for each in walk(stmt) if isinstance(each, tir.Allocate))
-    return not has_exchange(stmt) and all(scope_of(each.buffer_var) == "local" for each in nodes)
 
 
 def _values_of(node: Node) -> list[Node]:

@@ -63,8 +63,10 @@ class _Writer:
         return lines
 
     def _loop(self, depth: int) -> list[str]:
-        """What an iteration writes first, it reads last: so do the next ones, which must wait for it."""
+        """What an iteration writes first, it reads last: so do the next ones, which must wait for it. What goes before
+        reads another buffer, so that the first iteration need not wait."""
         name, target = self.choose.fresh("k"), self.choose.pick(list(BUFFERS))
+        other = self.choose.pick([each for each in BUFFERS if each != target])
         self.loops.append(name)
         body = [
             *self._threads(self._phase(target)),
@@ -72,7 +74,7 @@ class _Writer:
             *self._threads([self._found(target)]),
         ]
         self.loops.remove(name)
-        before = self._threads([self._found()])
+        before = [*self._threads(self._phase(other)), *self._threads([self._found(other)])]
         return [*before, f"for {name} in range({self.choose.number(2, 3)}):", *_inside(body)]
 
     def _phase(self, target: str = "") -> list[str]:

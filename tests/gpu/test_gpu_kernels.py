@@ -311,7 +311,7 @@ T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32"), n: T.
     for k in range(n):
         S[tx] = A[tx] + k
         T.tvm_storage_sync("shared")
-        B[tx] = S[47 - tx]
+        B[tx] = B[tx] + S[47 - tx]
 """
     values, result = np.arange(48, dtype="i4"), np.zeros(48, "i4")
     once = tvms.compile(tvms.parse(text), target="cuda -simulate=each")["main"]
