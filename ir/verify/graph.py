@@ -72,11 +72,14 @@ class _Checker:
         self.visible, self.dimensions = visible, dimensions
 
     def define(self, var: relax.Var) -> None:
-        """Bring `var` into scope."""
+        """Bring `var` into scope; what is known of it may name variables that hold shapes."""
         if var in self.defined:
             self.report(
                 "E0431", f"variable '{var.name_hint}' is defined twice", var, "give the second one a name of its own"
             )
+        for node in walk(var.struct_info) if var.struct_info is not None else ():
+            if isinstance(node, relax.Var):
+                self.use(node)
         self.defined.add(var)
         self.visible.add(var)
 

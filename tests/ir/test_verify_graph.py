@@ -88,3 +88,12 @@ def test_breaches_are_found(text: str, expected: str) -> None:
         assert found[0].code == expected
     else:
         assert render(found) == expected
+
+
+def test_what_is_known_of_a_variable_names_variables_in_scope() -> None:
+    shape = tvms.relax.Var("s", tvms.relax.ShapeStructInfo(ndim=1))
+    x = tvms.relax.Var("x", tvms.relax.TensorStructInfo(shape, "float32"))
+    body = tvms.relax.SeqExpr([], x)
+    (problem,) = tvms.verify(tvms.relax.Function([x], body, x.struct_info))
+    assert problem.message == "variable 's' is used where it is not defined"
+    assert not tvms.verify(tvms.relax.Function([shape, x], body, tvms.relax.TensorStructInfo(None, "float32", ndim=1)))
