@@ -311,13 +311,13 @@ def test_pipelines_copy_while_threads_compute() -> None:
 def test_pipelines_of_tiles_that_threads_share() -> None:
     """What is copied two steps ahead is waited for when it is read: threads that wait for too few read what is not there."""
     module = tvms.load(PIPELINED)
-    a, b = (np.random.default_rng(0).integers(-8, 9, shape).astype("f4") / 4 for shape in ((32, 64), (64, 32)))
-    tvms.compile(module, target="cuda -simulate=each", level=0)["matmul"](a, b, c := np.zeros((32, 32), "f4"))
+    a, b = (np.random.default_rng(0).integers(-8, 9, shape).astype("f4") / 4 for shape in ((16, 48), (48, 16)))
+    tvms.compile(module, target="cuda -simulate=each", level=0)["matmul"](a, b, c := np.zeros((16, 16), "f4"))
     assert np.array_equal(c, a @ b)
     target = get_target("cuda -arch=sm_80")
     lowered = lowered_for_gpu(prepare(module, target), target, Settings())
     text = lowered.script()
     assert [text.count(f"T.ptx_wait_group({n})") for n in (0, 2, 4)] == [1, 1, 1]
-    run(lowered, "matmul", [a.ravel(), b.ravel(), found := np.zeros(32 * 32, "f4")])
+    run(lowered, "matmul", [a.ravel(), b.ravel(), found := np.zeros(16 * 16, "f4")])
     assert np.array_equal(found, c.ravel())
     check_assembles(module, "sm_80")
