@@ -23,10 +23,11 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
 def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
     """Whether a block is told to run for all values of its iterators: affine in the loops, from the first to the last."""
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
-    return found.is_detected and all(map(_fills, found.indices, realize.block.iter_vars))
+    return found.is_detected and all(map(fills, found.indices, realize.block.iter_vars))
 
 
-def _fills(values: IterSumExpr, axis: tir.IterVar) -> bool:
+def fills(values: IterSumExpr, axis: tir.IterVar) -> bool:
+    """Whether the values that an iterator is bound to are all of its domain."""
     assert axis.dom is not None
     if len(values.args) > 1 or not (prove(make.equal(values.base, axis.dom.min)).is_proven):
         return False

@@ -21,13 +21,14 @@ from ..conditions import Condition, name_of
 from ..layout_arguments import INJECTIVE
 from ..program import Program
 from ..tree import statements_in
-from .affine import check_affine
+from .affine import check_affine, fills
 from .bindings import domains_of
 from .blocks import DATA_PAR
 from .caching import IN_BOUNDS, Spot, allocate, fixed_domains, insert
 from .index_maps import inverse
 from .removal import check_not_opaque
-from .written import ALL_WRITTEN, FRESH, check_starts_anew
+from .scope import Scope
+from .written import ALL_WRITTEN, FRESH, check_starts_anew, check_written_before
 
 ONE_POINT = Condition(
     "E0562", "the block holds no other, and accesses the buffer at one index only", "cache_read or cache_write the buffer"
@@ -62,6 +63,10 @@ class Reindexing(Struct, frozen=True):
         now = program.current(self.block)
         program.replace(now, program.rewrite(now, self._instead))
         allocate(program, program.current(scope), self.new)
+        inside = Scope(program.current(scope))
+        for looked_up in copied.reads[1:]:
+            for writer in inside.writers.get(looked_up.buffer, ()):
+                check_written_before(program, inside, writer, program.current(copied), looked_up.buffer)
         return copied
 
     def check(self, program: Program) -> None:
@@ -95,9 +100,13 @@ class Reindexing(Struct, frozen=True):
         there, here = (self.new, self.places), (self.old, self.indices)
         (source, read), (target, written) = (there, here) if self.writes else (here, there)
         store = tir.BufferStore(target, make.buffer_load(source, read), written)
+        looked_up = [node for index in self.indices for node in walk(index) if isinstance(node, tir.BufferLoad)]
         block = tir.Block(
             tuple(axes),
-            (tir.BufferRegion(source, _ranges(read)),),
+            (
+                tir.BufferRegion(source, _ranges(read)),
+                *(tir.BufferRegion(each.buffer, _ranges(each.indices)) for each in looked_up),
+            ),
             (tir.BufferRegion(target, _ranges(written)),),
             name,
             store,
@@ -168,11 +177,8 @@ def check_covers(program: Program, block: tir.Block) -> None:
     found = detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.SURJECTIVE)
     if not found.is_detected:
         check_affine(program, block)
-    for axis, index in zip(block.iter_vars, found.indices, strict=True):
-        extent = make.mul(index.args[0].extent, index.args[0].scale) if index.args else make.const(1)
-        assert axis.dom is not None
-        covers = make.logical_and(make.equal(index.base, axis.dom.min), make.equal(extent, axis.dom.extent))
-        if not prove(covers).is_proven:
+    for axis, values in zip(block.iter_vars, found.indices, strict=True):
+        if not fills(values, axis):
             raise ALL_WRITTEN.refuse(f"{name_of(block)} may not run for all of iterator '{axis.var.name}'", block)
 
 

@@ -87,7 +87,7 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
     more than the scope declares to read (E0550)."""
     root, realize = scope_root(program, copying), program.realize_of(copying)
     scope = Scope(root)
-    (read,) = copying.reads
+    read = copying.reads[0]
     written = [each for each in scope.before(copying) if each.kind is DepKind.RAW]
     declared = next((each.region for each in root.reads if each.buffer is read.buffer), None)
     if written:

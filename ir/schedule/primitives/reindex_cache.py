@@ -10,7 +10,7 @@ from ..analysis.pipeline import check_stage_pipeline
 from ..analysis.reindexing import ONE_POINT, Loops, Reindexing, access_indices, ends_of, renamed_buffer, used_axes
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
-from ..analysis.written import ALL_WRITTEN, FRESH
+from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
 from ..conditions import NOT_ROOT, STAGE_PIPELINE, Condition, name_of
@@ -27,7 +27,7 @@ SAME_ITERATORS = Condition(
 _SHARED = (ACCESSED, NOT_ROOT, ONE_WRITER, STAGE_PIPELINE, ONE_POINT, OPAQUE, SAME_ITERATORS, INJECTIVE, FRESH)
 
 
-@primitive(requires=(*_SHARED, IN_BOUNDS), results=("block that copies",))
+@primitive(requires=(*_SHARED, IN_BOUNDS, WRITTEN_BEFORE), results=("block that copies",))
 def reindex_cache_read(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
 ) -> tir.Block:
