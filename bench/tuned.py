@@ -46,9 +46,9 @@ def serve(n: int, trials: int, threads: int, cpu: str) -> None:
     import tempfile
 
     import numpy as np
-    import tvm  # pyright: ignore[reportMissingImports]
-    from tvm import te  # pyright: ignore[reportMissingImports]
-    from tvm.s_tir import meta_schedule  # pyright: ignore[reportMissingImports]
+    import tvm
+    from tvm import te
+    from tvm.s_tir import meta_schedule
 
     target = tvm.target.Target({"kind": "llvm", "mcpu": cpu, "num-cores": threads})
     with tempfile.TemporaryDirectory() as folder:
