@@ -16,9 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ os.environ |= dict.fromkeys(
 
 import numpy as np  # noqa: E402
 import tvms  # noqa: E402
+from peers.torch_calls import seconds  # noqa: E402
 from tvms import relax  # noqa: E402
 from tvms.relax.frontend import nn  # noqa: E402
 
@@ -202,18 +202,6 @@ class Peer:
 # --- Ours -------------------------------------------------------------------------------------------------------
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Return the time of one call, from as many as take a while."""
-    clock = time.process_time if THREADS == 1 else time.perf_counter
-    count, taken = 1, 0.0
-    while taken < 0.05:
-        start = clock()
-        for _ in range(count):
-            call()
-        taken, count = clock() - start, count * 2
-    return taken / (count // 2)
-
-
 def export(network: nn.Module, shape: Sequence[int]) -> tuple[tvms.IRModule, list[np.ndarray]]:
     """Return the module of a network, and random arguments."""
     module, params = network.export_tvm({"forward": {"x": nn.spec.Tensor(list(shape), "float32")}})
@@ -241,7 +229,7 @@ def compare(name: str, arguments: argparse.Namespace) -> None:
             path = Path(folder, "module.py")
             path.write_text(module.script("tvm-0.27"))
             peers["tvm"] = Peer(arguments.peer, TVM, str(path), arrays, wanted)
-    rounds = [(seconds(call), *(peer.seconds() for peer in peers.values())) for _ in range(ROUNDS + 1)][1:]
+    rounds = [(seconds(call, THREADS), *(peer.seconds() for peer in peers.values())) for _ in range(ROUNDS + 1)][1:]
     for peer in peers.values():
         peer.close()
     figures = [f"{statistics.median(column) * 1e6:10.0f}" for column in zip(*rounds, strict=True)]

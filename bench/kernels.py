@@ -23,6 +23,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 import numpy as np  # noqa: E402
 import tvms  # noqa: E402
 from convolutions import kernel  # noqa: E402
+from peers.torch_calls import seconds  # noqa: E402
 
 Call = Callable[[], object]
 ROUNDS = 7
@@ -80,25 +81,13 @@ def compiled(text: str) -> Callable[..., object]:
     return tvms.compile(tvms.parse(text), threads=THREADS)["main"]
 
 
-def seconds(call: Call) -> float:
-    """Return the time of one call, from as many as take a while."""
-    clock = time.process_time if THREADS == 1 else time.perf_counter
-    count, taken = 1, 0.0
-    while taken < 0.02:
-        start = clock()
-        for _ in range(count):
-            call()
-        taken, count = clock() - start, count * 2
-    return taken / (count // 2)
-
-
 def compare(name: str, ours: Call, peer: Call, amount: float, unit: str) -> None:
     """Print the rates of both, and the ratio."""
     rounds: list[tuple[float, float]] = []
     for _ in range(ROUNDS + 1):
         if THREADS > 1:
             time.sleep(0.2)  # until the threads of the one before have gone to sleep
-        rounds.append((seconds(ours), seconds(peer)))
+        rounds.append((seconds(ours, THREADS), seconds(peer, THREADS)))
     mine, theirs = (statistics.median(column) for column in zip(*rounds[1:], strict=True))
     ratio = statistics.median(other / own for own, other in rounds[1:])
     print(f"{name:<26} {amount / mine / 1e9:8.1f} {amount / theirs / 1e9:8.1f} {unit:<8} {ratio:6.2f}", flush=True)
@@ -156,8 +145,8 @@ T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: 
 """
     a, b, c = (np.ones(8, "f4") for _ in range(3))
     add = compiled(text)
-    mine = statistics.median(seconds(lambda: add(a, b, c)) for _ in range(ROUNDS))
-    theirs = statistics.median(seconds(lambda: np.add(a, b, out=c)) for _ in range(ROUNDS))
+    mine = statistics.median(seconds(lambda: add(a, b, c), THREADS) for _ in range(ROUNDS))
+    theirs = statistics.median(seconds(lambda: np.add(a, b, out=c), THREADS) for _ in range(ROUNDS))
     print(f"{'a call of 3 arguments':<26} {mine * 1e6:8.2f} {theirs * 1e6:8.2f} {'µs':<8} {theirs / mine:6.2f}")
 
 

@@ -14,10 +14,10 @@ import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from peers.torch_calls import seconds
 
 ROUNDS = 7
 
@@ -27,18 +27,6 @@ def product(te: Any, n: int) -> Any:
     a, b = (te.placeholder((n, n), name=name, dtype="float32") for name in "AB")
     k = te.reduce_axis((0, n), name="k")
     return te.create_prim_func([a, b, te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")])
-
-
-def seconds(call: Callable[[], object], threads: int) -> float:
-    """Return the time of one call, from as many as take a while: processor time for one thread, else by the clock."""
-    clock = time.process_time if threads == 1 else time.perf_counter
-    count, taken = 1, 0.0
-    while taken < 0.05:
-        start = clock()
-        for _ in range(count):
-            call()
-        taken, count = clock() - start, count * 2
-    return taken / (count // 2)
 
 
 def serve(n: int, trials: int, threads: int, cpu: str) -> None:
