@@ -7,8 +7,10 @@ written anew: read the difference.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from tvms.dsl.testing.oracle import Execute, assert_equivalent, interpreted
 from tvms.ir import tir
 from tvms.ir.base import Op
 from tvms.ir.equal import first_difference
-from tvms.ir.schedule import Schedule, ScheduleError
+from tvms.ir.schedule import Schedule, ScheduleError, declaration
+from tvms.ir.schedule.conditions import Condition
 from tvms.ir.visit import walk
 
 CASES = Path(__file__).parent / "cases"
@@ -245,3 +248,49 @@ def test_every_primitive_says_what_it_preserves() -> None:
 
     silent = [name for name, each in PRIMITIVES.items() if not each.is_query and "Preserves:" not in each.doc]
     assert silent == []
+
+
+NOT_IN_TEXT = {
+    "declaration.py": "what is wrong with arguments is said when a text is read",
+    "layout_arguments.py": "functions of Python, which may return anything",
+    "primitives/queries.py": "schedules of modules, which have not said which function they are about",
+}
+"""Files of which test_schedule.py has further refusals."""
+GUARDS = ("stand in one another", "might read what is not written yet", "where it does not pad are not known")
+"""Parts of refusals that guard against what is not known ever to be asked."""
+
+
+def refusal_sites() -> dict[tuple[str, int], str]:
+    """The calls in ir/schedule that refuse: what they say, by their files and first lines."""
+    root = Path(declaration.__file__).parent
+    found: dict[tuple[str, int], str] = {}
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "refuse":
+                found[path.relative_to(root).as_posix(), node.lineno] = ast.unparse(node)
+    return found
+
+
+def test_every_refusal_is_shown_by_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    root, reached, refuse = Path(declaration.__file__).parent, set[tuple[str, int]](), Condition.refuse
+
+    def noted(self: Condition, *args: Any, **named: Any) -> Any:
+        frame = sys._getframe(1)
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(root):
+            reached.add((path.relative_to(root).as_posix(), frame.f_lineno))
+        return refuse(self, *args, **named)
+
+    monkeypatch.setattr(Condition, "refuse", noted)
+    refused = {re.sub(r"'.*?'|\d+", "", case.error.split("\n")[0]): case for case in ALL if case.error is not None}
+    for case in refused.values():
+        module = tvms.parse(case.text)
+        (text,) = module.schedules.values()
+        with pytest.raises(ScheduleError):
+            Schedule(unscheduled(module), seed=1, error_render_level="fast").replay(text)
+    left = [
+        f"{path}:{line}: {text}"
+        for (path, line), text in refusal_sites().items()
+        if (path, line) not in reached and path not in NOT_IN_TEXT and not any(guard in text for guard in GUARDS)
+    ]
+    assert left == []

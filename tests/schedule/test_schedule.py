@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import tvms
-from tvms.ir import tir
+from tvms.ir import make, tir
 from tvms.ir.equal import first_difference
 from tvms.ir.schedule.apply import apply_schedules
 from tvms.ir.visit import walk
@@ -37,6 +37,16 @@ S.schedule plain(matmul):
 @pytest.fixture
 def schedule() -> Any:
     return tvms.Schedule(tvms.parse(MATMUL), seed=1)
+
+
+def two_functions() -> tvms.IRModule:
+    function = tvms.parse(MATMUL).functions["matmul"]
+    return tvms.IRModule({"first": function, "second": function})
+
+
+def first_of(schedule: Any) -> tir.PrimExpr:
+    (buffer, *_) = schedule.mod.functions["matmul"].buffer_map.values()
+    return make.buffer_load(buffer, (0, 0))
 
 
 def extents(schedule: Any, block: str = "C") -> list[int]:
@@ -181,6 +191,18 @@ def test_a_refusal_names_the_line_of_python() -> None:
         (
             lambda s: s.unroll(tvms.Schedule(tvms.parse(MATMUL)).get_loops("C")[0]),
             "error[E0501]: argument 1, 'loop' to unroll: expected a loop of this schedule, not of another one, got a loop",
+        ),
+        (
+            lambda s: s.transform_layout("C", "C", lambda i, j: (i, "j")),
+            "error[E0501]: argument 3, 'index_map' to transform_layout: it returns 'j', no index",
+        ),
+        (
+            lambda s: s.transform_layout("C", "A", lambda i, j: (i // 5, i % 5, j), pad_value=lambda *at: first_of(s)),
+            "error[E0555]: argument 4, 'pad_value' to transform_layout: the padding reads 'A'",
+        ),
+        (
+            lambda s: tvms.Schedule(two_functions()).get_block("C"),
+            "error[E0501]: get_block: it needs 'func_name', as the module has several functions",
         ),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
 from ...base import Node
 from ...visit import substitute, walk
-from ..conditions import IN_ORDER, Refused, name_of
+from ..conditions import IN_ORDER, name_of
 from .bindings import domains_of
 from .blocks import COMM_REDUCE
 from .needed import SOLVABLE
@@ -29,10 +29,8 @@ def _is_ordered(block: tir.Block) -> bool:
     is_reduction = any(axis.iter_type is COMM_REDUCE for axis in block.iter_vars)
     if not is_reduction or len({each.buffer for each in walk(block.body) if isinstance(each, tir.BufferStore)}) < 2:
         return False
-    try:
-        return reducer_of(block).is_ordered
-    except Refused:
-        return True
+    reducer = reducer_of(block)
+    return reducer is None or reducer.is_ordered
 
 
 def check_orderless(block: tir.Block, *places: tir.Stmt) -> None:

@@ -14,7 +14,7 @@ from ...analysis.proof import prove
 from ...base import Node
 from ...equal import structural_equal
 from ...visit import children, substitute, walk
-from ..conditions import Condition, name_of
+from ..conditions import Condition, Refused, name_of
 from .bindings import domains_of
 from .loops import is_one
 
@@ -157,12 +157,13 @@ def reduction_of(block: tir.Block) -> Reduction:
     raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does, from its T.init", block)
 
 
-def reducer_of(block: tir.Block) -> Reducer:
-    """Return how a block combines elements with values, wherever it starts; refused where that is not known (E0579)."""
-    found = next(_reductions(_updates(block)), None)
-    if found is None:
-        raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does", block)
-    return found.reducer
+def reducer_of(block: tir.Block) -> Reducer | None:
+    """Return how a block combines elements with values, wherever it starts; None where that is not known."""
+    try:
+        found = next(_reductions(_updates(block)), None)
+    except Refused:
+        return None
+    return None if found is None else found.reducer
 
 
 def _reductions(updates: Sequence[tir.BufferStore]) -> Iterator[Reduction]:
