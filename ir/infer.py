@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from . import relax, tir
 from .base import GlobalVar, Metadata, Op, Span, StructInfo
@@ -22,7 +23,7 @@ from .relax import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from .visit import substitute
+from .visit import substitute, walk
 
 Bindings = dict[tir.Var, tir.PrimExpr]
 
@@ -174,6 +175,13 @@ def _is_known(dim: tir.PrimExpr, bindings: Mapping[tir.Var, tir.PrimExpr]) -> bo
     from .visit import walk
 
     return all(node in bindings for node in walk(dim) if isinstance(node, tir.Var))
+
+
+def dimensions_alone(info: StructInfo) -> tuple[tir.Var, ...]:
+    """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
+    shapes = (node.values or () for node in walk(info) if isinstance(node, ShapeExpr | ShapeStructInfo))
+    scalars = (node.value for node in walk(info) if isinstance(node, PrimStructInfo))
+    return tuple(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
 
 
 def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all_known: bool = True) -> StructInfo:

@@ -16,8 +16,8 @@ from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..equal import structural_equal, structural_hash
 from ..function_table import unused_name
-from ..infer import function_struct_info, infer_struct_info
-from ..visit import free_variables, substitute, walk
+from ..infer import dimensions_alone, function_struct_info, infer_struct_info
+from ..visit import free_variables, rewrite, substitute, walk
 
 PRIMITIVE = "Primitive"
 """The attribute of a function that was made of a group: further passes look at it as one operator."""
@@ -171,7 +171,7 @@ class _Creator:
         else:
             name, self._constants = f"param_{self._constants}", self._constants + 1
         self.arguments.append(expr)
-        self._params.append(relax.Var(name, struct_info=infer_struct_info(expr)))
+        self._params.append(relax.Var(name, struct_info=_closed(infer_struct_info(expr))))
 
     def function(self, attrs: dict[str, Any]) -> relax.Function:
         """Return the function; its variables and symbolic dimensions are its own."""
@@ -180,26 +180,46 @@ class _Creator:
         for binding in self.bindings:
             var = binding.var
             is_output = any(var is output for output in self.outputs)
-            own = relax.DataflowVar(var.name_hint, struct_info=var.struct_info)
+            known = None if var.struct_info is None else _closed(var.struct_info)
+            own = relax.DataflowVar(var.name_hint, struct_info=known)
             if is_output:
                 name = "gv" if len(self.outputs) == 1 else var.name_hint
-                own = relax.Var(name, struct_info=var.struct_info)
+                own = relax.Var(name, struct_info=known)
             replaced[var] = own
             bindings.append(replace(_substitute(binding, replaced), var=own))
         results = [replaced[output] for output in self.outputs]
         assert all(isinstance(result, relax.Var) for result in results)
-        infos = tuple([infer_struct_info(output) for output in self.outputs])
+        infos = tuple([_closed(infer_struct_info(output)) for output in self.outputs])
         info: StructInfo = infos[0] if len(infos) == 1 else relax.TupleStructInfo(infos)
         value = results[0] if len(results) == 1 else relax.Tuple(tuple(results), struct_info=info)  # type: ignore[reportArgumentType]
         body = relax.SeqExpr((relax.DataflowBlock(tuple(bindings)),), value, struct_info=info)  # type: ignore[reportArgumentType]
         function = relax.Function(tuple(params), body, info, attrs=attrs)
-        unbound = [var for var in free_variables(function) if isinstance(var, tir.Var)]
+        unbound = _unbound(function)
         if unbound:
-            shape = relax.ShapeStructInfo(tuple(unbound), len(unbound))
+            shape = relax.ShapeStructInfo(unbound, len(unbound))
             function = replace(function, params=(*params, relax.Var("tir_vars", struct_info=shape)))
-            self.arguments.append(relax.ShapeExpr(tuple(unbound), struct_info=shape))
+            self.arguments.append(relax.ShapeExpr(unbound, struct_info=shape))
         self.dimensions = {node: replace(node) for node in walk(function) if isinstance(node, tir.Var)}
         return substitute(function, self.dimensions)
+
+
+def _closed(info: StructInfo) -> StructInfo:
+    """Return what is known without shapes that variables hold: those stay outside."""
+
+    def forgotten(node: Node) -> Node | None:
+        is_held = isinstance(node, relax.TensorStructInfo) and isinstance(node.shape, relax.Var)
+        return replace(node, shape=None) if is_held else None
+
+    return rewrite(info, forgotten)
+
+
+def _unbound(function: relax.Function) -> tuple[tir.Var, ...]:
+    """Return the dimensions that stand alone in no parameter, not counting those of the signatures of what is called."""
+    infos = [param.struct_info for param in function.params if param.struct_info is not None]
+    alone = {var for info in infos for var in dimensions_alone(info)}
+    used = [node for info in infos for node in walk(info) if isinstance(node, tir.Var) and node not in alone]
+    own = rewrite(function, lambda node: replace(node, struct_info=None) if isinstance(node, GlobalVar) else None)
+    return tuple(dict.fromkeys([*used, *(var for var in free_variables(own) if isinstance(var, tir.Var))]))
 
 
 def _callee_name(call: relax.Call) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import tvms
 from tvms import relax
@@ -137,3 +138,28 @@ def test_a_new_value_must_not_need_itself() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         rewrite_bindings(ctx, lambda found, values: {found[first]: relax.op.exp(found[second])}, before)
     assert str(raised.value).splitlines()[0] == "error[E0912]: the new value of 'a' needs itself"
+
+
+def test_functions_of_patterns_are_told_the_sizes_that_no_tensor_tells() -> None:
+    text = """#tvms 1
+
+I.ir_module Module:
+    R.function main(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n * m",), "float32"):
+        n = T.int64()
+        m = T.int64()
+        with R.dataflow():
+            a = R.add(x, x)
+            b = R.reshape(a, R.shape([n * m]))
+            c = R.add(b, b)
+            d = R.add(c, b)
+            R.output(d)
+        return d
+"""
+    pattern = ("library.add", is_op("relax.add")(wildcard(), wildcard()))
+    fused = relax.transform.FuseOpsByPattern([pattern])(tvms.parse(text))
+    merged = relax.transform.MergeCompositeFunctions()(fused)
+    args = [np.arange(6, dtype="float32").reshape(2, 3)]
+    for module in (fused, merged):
+        assert not tvms.verify(module)
+        np.testing.assert_array_equal(tvms.interpret(module, "main", args), 6 * args[0].reshape(-1))
+    assert str(fused["main"]).count("R.shape([n, m])") + str(fused["main"]).count("R.shape([m, n])") == 2

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import chain
 from typing import Any
 
 from ... import relax, tir
 from ...base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
 from ...building.values import dimension, plain_nodes
-from ...infer import join, replace_dims
+from ...infer import dimensions_alone, join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
 from ...passes.rewrite_dataflow_reshape import is_reshape
 from ...purity import is_pure_call
@@ -36,9 +35,7 @@ def tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
 
 def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
     """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
-    shapes = (node.values or () for node in walk(sinfo) if isinstance(node, relax.ShapeExpr | relax.ShapeStructInfo))
-    scalars = (node.value for node in walk(sinfo) if isinstance(node, relax.PrimStructInfo))
-    return list(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
+    return list(dimensions_alone(sinfo))
 
 
 def erase_to_well_defined(
