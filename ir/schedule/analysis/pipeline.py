@@ -17,6 +17,7 @@ from ...simplify import simplify
 from ...visit import substitute
 from ..conditions import STAGE_PIPELINE, name_of
 from ..program import Program
+from ..tree import walk_statements
 from .bindings import Domains, domains_of
 from .loops import is_one
 from .scope import DepKind, Scope
@@ -115,10 +116,12 @@ def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> b
 
 
 def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
-    """Whether a block writes all of a region that it declares: not where annotate_buffer_access said so, nor where it
-    does so under a condition, nor where the one store that it consists of writes but an element of it."""
+    """Whether a block writes all of a region that it declares: not where annotate_buffer_access said so of it or of a
+    block in it, nor where it does so under a condition, nor where the one store that it consists of writes but an
+    element of it."""
     store = block.body
-    if EXPLICIT["write"] in block.annotations or isinstance(store, tir.IfThenElse):
+    blocks = (each for each in walk_statements(block) if isinstance(each, tir.Block))
+    if isinstance(store, tir.IfThenElse) or any(EXPLICIT["write"] in each.annotations for each in blocks):
         return False
     if not isinstance(store, tir.BufferStore) or store.buffer is not write.buffer:
         return True
