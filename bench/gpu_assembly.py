@@ -112,7 +112,11 @@ def main() -> int:
     failed = sum(assembled(programs, arch, tool) for arch in archs)
     target = get_target(f"cuda -arch={archs[0]}")
     for name, program in benchmarks:
-        print(f"{name}: {report(build_program(prepare(program, target), target, Settings()), target)}")
+        try:
+            said = report(build_program(prepare(program, target), target, Settings()), target)
+        except tvms.TvmsError as problem:
+            said = problem.diagnostics[0].message
+        print(f"{name}: {said}")
     return 1 if failed else 0
 
 
