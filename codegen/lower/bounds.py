@@ -49,8 +49,8 @@ class _Guard(Rewriter):
     def __init__(self, mode: Bounds) -> None:
         super().__init__(
             {
-                tir.For: self._for, tir.IfThenElse: self._if, tir.Call: self._call, tir.BufferLoad: self._access,
-                tir.BufferStore: self._access, tir.LetStmt: self._let, tir.AssertStmt: self._assert,
+                tir.For: self._for, tir.IfThenElse: self._if, tir.Call: self._call, tir.BufferLoad: self._load,
+                tir.BufferStore: self._store, tir.LetStmt: self._let, tir.AssertStmt: self._assert,
                 tir.And: self._and, tir.Buffer: lambda buffer: buffer,
             }
         )  # fmt: skip
@@ -106,20 +106,44 @@ class _Guard(Rewriter):
 
     # --- Accesses
 
-    def _access(self, access: _Access) -> _Access:
+    def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:
+        guarded, named = self._access(load)
+        for var, index in reversed(named.items()):
+            guarded = tir.Let(guarded.dtype, var, index, guarded)
+        return guarded
+
+    def _store(self, store: tir.BufferStore) -> tir.Stmt:
+        guarded, named = self._access(store)
+        for var, index in reversed(named.items()):
+            guarded = tir.LetStmt(var, index, guarded)
+        return guarded
+
+    def _access(self, access: _Access) -> tuple[_Access, dict[tir.Var, tir.PrimExpr]]:
+        """Return `access` with its indices guarded, and names for those with checks in them: each check tells all indices,
+        so that without names what is read by what was read would double with each level."""
         changed = self.rebuild(access)
         extents = access.buffer.shape
-        indices = list(changed.indices)
-        for axis, (index, extent) in enumerate(zip(access.indices, extents, strict=False)):
-            if self._is_proving and self._is_inside(index, extent):
-                self.proven += 1
+        is_open = [
+            not (self._is_proving and self._is_inside(*each)) for each in zip(access.indices, extents, strict=False)
+        ]
+        self.checked += sum(is_open)
+        self.proven += len(is_open) - sum(is_open)
+        if not any(is_open):
+            return changed, {}
+        said, named = list(changed.indices), dict[tir.Var, tir.PrimExpr]()
+        for axis, (index, before) in enumerate(zip(changed.indices, access.indices, strict=True)):
+            if index is not before:
+                var = said[axis] = tir.Var(index.dtype, "index")
+                named[var] = index
+        indices = list(said)
+        for axis, (index, is_checked) in enumerate(zip(said, is_open, strict=False)):
+            if not is_checked:
                 continue
-            self.checked += 1
             self.places.add((access.buffer.name, axis))
-            checked = _where_on(changed.indices[axis], changed.predicate)
-            said = (tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis), *changed.indices, *extents)
-            indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, (checked, *said), span=access.span)
-        return replace(changed, indices=tuple(indices))
+            what = tir.StringImm("handle", access.buffer.name), tir.IntImm("int32", axis)
+            args = (_where_on(index, changed.predicate), *what, *said, *extents)
+            indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
+        return replace(changed, indices=tuple(indices)), named
 
     def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
         from ...ir.analysis.const_bounds import const_bounds

@@ -68,7 +68,7 @@ class _Vectorizer(Rewriter):
         rules: dict[type[Any], Callable[[Any], Any]] = {
             tir.Add: self._sum, tir.Sub: self._difference, tir.Mul: self._product, tir.BufferLoad: self._load, tir.BufferStore: self._store,
             tir.Select: self._select, tir.Cast: self._cast, tir.Not: self._not, tir.Call: self._call,
-            tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
+            tir.Let: self._let, tir.IfThenElse: self._if, **dict.fromkeys((tir.And, tir.Or), self._both),
             **dict.fromkeys((tir.IntImm, tir.FloatImm), lambda node: node), tir.SeqStmt: self._statements,
             **dict.fromkeys((tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max), self._binary),
             **dict.fromkeys((tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE), self._binary),
@@ -192,6 +192,13 @@ class _Vectorizer(Rewriter):
             raise _Declined
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
+
+    def _let(self, node: tir.Let) -> tir.PrimExpr:
+        value = self.rewrite(node.value)
+        if lanes_of(value.dtype) > lanes_of(node.value.dtype):
+            raise _Declined  # calls with the variable would have to be looked at
+        body = self.rewrite(node.body)
+        return replace(node, dtype=body.dtype, value=value, body=body)
 
     def _choice(self, node: tir.Call) -> tir.PrimExpr:
         """A choice by lane computes both sides, each where it is chosen."""

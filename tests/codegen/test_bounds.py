@@ -87,3 +87,29 @@ def test_checks_are_a_program_like_any_other() -> None:
     assert str(safety) == "3 indices proven, 1 checked at run time"
     assert 'A[i, T.checked_index(J[i], "A", 1, i, J[i], 8, 16)]' in guarded.script()
     assert structural_equal(tvms.parse(guarded.script()).functions["main"], guarded)
+
+
+def _looked_up(depth: int) -> tvms.IRModule:
+    """Return a module that looks up what it looked up, `depth` times."""
+    value = "0"
+    for _ in range(depth):
+        value = f"J[{value}, 1]"
+    return tvms.parse(f"""
+T.prim_func main(J: T.Buffer((8, 8), "int32"), B: T.Buffer((1,), "int32")):
+    B[0] = {value}
+""")
+
+
+def test_checks_of_what_is_looked_up_in_turn_do_not_double() -> None:
+    from tvms.codegen.lower import guard_indices
+
+    for depth in (10, 20, 40):
+        function: Any = _looked_up(depth).functions["main"]
+        assert guard_indices(function, "check")[0].script().count("T.checked_index") == 2 * depth + 1
+    table = np.array([[0, row + 1] + [0] * 6 for row in range(8)], "i4")
+    call, found = tvms.compile(_looked_up(8), bounds="check")["main"], np.zeros(1, "i4")
+    call(table, found)
+    assert found[0] == 8
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(_looked_up(40))["main"](table, found)
+    assert caught.value.diagnostics[0].message == "J[8, 1] is outside the buffer: its dimension 0 has 8 elements"
