@@ -7,7 +7,7 @@ outside dimension 0, the function stops with the fault E0707. In mode "prove" on
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ Bounds: TypeAlias = Literal["check", "prove", "trust"]
 
 CHECKED_INDEX = Op("tir.checked_index")
 _IF_THEN_ELSE, _ADDRESS_OF = Op("tir.if_then_else"), Op("tir.address_of")
-_Access: TypeAlias = tir.BufferLoad | tir.BufferStore
+_Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
 class Safety(Struct, frozen=True):
@@ -107,16 +107,18 @@ class _Guard(Rewriter):
     # --- Accesses
 
     def _load(self, load: tir.BufferLoad) -> tir.PrimExpr:
-        guarded, named = self._access(load)
+        result: tir.PrimExpr
+        result, named = self._access(load)
         for var, index in reversed(named.items()):
-            guarded = tir.Let(guarded.dtype, var, index, guarded)
-        return guarded
+            result = tir.Let(result.dtype, var, index, result)
+        return result
 
     def _store(self, store: tir.BufferStore) -> tir.Stmt:
-        guarded, named = self._access(store)
+        result: tir.Stmt
+        result, named = self._access(store)
         for var, index in reversed(named.items()):
-            guarded = tir.LetStmt(var, index, guarded)
-        return guarded
+            result = tir.LetStmt(var, index, result)
+        return result
 
     def _access(self, access: _Access) -> tuple[_Access, dict[tir.Var, tir.PrimExpr]]:
         """Return `access` with its indices guarded, and names for those with checks in them: each check tells all indices,
