@@ -86,10 +86,15 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
 
 
 def _check(example: _Example, execute: Execute) -> None:
-    chain: Pass = Sequential([get_pass(name) for name in example.names])
+    check_pass(example.module, Sequential([get_pass(name) for name in example.names]), example.names, seed=example.seed)
+
+
+def check_pass(module: IRModule, transform: Pass, names: Iterable[str], **options: Any) -> None:
+    """Assert that `transform`, which is the passes `names`, makes what keeps the law, and `assert_kept` of it."""
     with PassContext(opt_level=3, instruments=[VerifyEach()]):
-        after = chain(example.module)
-    assert_kept(example.module, after, example.names, seed=example.seed)
+        after = transform(module)
+    if after is not module:
+        assert_kept(module, after, names, **options)
 
 
 def assert_kept(before: IRModule, after: IRModule, names: Iterable[str], **options: Any) -> None:
