@@ -25,6 +25,7 @@ from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Bounds, Domain, Domains, ends
 from .evaluate import evaluate
+from .question import question
 
 MAX_POINTS = 2048
 """Domains of at most as many points are tried out whole; of larger ones as many points at random."""
@@ -53,7 +54,8 @@ class Proof(Struct, frozen=True):
         return self.verdict is Verdict.REFUTED
 
 
-_cache: OrderedDict[Any, Proof] = OrderedDict()
+_cache: OrderedDict[Any, tuple[Proof, tuple[tir.Var, ...]]] = OrderedDict()
+"""What was found, by the key of the question, and the variables in whose terms it is said."""
 
 
 def prove(condition: tir.PrimExpr, domains: Domains | None = None, given: Sequence[tir.PrimExpr] = ()) -> Proof:
@@ -62,15 +64,28 @@ def prove(condition: tir.PrimExpr, domains: Domains | None = None, given: Sequen
     Variables without a domain are any numbers of their dtype; the ends of a domain may be symbolic. Index expressions
     (int32, int64) are taken not to overflow.
     """
-    key = (_key(condition), _key_of_domains(domains), tuple(map(_key, given)))
-    found = _cache.get(key)
-    if found is None:
-        found = _cache[key] = _prove(condition, domains or {}, given)
+    key, variables = question(condition, domains or {}, given)
+    known = _cache.get(key)
+    if known is None:
+        found = _prove(condition, domains or {}, given)
+        _cache[key] = found, variables
         if len(_cache) > _CACHED:
             _cache.popitem(last=False)
-    else:
-        _cache.move_to_end(key)
-    return found
+        return found
+    _cache.move_to_end(key)
+    return _renamed(known[0], dict(zip(known[1], variables, strict=True)))
+
+
+def _renamed(proof: Proof, names: Mapping[tir.Var, tir.Var]) -> Proof:
+    if not proof.counterexample:
+        return proof
+    values = {names.get(variable, variable): value for variable, value in proof.counterexample.items()}
+    return Proof(proof.verdict, values, proof.reason)
+
+
+def forget() -> None:
+    """Forget what was proven, so that the next questions cost what they cost at first."""
+    _cache.clear()
 
 
 def find_solution(conditions: Sequence[tir.PrimExpr], domains: Domains | None = None) -> dict[tir.Var, int] | None:
@@ -79,31 +94,24 @@ def find_solution(conditions: Sequence[tir.PrimExpr], domains: Domains | None = 
     return None if proof.counterexample is None else dict(proof.counterexample)
 
 
-def _key(expr: tir.PrimExpr | None) -> object:
-    return ("int", expr.value, expr.dtype) if isinstance(expr, tir.IntImm) else expr
-
-
-def _key_of_domains(domains: Domains | None) -> object:
-    if not domains:
-        return ()
-    return tuple(
-        [(v, type(d), _key(d.min), _key(d.max if isinstance(d, Interval) else d.extent)) for v, d in domains.items()]
-    )
-
-
 @deep
 def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Proof:
     simplifier = Simplifier(domains, given)
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
-    whole = Simplifier(domains)
-    place = Simplifier({v: _constant_ends(whole.bounds(v), v.dtype) for v in domains})  # symbolic ends are asked below
+    place = Simplifier(domains) if given else simplifier
+    if not all(map(_is_constant, domains.values())):  # symbolic ends are asked below
+        place = Simplifier({v: _constant_ends(place.bounds(v), v.dtype) for v in domains})
     asked = [*_given(place, domains, given), place.visit(tir.Not("bool", condition))]
     if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
     asked = [each for each in asked if not isinstance(each, tir.IntImm)]
     return _by_affine(place, simple, condition, domains, given, asked)
+
+
+def _is_constant(domain: Domain) -> bool:
+    return all(end is None or isinstance(end, tir.IntImm) for end in ends(domain)[:2])
 
 
 def _constant_ends(bounds: Bounds, dtype: str) -> Interval:

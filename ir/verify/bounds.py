@@ -9,6 +9,7 @@ from __future__ import annotations
 from .. import tir
 from ..base import Node
 from ..diagnostics import Note
+from .affine import any_of
 from .place import BlockSite, Facts, Site
 from .report import count
 from .solve import Answer, Values
@@ -57,15 +58,11 @@ def _ends(index: tir.PrimExpr, rank: int) -> tuple[tir.PrimExpr, tir.PrimExpr]:
 
 def _ask(subject: Subject, first: tir.PrimExpr, last: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> Answer:
     """Answer whether one of two lanes can be outside `[0, extent)`."""
-    first, last, extent = map(subject.flow.resolve, (first, last, extent))
-    ends = (first,) if last is first else (first, last)
+    extent = subject.flow.resolve(extent)
+    ends = tuple([subject.flow.resolve(end) for end in dict.fromkeys((first, last))])
     zero = tir.IntImm(first.dtype, 0)
-    below: list[tir.PrimExpr] = [tir.LT("bool", end, zero) for end in ends]
-    above: list[tir.PrimExpr] = [tir.GE("bool", end, extent) for end in ends]
-    bad = (below + above)[0]
-    for each in (below + above)[1:]:
-        bad = tir.Or("bool", bad, each)
-    return subject.solver.ask(bad, facts, subject.solver.related(extent, ends, facts))
+    bad = [tir.LT("bool", end, zero) for end in ends] + [tir.GE("bool", end, extent) for end in ends]
+    return subject.solver.ask(any_of(bad), facts, subject.solver.related(extent, ends, facts))
 
 
 def _report(subject: Subject, site: Site, axis: int, values: Values) -> None:

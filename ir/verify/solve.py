@@ -70,8 +70,11 @@ class Solver:
 
     def _complete(self, values: Values, facts: Facts) -> Answer:
         """Give values to all other variables, so that all facts hold."""
-        if all(var in values for var in (*facts.domains, *variables(facts.conditions))):
-            return Answer(values=values)
+        others = {var: _nearest_zero(domain) for var, domain in facts.domains.items() if var not in values}
+        if variables(facts.conditions) <= values.keys() and not (others and self.given):
+            free = {var: value for var, value in others.items() if value is not None}
+            if len(free) == len(others):
+                return Answer(values={**values, **free})
         pinned = [tir.EQ("bool", var, tir.IntImm(var.dtype, value)) for var, value in values.items()]
         never, given = tir.IntImm("bool", 0), (*facts.conditions, *self.given, *pinned)
         found = _refute(never, facts.domains, given)
@@ -95,6 +98,15 @@ def variables(expressions: Iterable[tir.PrimExpr]) -> set[tir.Var]:
     return {node for expression in expressions for node in walk(expression) if isinstance(node, tir.Var)}
 
 
+def _nearest_zero(domain: tir.Range) -> int | None:
+    """Return the value of a range that is nearest to zero; None where its ends are symbolic."""
+    match domain:
+        case tir.Range(min=tir.IntImm(value=least), extent=tir.IntImm(value=extent)):
+            return max(least, min(least + extent - 1, 0))
+        case _:
+            return None
+
+
 def _ends(domains: Domains) -> list[tir.PrimExpr]:
     return [end for domain in domains.values() for end in (domain.min, domain.extent)]
 
@@ -108,11 +120,11 @@ def _connected(
     grows = True
     while grows:
         grows = False
-        for var in [each for each in seen if each in domains and each not in near]:
+        for var in [each for each in domains if each in seen and each not in near]:
             near[var] = domains[var]
             seen |= variables((near[var].min, near[var].extent))
             grows = True
-        for each, mentioned in [pair for pair in waiting if pair[1] & seen]:
+        for each, mentioned in [pair for pair in waiting if not pair[1] or pair[1] & seen]:
             waiting.remove((each, mentioned))
             given.append(each)
             seen |= mentioned

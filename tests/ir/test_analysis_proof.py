@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from tvms.ir import make, tir
 from tvms.ir.analysis.evaluate import evaluate as value_at
-from tvms.ir.analysis.proof import Verdict, find_solution, prove
+from tvms.ir.analysis.proof import Verdict, find_solution, forget, prove
 from tvms.ir.base import Op
+from tvms.ir.int_set import Interval
 from tvms.ir.te import expr as te
+from tvms.ir.visit import substitute
 
 sys.path.insert(0, str(Path(__file__).parent))
 from evaluate_expressions import Expressions, evaluate, grid
@@ -93,3 +95,39 @@ def test_shifts_beyond_all_bits_are_unknown(op: str) -> None:
     shifted = tir.Call("int64", Op(op), (tir.IntImm("int64", 1), count))
     assert value_at(shifted, {count: 2**40}) is None
     assert value_at(shifted, {count: 0}) == 1
+
+
+def test_questions_asked_again_in_other_variables_have_the_answer_of_questions_asked_first(
+    random: np.random.Generator,
+) -> None:
+    ours, theirs = ([tir.Var("int32", f"{name}{n}") for name in "ij"] for n in range(2))
+    make_one = Expressions(random, ours, [0, 1, 2, 3, -1])
+    for _ in range(60):
+        asked, given = make_one.condition(2), make_one.condition(1)
+        least, most = random.permutation(ours)
+        for extent in (2, 5):
+            domains = {least: tir.Range(make.const(0), make.const(extent)), most: tir.Range(make.const(0), least)}
+            names = dict(zip(ours, theirs, strict=True))
+            prove(asked, domains, (given,))
+            again = prove(substitute(asked, names), {names[v]: substitute(d, names) for v, d in domains.items()},
+                          (substitute(given, names),))  # fmt: skip
+            forget()
+            first = prove(asked, domains, (given,))
+            assert again.verdict is first.verdict, asked.script()
+            if first.counterexample is not None:
+                assert again.counterexample == {names[v]: value for v, value in first.counterexample.items()}
+
+
+def test_questions_of_other_dtypes_ranges_and_numbers_of_variables_are_others() -> None:
+    size, free, byte = tir.SizeVar("int32", "n"), tir.Var("int32", "n"), tir.Var("int8", "n")
+    for variable, is_proven in ((free, False), (size, True), (free, False)):
+        assert prove(make.greater_equal(variable, 0)).is_proven is is_proven
+    for variable, is_proven in ((free, False), (byte, True)):
+        assert prove(make.less(make.cast(variable, "int64"), 128)).is_proven is is_proven
+    assert prove(make.equal(X.node, X.node)).is_proven
+    assert prove(make.equal(X.node, Y.node)).is_refuted
+    zero, eight = make.const(0), make.const(8)
+    assert prove(make.less(X.node, 8), {X.node: tir.Range(zero, eight)}).is_proven
+    assert prove(make.less(X.node, 8), {X.node: Interval(zero, eight)}).is_refuted
+    assert prove(make.less(X.node, 8), {}, (make.less(X.node, 8),)).is_proven
+    assert prove(make.less(X.node, 8)).is_refuted
