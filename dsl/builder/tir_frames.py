@@ -38,6 +38,12 @@ def let_frame(var: tir.Var, value: tir.PrimExpr) -> Frame:
     return Frame(var, lambda body, span, trivia: tir.LetStmt(var, value, body, span=span, trivia=trivia))
 
 
+def assert_frame(condition: tir.PrimExpr, message: str) -> Frame:
+    """Return the frame of `AssertStmt(condition, message, …)`."""
+    text = tir.StringImm("handle", message)
+    return Frame(None, lambda body, span, trivia: tir.AssertStmt(condition, text, body, span=span, trivia=trivia))
+
+
 class Expansion(Struct, frozen=True, eq=False):
     """A use of the macro `name`: `build` adds its statements to the innermost body."""
 

@@ -25,8 +25,9 @@ from .convert import (
     is_tuple,
 )
 from .forms import Form, Site, form
+from .operators import is_condition
 from .tir_blocks import Region
-from .tir_frames import Frame, let_frame
+from .tir_frames import Frame, assert_frame, let_frame
 
 _TRUE = tir.IntImm("bool", 1)
 
@@ -149,6 +150,14 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
         return tir.AttrStmt(buffer, "realize_scope", scope, inner, span=span, trivia=trivia)
 
     return Frame(None, wrap)
+
+
+@form("T.Assert")
+def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
+    """`with T.Assert(n > 0, "n is positive"):`: an `assert` that says where what it is for ends."""
+    if not is_condition(condition):
+        raise site.error("E0206", f"a condition is bool, not {condition.dtype}", help="compare it with a value")
+    return assert_frame(condition, message)
 
 
 # --- Bindings -------------------------------------------------------------------------------------------------

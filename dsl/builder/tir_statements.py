@@ -20,7 +20,7 @@ from .forms import Form
 from .imports import define_imports
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
-from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame
+from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame, assert_frame
 
 
 def build_body(
@@ -183,12 +183,7 @@ def _assert(context: Context, node: syntax.Assert) -> None:
         message = "".join(_strings(message))
     if not isinstance(message, str):
         raise context.error("E0202", f"expected a string, got {describe(message)}", node.message or node)
-    text = tir.StringImm("handle", message)
-
-    def wrap(body: tir.Stmt, span: Any, trivia: Trivia | None) -> tir.Stmt:
-        return tir.AssertStmt(test, text, body, span=span, trivia=trivia)
-
-    context.tir.body.open(Frame(None, wrap), context.span(node), node.trivia)
+    context.tir.body.open(assert_frame(test, message), context.span(node), node.trivia)
 
 
 def _strings(message: tuple[Any, ...]) -> list[str]:
