@@ -125,11 +125,6 @@ def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
         return s.constant(int(not holds), "bool")
     if s.at_most(distance) and s.at_most(distance.scaled(-1)):
         return s.constant(int(holds), "bool")
-    if isinstance(a, tir.FloorDiv) and isinstance(b, tir.IntImm) and is_index(a.dtype):
-        for kind, other in ((tir.LE, distance), (tir.GE, distance.scaled(-1))):
-            if s.at_most(other):  # what cannot be greater is equal where it is not less
-                order = tir.GE if kind is tir.LE else tir.LE
-                return s.visit(order("bool", a, b) if holds else tir.Not("bool", order("bool", a, b)))
     scale = distance.content
     if distance.constant % scale:
         return s.constant(int(not holds), "bool")
@@ -138,4 +133,12 @@ def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
         distance = distance.scaled(-1)
     left = Sum({term: factor for term, factor in distance.factors() if factor > 0})
     right = Sum({term: -factor for term, factor in distance.factors() if factor < 0}, -distance.constant)
-    return _compare(s, type(expr), left, right, a.dtype) or s.rebuild(expr)
+    compared = _compare(s, type(expr), left, right, a.dtype)
+    if not isinstance(compared, tir.EQ | tir.NE):
+        return s.rebuild(expr)
+    a, b = compared.a, compared.b
+    if isinstance(a, tir.FloorDiv) and isinstance(b, tir.IntImm) and is_index(a.dtype):
+        for order, other in ((tir.GE, distance), (tir.LE, distance.scaled(-1))):
+            if s.at_most(other):  # what cannot be greater is equal where it is not less
+                return s.visit(order("bool", a, b) if holds else tir.Not("bool", order("bool", a, b)))
+    return compared
