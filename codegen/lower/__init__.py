@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.deep import deep
+from ...ir.empty_reductions import start_empty_reductions
 from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .compact import compact_buffers
@@ -30,6 +31,7 @@ from .vectorize import vectorize_loops
 Step = Callable[[tir.PrimFunc], tir.PrimFunc]
 
 BLOCK_STEPS: dict[str, Step] = {
+    "StartEmptyReductions": start_empty_reductions,
     "LowerInitBlock": lower_init_blocks,
     "ConvertBlocksToOpaque": convert_blocks_to_opaque,
     "LowerMatchBuffer": lower_match_buffers,

@@ -71,6 +71,11 @@ def least(a: Index, b: Index) -> tir.PrimExpr:
     return make.minimum(*_together(a, b))
 
 
+def most(a: Index, b: Index) -> tir.PrimExpr:
+    """Return the greater of the two."""
+    return make.maximum(*_together(a, b))
+
+
 def divide(a: Index, b: int) -> tir.PrimExpr:
     """Return how many whole parts of `b` are in `a`, which is not negative."""
     return index(a) if b == 1 else make.floordiv(*_together(a, b))

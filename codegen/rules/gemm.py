@@ -29,6 +29,7 @@ from .build import (
     load,
     loop,
     minus,
+    most,
     multiply_add,
     new_buffer,
     parallel,
@@ -116,11 +117,12 @@ class _Emitter:
         is_one_block = constant(self.row_tiles) is not None and self.tiles.tiles >= (constant(self.row_tiles) or 0)
 
         def step(number: tir.Var) -> Statements:
+            """One step at least: sums of nothing are zeros."""
             start = times(number, depth)
             length = index(depth) if is_multiple(k, depth) else least(index(depth), minus(k, start))
             return (self._wide if is_one_block else self._tall)(first, panels, start, length)
 
-        return loop("depth", ceil_divide(k, depth), step)
+        return loop("depth", most(1, ceil_divide(k, depth)), step)
 
     def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
         """Few rows: all of them are packed once, and each panel of columns just before it is used."""

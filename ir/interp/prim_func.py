@@ -11,6 +11,7 @@ from .. import tir
 from ..base import IRModule
 from ..deep import deep
 from ..diagnostics import error
+from ..empty_reductions import start_empty_reductions
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
 from .frame import Frame, World
@@ -36,7 +37,9 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) ->
     """As `call_prim_func`, as part of a run."""
     if func not in world.compiled:
         with observing(world.observer):
-            world.compiled[func] = compile_stmt(func.body)  # a RecursionError here comes before anything was done
+            world.compiled[func] = compile_stmt(
+                start_empty_reductions(func).body
+            )  # a RecursionError here comes before anything was done
     body: Statement = world.compiled[func]
     frame = Frame(world)
     bind_arguments(frame, func, args, name)

@@ -214,13 +214,13 @@ def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
 
 def numpy_softmax(np: Any, x: Any, axis: int) -> Any:
     """Softmax of an array, in its dtype."""
-    exponential = np.exp(x - x.max(axis, keepdims=True))
+    exponential = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
     return exponential / exponential.sum(axis, keepdims=True)
 
 
 def numpy_log_softmax(np: Any, x: Any, axis: int) -> Any:
     """The logarithm of softmax of an array, in its dtype."""
-    shifted = x - x.max(axis, keepdims=True)
+    shifted = x - x.max(axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
 
 

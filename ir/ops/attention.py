@@ -177,7 +177,7 @@ def _numpy_attend(np: Any, a: Any, q: Any, k: Any, v: Any, bias: Any) -> Any:
         rows = rows + (0 if a.causal_mask == "TopLeft" else scores.shape[-1] - scores.shape[-2])
         seen = columns <= rows if a.window_size is None else (columns <= rows) & (rows < columns + a.window_size)
         scores = np.where(seen, scores, -np.inf)
-    exponential = np.exp(scores - scores.max(-1, keepdims=True))
+    exponential = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     weights = exponential / exponential.sum(-1, keepdims=True)
     return np.moveaxis(weights @ v, 1, 2).astype(q.dtype)
 

@@ -12,7 +12,7 @@ from ..te import topi
 from . import dims as d
 from .binary import broadcast_struct_info
 from .inference import Inference, tensor_info
-from .registry import Param, RelaxOp, register
+from .registry import Oracle, Param, RelaxOp, register
 from .statistical import reduced
 
 
@@ -106,14 +106,25 @@ def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:
     return meaning
 
 
+def _arg_oracle(name: str) -> Oracle:
+    """What NumPy computes; -1 of no elements."""
+
+    def oracle(np: Any, a: Any) -> Any:
+        if not a.x.size:
+            return np.full(a.x.any(a.axis, keepdims=a.keepdims).shape, -1)
+        return np.asarray(getattr(np, name)(a.x, a.axis, keepdims=a.keepdims)).astype("int64")
+
+    return oracle
+
+
 for _name, _reducer, _doc in (("argmax", first_greatest, "greatest"), ("argmin", _first_least, "least")):
     register(
         RelaxOp(
             f"relax.{_name}",
             (Param("x"), Param("axis", "opt_int", None), Param("keepdims", "bool", False)),
             _infer_arg,
-            f"Return the index of the {_doc} element along `axis`; without it, of all in one dimension.",
-            lambda np, a, name=_name: np.asarray(getattr(np, name)(a.x, a.axis, keepdims=a.keepdims)).astype("int64"),
+            f"Return the index of the {_doc} element along `axis`; without it, of all in one dimension. Of none it is -1.",
+            _arg_oracle(_name),
             _arg(_reducer),
         )
     )

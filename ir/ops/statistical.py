@@ -44,14 +44,26 @@ def _oracle(name: str) -> Oracle:
     return lambda np, a: np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims)).astype(a.result_dtype)
 
 
-def _reduction(name: str, meaning: Callable[[te.Tensor, Any, bool], te.Tensor], oracle: str, doc: str) -> None:
+def _extreme(name: str, limit: Callable[[str], te.Expr]) -> Oracle:
+    """What NumPy computes; of no elements what a reduction starts from."""
+
+    def oracle(np: Any, a: Any) -> Any:
+        start = {} if a.x.size else {"initial": limit(str(a.x.dtype)).value}
+        return np.asarray(getattr(np, name)(a.x, axis=_axis(a), keepdims=a.keepdims, **start)).astype(a.result_dtype)
+
+    return oracle
+
+
+def _reduction(
+    name: str, meaning: Callable[[te.Tensor, Any, bool], te.Tensor], oracle: Oracle, doc: str, of_none: str = ""
+) -> None:
     register(
         RelaxOp(
             f"relax.{name}",
             _PARAMS,
             reduced,
-            f"Return {doc} of the elements along `axis`; without it, of all.",
-            _oracle(oracle),
+            f"Return {doc} of the elements along `axis`; without it, of all.{of_none}",
+            oracle,
             lambda a: meaning(a.x, a.axis, a.keepdims),
         )
     )
@@ -71,16 +83,20 @@ def _plain(reducer: Callable[..., Any]) -> Callable[[te.Tensor, Any, bool], te.T
     return lambda x, axis, keepdims: topi.reduce(x, axis, keepdims, reducer)
 
 
-_reduction("sum", _plain(te.sum), "sum", "the sum")
-_reduction("prod", _plain(te.prod), "prod", "the product")
-_reduction("max", _plain(te.max), "max", "the greatest")
-_reduction("min", _plain(te.min), "min", "the least")
-_reduction("mean", mean, "mean", "the mean")
-_reduction("variance", _variance, "var", "the variance")
+_reduction("sum", _plain(te.sum), _oracle("sum"), "the sum")
+_reduction("prod", _plain(te.prod), _oracle("prod"), "the product")
+_reduction(
+    "max", _plain(te.max), _extreme("max", te.min_value), "the greatest", " Of none it is the least of the dtype."
+)
+_reduction(
+    "min", _plain(te.min), _extreme("min", te.max_value), "the least", " Of none it is the greatest of the dtype."
+)
+_reduction("mean", mean, _oracle("mean"), "the mean")
+_reduction("variance", _variance, _oracle("var"), "the variance")
 _reduction(
     "std",
     lambda x, axis, keepdims: topi.elementwise(_variance(x, axis, keepdims), te.sqrt),
-    "std",
+    _oracle("std"),
     "the standard deviation",
 )
 

@@ -1,0 +1,107 @@
+"""Sums of nothing: what a reduction starts from is its result where its domain is empty.
+
+                                         for i in range(n):
+    for i, k in T.grid(n, m):                if m == 0:
+        with T.block("sum"):                     with T.block("sum_init"):
+            …                       →                B[i] = T.float32(0)
+            with T.init():                   for k in range(m):
+                B[i] = T.float32(0)              with T.block("sum"):
+            B[i] = B[i] + A[i, k]                    …
+
+A block runs its `T.init` at the first step of its reduction, and a reduction over a symbolic size may have none. The
+interpreter and the lowering both take functions as they are after this; it leaves those alone whose sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from . import make, tir
+from .access import detect_regions
+from .base import Node
+from .schedule.analysis.blocks import COMM_REDUCE
+from .schedule.analysis.copies import buffers_of
+from .schedule.analysis.reductions import conjuncts, uses
+from .visit import children, defined_variables, rewrite, substitute, walk
+
+_TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
+_Loops: TypeAlias = tuple[tir.For, ...]
+
+
+def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
+    """Return `func` with a statement before each reduction that may have no steps, which then starts its elements."""
+    starts: dict[tir.Var, list[tir.Stmt]] = {}
+    for realize, loops in _blocks(func.body):
+        empty, reduced = _may_be_empty(realize.block), _reduced(realize, loops)
+        if empty and reduced:
+            start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
+            starts.setdefault(reduced[0].loop_var, []).append(tir.IfThenElse(reduce(make.logical_or, empty), start))
+
+    def before(node: Node) -> Node | None:
+        if isinstance(node, tir.For) and node.loop_var in starts:
+            return tir.SeqStmt((*starts[node.loop_var], node))
+        return None
+
+    return rewrite(func, before) if starts else func
+
+
+def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
+    """Yield the blocks in `body` with the loops around each in its own scope, nothing but loops being between them."""
+    stack: list[tuple[Node, _Loops]] = [(body, ())]
+    while stack:
+        node, loops = stack.pop()
+        if isinstance(node, tir.BlockRealize):
+            yield node, loops
+        around = (*loops, node) if isinstance(node, tir.For) else loops if isinstance(node, tir.SeqStmt) else ()
+        stack += [(child, around) for child in children(node) if isinstance(child, tir.Stmt | tir.Block)]
+
+
+def _may_be_empty(block: tir.Block) -> list[tir.PrimExpr]:
+    """Return the conditions on which the domain of a reduction has nothing in it."""
+    if block.init is None:
+        return []
+    domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
+    extents = [domain.extent for domain in domains if domain is not None]
+    unsure = [each for each in extents if not (isinstance(each, tir.IntImm) and each.value > 0)]
+    return [make.less_equal(each, make.const(0, each.dtype)) for each in unsure]
+
+
+def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:
+    """Return the loops that a reduction has no step without: those of its iterators, and those that vary with them."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
+    found: list[tir.For] = []
+    for loop in loops:
+        if any(uses(value, [loop]) for value in values) or uses(loop.min, found) or uses(loop.extent, found):
+            found.append(loop)
+    return found
+
+
+def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For]) -> tir.Stmt:
+    """Return the block that starts the elements, in those loops of `below` that are not `reduced`; an axis that is bound
+    to one that is, as after a fusion, has a loop of its own."""
+    block = realize.block
+    assert block.init is not None
+    nest: list[tir.For] = []
+    bound: dict[tir.IterVar, tir.PrimExpr] = {}
+    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type is COMM_REDUCE:
+            continue
+        if axis.dom is not None and uses(value, reduced):
+            value = tir.Var(axis.var.dtype, axis.var.name)
+            nest.append(tir.For(value, axis.dom.min, axis.dom.extent, tir.ForKind.SERIAL, block.init))
+        bound[axis] = value
+    nest += [loop for loop in below if loop not in reduced and any(uses(value, [loop]) for value in bound.values())]
+    conditions = [each for each in conjuncts(realize.predicate) if not uses(each, reduced)]
+    bare = tir.Block(tuple(bound), (), (), f"{block.name_hint}_init", block.init, span=block.span)
+    reads, writes, _ = detect_regions(bare, buffers_of(block.init))
+    statement: tir.Stmt = tir.BlockRealize(
+        tuple(bound.values()), reduce(make.logical_and, conditions, _TRUE), replace(bare, reads=reads, writes=writes)
+    )
+    for loop in reversed(nest):
+        statement = replace(loop, body=statement, trivia=None)
+    return substitute(statement, {var: replace(var) for node in walk(statement) for var in defined_variables(node)})
