@@ -56,11 +56,11 @@ def _bits(name: str, value: Index, other: Index) -> tir.PrimExpr:
 
 
 def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the values of `axes`, the last of which runs fastest, at `number`."""
+    """Return the values of `axes`, the last of which runs fastest, at `number`, which is less than there are of them."""
     values: dict[tir.Var, tir.PrimExpr] = {}
-    for axis in reversed(axes):
+    for position, axis in reversed(list(enumerate(axes))):
         extent = make.cast(axis.extent, number.dtype)
-        left = make.floordiv(number, extent)
+        left = make.floordiv(number, extent) if position else make.const(0, number.dtype)
         values[axis.var] = make.cast(make.sub(number, make.mul(left, extent)), axis.var.dtype)
         number = left
     return {axis.var: values[axis.var] for axis in axes}
