@@ -38,7 +38,8 @@ class VirtualMachine:
     """Runs the functions of a compiled module: `vm["main"](x, w)`.
 
     Arguments are arrays (NumPy's, `tvms.nd`'s, or of any library that speaks DLPack), numbers, shapes and tuples; arrays
-    in results are `NDArray`s. Nothing is copied on the way in or out.
+    in results are `NDArray`s, or on the GPU where the machine is. Nothing is copied on the way in or out, but from the
+    memory of the host to the GPU.
     """
 
     def __init__(
@@ -55,7 +56,10 @@ class VirtualMachine:
         """
         self._executable = _check_executable(rt_mod)
         self.devices = check_devices(device, "VirtualMachine")
-        self._entries: Mapping[str, Entry] = {name: rt_mod[name] for name in rt_mod}
+        self._home = rt_mod.home.there(self.devices[0].device_type)
+        self._entries: Mapping[str, Entry] = {
+            name: self._home.outside(self._home.inside(rt_mod[name])) for name in rt_mod
+        }
         self._saved: dict[str, Entry] = {}
         self._inputs: dict[str, Call] = {}
         self._outputs: dict[str, Any] = {}
@@ -174,12 +178,12 @@ class VirtualMachine:
 
     @cached_property
     def _profiled(self) -> tuple[Profiler, Mapping[str, Entry]]:
-        profiler = Profiler()
+        profiler = Profiler(self.devices[0].sync)
         return profiler, self._observed(profiler.observe)
 
     def _observed(self, observe: Callable[[str, Entry], Entry]) -> Mapping[str, Entry]:
         executable = self._executable
-        return observed(executable.module, {name: executable[name] for name in executable}, observe)
+        return observed(executable.module, {name: executable[name] for name in executable}, observe, self._home)
 
 
 def _check_executable(value: object) -> Executable:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.dlpack import capsule_of, describe
 from ..runtime.specs import Place, kind_of
 from .driver import Array, Driver, find_driver
@@ -24,11 +23,16 @@ LEGACY_STREAM = 1
 
 
 class DeviceArray:
-    """`shape` elements of `dtype` from `address` on, on the GPU of `driver`; `owner` lives as long as this."""
+    """`shape` elements of `dtype` from `address` on, on the GPU of `driver`; `owner` lives as long as this.
+
+    Where it was made of an array of the host for a call, that is its `origin`, which gets what is written here.
+    """
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: Any, driver: Driver, owner: Any = None) -> None:
         self.address, self.shape, self.dtype = address, shape, np.dtype(dtype)
         self.driver, self._owner = driver, owner
+        self.is_writeable = True
+        self.origin: Array | None = None
 
     def __del__(self) -> None:
         if self._owner is None:
@@ -57,11 +61,25 @@ class DeviceArray:
 
     def copyfrom(self, source_array: Any) -> DeviceArray:
         """Overwrite the elements with those of an array of the same shape; returns this array."""
-        source = np.ascontiguousarray(np.asarray(source_array, self.dtype))
+        source = np.ascontiguousarray(np.asarray(here(source_array), self.dtype))
         if source.shape != self.shape:
             raise Place("source_array", "copyfrom").fault("E0705", f"expected shape {self.shape}, got {source.shape}")
         self.driver.copy_in(self.address, source)
+        self.tell_origin()
         return self
+
+    def tell_origin(self) -> None:
+        """Copy what was written here to the array of the host that this, or what it is a part of, stands for."""
+        if self.origin is not None:
+            self.driver.copy_out(self.origin, self.address)
+        elif isinstance(self._owner, DeviceArray):
+            self._owner.tell_origin()
+
+    def part(self, start: int, shape: Sequence[int], dtype: Any) -> DeviceArray:
+        """Return an array on the same memory, from byte `start` on."""
+        array = DeviceArray(self.address + start, tuple(shape), dtype, self.driver, self)
+        array.is_writeable = self.is_writeable
+        return array
 
     def copyto(self, target: Any) -> Any:
         """Copy the elements into the array `target`, or into a new one on that device; returns it."""
@@ -73,7 +91,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {
-            "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": None, "version": 3,
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, not self.is_writeable), "strides": None, "version": 3,
             "stream": LEGACY_STREAM,
         }  # fmt: skip
 
@@ -89,24 +107,28 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, on {self.driver.name})"
 
 
-def empty(shape: Sequence[int], dtype: str = "float32") -> DeviceArray:
-    """Return a new array on the GPU; TvmsError E0717 where it has no room, E0721 where there is no GPU."""
-    driver, kind = find_driver(), np.dtype(numpy_dtype(dtype))
-    return DeviceArray(driver.allocate(prod(shape) * kind.itemsize), tuple(shape), kind, driver)
+def empty(shape: Sequence[int], dtype: Any) -> DeviceArray:
+    """Return a new array of NumPy's dtype on the GPU; TvmsError E0717 where it has no room, E0721 where there is no GPU."""
+    driver = find_driver()
+    return DeviceArray(driver.allocate(prod(shape) * dtype.itemsize), tuple(shape), dtype, driver)
 
 
 def from_host(value: Array) -> DeviceArray:
-    """Return a copy on the GPU."""
-    driver, source = find_driver(), np.ascontiguousarray(value)
-    array = DeviceArray(driver.allocate(source.nbytes), value.shape, source.dtype, driver)
-    driver.copy_in(array.address, source)
+    """Return a copy on the GPU; raises as `empty`."""
+    array = empty(value.shape, value.dtype)
+    array.driver.copy_in(array.address, np.ascontiguousarray(value))
     return array
+
+
+def here(value: Any) -> Any:
+    """Return an array on the GPU as one of NumPy, and anything else as it is."""
+    return value.numpy() if isinstance(value, DeviceArray) else value
 
 
 def is_on_device(value: Any) -> bool:
     """Whether `value` is an array in the memory of a GPU."""
-    if isinstance(value, DeviceArray) or hasattr(value, "__cuda_array_interface__"):
-        return True
+    if isinstance(value, np.ndarray | DeviceArray) or hasattr(value, "__cuda_array_interface__"):
+        return not isinstance(value, np.ndarray)
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == CUDA
 
 
@@ -117,14 +139,18 @@ def on_device(value: Any, place: Place) -> DeviceArray:
     described = getattr(value, "__cuda_array_interface__", None)
     if described is not None:
         shape, dtype = tuple(described["shape"]), np.dtype(described["typestr"])
-        strides, address = described.get("strides"), described["data"][0]
+        strides, (address, is_read_only) = described.get("strides"), described["data"]
+        if described.get("stream") not in (None, LEGACY_STREAM):
+            find_driver().synchronize()
     elif hasattr(value, "__dlpack__"):
-        address, shape, dtype, strides = describe(value.__dlpack__())
+        (address, shape, dtype, strides), is_read_only = describe(value.__dlpack__()), False
     else:
         raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")
     if strides is not None and tuple(strides) != _row_major(shape, dtype.itemsize) and prod(shape) > 1:
         raise place.fault("E0706", "expected an array laid out row by row, without gaps", "pass a copy of it")
-    return DeviceArray(address, shape, dtype, find_driver(), value)
+    array = DeviceArray(address, shape, dtype, find_driver(), value)
+    array.is_writeable = not is_read_only
+    return array
 
 
 def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

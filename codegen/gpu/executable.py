@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...ir import tir
 from ...ir.base import IRModule
@@ -11,8 +11,8 @@ from ...ir.diagnostics import error
 from ..build import Built, Settings
 from ..llvm.module import EmittedModule
 from ..target import Target
-from .arrays import DeviceArray
 from .entry import DeviceEntry, LoadedProgram
+from .home import DeviceHome
 from .lower import with_threads
 from .program import build_program
 
@@ -27,34 +27,18 @@ def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Exe
     start = time.perf_counter()
     program = build_program(module, target, settings)
     loaded = LoadedProgram(program)
-    entries: dict[str, Entry] = {}
+    home = DeviceHome(loaded)
+    inside: dict[str, Entry] = {}
     for name in program.hosts:
         source = module.functions[name]
         assert isinstance(source, tir.PrimFunc)
-        entries[name] = DeviceEntry(name, source, loaded)
-    loops = set(entries)
-    compile_graphs(module, entries)
-    entries = {
-        name: entries[name] if name in loops else _on_host(entries[name]) for name in module.functions if name in entries
-    }  # fmt: skip
+        inside[name] = DeviceEntry(name, source, loaded)
+    compile_graphs(module, inside, home)
+    entries = {name: home.outside(inside[name]) for name in module.functions if name in inside}
     program.stats["total"] = time.perf_counter() - start
     emitted = EmittedModule(program.llvm, program.faults)
     built = Built(module, {}, {}, emitted, program.decisions, program.safety, program.stats)
-    return Executable(built, entries, program.ptx.encode(), target, settings)
-
-
-def _on_host(entry: Entry) -> Entry:
-    """Graph-level functions pass arrays from kernel to kernel through the memory of the host."""
-
-    def call(*args: Any, **named: Any) -> Any:
-        fetched = {name: _fetched(value) for name, value in named.items()}
-        return entry(*map(_fetched, args), **fetched)
-
-    return call
-
-
-def _fetched(value: Any) -> Any:
-    return value.numpy() if isinstance(value, DeviceArray) else value
+    return Executable(built, entries, program.ptx.encode(), target, settings, home)
 
 
 def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings) -> str:

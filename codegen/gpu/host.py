@@ -112,7 +112,7 @@ class _Compiler:
         return run
 
     def _allocate(self, stmt: tir.Allocate) -> Step:
-        """Memory on the GPU, which is free again when all kernels that were launched before are done."""
+        """Memory on the GPU, which is free for others after the kernels that are launched here."""
         extents, slot = [self._size(extent) for extent in stmt.extents], self._slot(stmt.buffer_var)
         body, size = self.step(stmt.body), element_bytes(stmt.dtype)
 
@@ -123,7 +123,6 @@ class _Compiler:
             try:
                 body(running)
             finally:
-                running.driver.synchronize(running.stream)
                 running.driver.free(address)
 
         return run

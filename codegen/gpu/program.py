@@ -21,8 +21,8 @@ from .launch import parameters
 
 
 class DeviceProgram(Struct, frozen=True, eq=False):
-    """`hosts` are the lowered functions, with launches; `faults` say what a kernel's status means; the rest is as in
-    `codegen.build.Built`."""
+    """`hosts` are the lowered functions, with launches; `faults` say what a status means, which the kernels in `noting` may
+    note; the rest is as in `codegen.build.Built`."""
 
     module: IRModule
     hosts: dict[str, tir.PrimFunc]
@@ -30,6 +30,7 @@ class DeviceProgram(Struct, frozen=True, eq=False):
     llvm: str
     ptx: str
     faults: tuple[Fault, ...]
+    noting: frozenset[str]
     decisions: dict[str, tuple[Decision, ...]]
     safety: dict[str, Safety]
     stats: dict[str, float]
@@ -46,7 +47,7 @@ def build_program(module: IRModule, target: Target, settings: Settings) -> Devic
     ptx = to_assembly(optimised, target)
     stats["emit"] = time.perf_counter() - start
     return DeviceProgram(
-        module, hosts, kernels, str(optimised), ptx, emitted.faults, decisions, safety, stats
+        module, hosts, kernels, str(optimised), ptx, emitted.faults, emitted.noting, decisions, safety, stats
     )  # fmt: skip
 
 

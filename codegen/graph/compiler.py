@@ -16,10 +16,12 @@ from ...ir.base import GlobalVar, Node, Op, Span
 from ...ir.diagnostics import error
 from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
+from ...ir.visit import walk
 from ..runtime.ndarray import unwrap, wrap
 from ..runtime.prim_entry import bind_names
 from ..runtime.sizes import Frame, Slots, compile_size
 from ..runtime.specs import Place
+from .home import HOST, Home
 from .specs import Shape, Spec, declare_sizes, make_spec
 
 Value: TypeAlias = Callable[[Frame], Any]
@@ -62,14 +64,14 @@ class GraphEntry:
 
 
 def compile_function(
-    name: str, function: relax.Function, entries: Entries, external: Entries | None = None
+    name: str, function: relax.Function, entries: Entries, external: Entries | None = None, home: Home = HOST
 ) -> GraphEntry:
     """Compile `function`; `entries` are the functions of the module, looked up when they are called, and `external` those
-    that libraries made for it, beside the registered ones.
+    that libraries made for it, beside the registered ones. Its tensors lie at `home`.
 
     Raises TvmsError: E0607 where an operator has no meaning here, E0605 where nothing determines a size.
     """
-    return GraphCompiler(entries, external or {}, {}).function(name, function)
+    return GraphCompiler(entries, external or {}, {}, home).function(name, function)
 
 
 def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
@@ -87,8 +89,8 @@ def packed(name: str, span: Span | None = None) -> Callable[..., Any]:
 class GraphCompiler:
     """Compiles one function, and those nested in it, which share its frame layout."""
 
-    def __init__(self, entries: Entries, external: Entries, slots: Slots) -> None:
-        self.entries, self.external, self.slots = entries, external, slots
+    def __init__(self, entries: Entries, external: Entries, slots: Slots, home: Home) -> None:
+        self.entries, self.external, self.slots, self.home = entries, external, slots, home
         self._rules: dict[type[Node], Callable[[Any], Value]] = {
             relax.Var: self._variable, relax.DataflowVar: self._variable, relax.Constant: self._constant,
             relax.Tuple: self._tuple, relax.TupleGetItem: self._item, relax.ShapeExpr: self._shape,
@@ -102,10 +104,17 @@ class GraphCompiler:
         for param in function.params:
             declare_sizes(param.struct_info, self.slots)
         parameters = [
-            (make_spec(param.struct_info, self.slots), Place(param.name_hint, name, param.span), self.slot(param))
+            (
+                make_spec(param.struct_info, self.slots, self.home),
+                Place(param.name_hint, name, param.span),
+                self.slot(param),
+            )
             for param in function.params
         ]
         steps, result = self.steps(function.body)
+        for number, dead in enumerate(_last_uses(function)):
+            if dead:
+                steps[number] = _forgetting(steps[number], [self.slots[variable] for variable in dead])
         return GraphEntry(name, parameters, self.slots, steps, result)
 
     def slot(self, variable: Any) -> int:
@@ -118,8 +127,7 @@ class GraphCompiler:
 
     def steps(self, body: relax.SeqExpr) -> tuple[list[Step], Value]:
         """Return the steps of a body, and its value after them."""
-        steps = [self._binding(binding) for block in body.blocks for binding in block.bindings]
-        return steps, self.value(body.body)
+        return [self._binding(binding) for binding in _bindings(body)], self.value(body.body)
 
     def _binding(self, binding: relax.Binding) -> Step:
         assert isinstance(binding, relax.VarBinding | relax.MatchCast)
@@ -134,7 +142,7 @@ class GraphCompiler:
 
             return assign
         declare_sizes(binding.struct_info, self.slots)
-        spec = make_spec(binding.struct_info, self.slots)
+        spec = make_spec(binding.struct_info, self.slots, self.home)
         place = Place(f"match_cast of '{binding.var.name_hint}'", "", binding.span)
 
         def match(frame: Frame) -> None:
@@ -156,7 +164,8 @@ class GraphCompiler:
             raise error("E0606", "the value of this constant is not in the program", expr.span)
         data: np.ndarray = np.asarray(expr.data, order="C").view()
         data.flags.writeable = False
-        return lambda frame: data
+        find = self.home.constant(data)
+        return lambda frame: find()
 
     def _tuple(self, expr: relax.Tuple) -> Value:
         fields = tuple(map(self.value, expr.fields))
@@ -183,8 +192,12 @@ class GraphCompiler:
         return lambda frame: text
 
     def _external(self, expr: relax.ExternFunc) -> Value:
-        function = self.external.get(expr.global_symbol) or packed(expr.global_symbol, expr.span)
-        return lambda frame: function
+        call = self.home.on_host(self.outside(expr), may_write=True)
+        return lambda frame: call
+
+    def outside(self, expr: relax.ExternFunc) -> Callable[..., Any]:
+        """Return the function of a library, or the registered one, that `expr` names."""
+        return self.external.get(expr.global_symbol) or packed(expr.global_symbol, expr.span)
 
     def _global(self, expr: GlobalVar) -> Value:
         name, span, entries = expr.name_hint, expr.span, self.entries
@@ -200,7 +213,8 @@ class GraphCompiler:
 
     def _if(self, expr: relax.If) -> Value:
         condition, yes, no = map(self.value, (expr.cond, expr.true_branch, expr.false_branch))
-        return lambda frame: yes(frame) if bool(condition(frame)) else no(frame)
+        test = self.home.on_host(bool)
+        return lambda frame: yes(frame) if test(condition(frame)) else no(frame)
 
     def _sequence(self, expr: relax.SeqExpr) -> Value:
         steps, result = self.steps(expr)
@@ -231,3 +245,40 @@ class GraphCompiler:
             return OPERATORS.get(expr.op.name, compile_by_oracle)(self, expr)
         function, args = self.value(expr.op), tuple(map(self.value, expr.args))
         return lambda frame: function(frame)(*[arg(frame) for arg in args])
+
+
+def _bindings(body: relax.SeqExpr) -> list[relax.Binding]:
+    return [binding for block in body.blocks for binding in block.bindings]
+
+
+def _last_uses(function: relax.Function) -> list[list[relax.Var]]:
+    """Return for each binding of the body the variables that nothing uses after it, so that their memory can go.
+
+    What a function inside sees is kept: nobody knows when that is called.
+    """
+    bindings = _bindings(function.body)
+    last: dict[Node, int] = {binding.var: number for number, binding in enumerate(bindings)}
+    last |= dict.fromkeys(function.params, 0)
+    kept: set[Node] = set(walk(function.body.body))
+    for number, binding in enumerate(bindings):
+        for node in walk(binding.value):
+            if node in last:
+                last[node] = number
+            elif isinstance(node, relax.Function):
+                kept.update(walk(node))
+    found: list[list[relax.Var]] = [[] for _ in bindings]
+    for variable, number in last.items():
+        if isinstance(variable, relax.Var) and variable not in kept and bindings:
+            found[number].append(variable)
+    return found
+
+
+def _forgetting(step: Step, slots: Sequence[int]) -> Step:
+    """Return `step`, after which the values in `slots` are gone."""
+
+    def run(frame: Frame) -> None:
+        step(frame)
+        for slot in slots:
+            frame[slot] = None
+
+    return run

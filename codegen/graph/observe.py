@@ -14,14 +14,16 @@ from ...ir.base import IRModule
 from ...ir.functions import get_global_func
 from ...ir.visit import walk
 from .compiler import compile_function, packed
+from .home import Home
 
 Entry: TypeAlias = Callable[..., Any]
 Observe: TypeAlias = Callable[[str, Entry], Entry]
 """From a kernel, or a function of a library or of Python, and its name to what is called in its place."""
 
 
-def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe) -> dict[str, Entry]:
-    """Return the functions of a compiled module such that graph-level ones call what `observe` makes.
+def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe, home: Home) -> dict[str, Entry]:
+    """Return the functions of a compiled module, whose tensors lie at `home`, such that graph-level ones call what `observe`
+    makes.
 
     The machine code stays the same; those that `entries` hold are left as they are.
     """
@@ -30,11 +32,11 @@ def observed(module: IRModule, entries: Mapping[str, Entry], observe: Observe) -
     named = {node.global_symbol for node in nodes if isinstance(node, relax.ExternFunc)}
     registered = {name: packed(name) for name in named if get_global_func(name, allow_missing=True)}
     external = registered | external_functions(module)
-    seen = {name: observe(name, entry) for name, entry in entries.items() if name not in graphs}
+    seen = {name: observe(name, home.inside(entry)) for name, entry in entries.items() if name not in graphs}
     outside = {name: observe(name, function) for name, function in external.items()}
     for name, function in graphs.items():
-        seen[name] = compile_function(name, function, seen, outside)
-    return seen
+        seen[name] = compile_function(name, function, seen, outside, home)
+    return {name: home.outside(function) for name, function in seen.items()}
 
 
 class KernelCalls(Struct, frozen=True):
@@ -75,10 +77,11 @@ class Report(Struct, frozen=True):
 
 
 class Profiler:
-    """Adds up the time of the calls it observes."""
+    """Adds up the time of the calls it observes; `finish` waits for what they leave behind them."""
 
-    def __init__(self) -> None:
+    def __init__(self, finish: Callable[[], None]) -> None:
         self._spent: dict[str, list[float]] = {}
+        self._finish = finish
 
     def observe(self, name: str, entry: Entry) -> Entry:
         """Return `entry` such that the seconds of each call are kept."""
@@ -87,6 +90,7 @@ class Profiler:
         def timed(*args: Any) -> Any:
             start = time.perf_counter()
             result = entry(*args)
+            self._finish()
             spent.append(time.perf_counter() - start)
             return result
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +18,7 @@ from ...ir.ops.registry import find
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame, compile_size
 from .compiler import GraphCompiler, Value, packed
+from .home import HOST, Home
 from .specs import Shape, make_allocator
 
 Operator: TypeAlias = Callable[[GraphCompiler, relax.Call], Value]
@@ -28,13 +31,24 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 # --- Calls of functions that write their results --------------------------------------------------------------
 
 
+def _on_processor(compiler: GraphCompiler, call: relax.Call) -> Callable[..., Any] | None:
+    """The function of Python, or of a library, that a call names; None where it calls one of the module."""
+    match call.args[0]:
+        case relax.StringImm(value=name):
+            return packed(name, call.span)
+        case relax.ExternFunc() as function:
+            return compiler.outside(function)
+        case _:
+            return None
+
+
 def _callee(compiler: GraphCompiler, call: relax.Call) -> Value:
-    """The function of a `call_tir`, or the Python function of a `call_dps_packed`."""
-    target = call.args[0]
-    if isinstance(target, relax.StringImm):
-        function = packed(target.value, call.span)
-        return lambda frame: function
-    return compiler.value(target)
+    """The function that a call names."""
+    function = _on_processor(compiler, call)
+    if function is None:
+        return compiler.value(call.args[0])
+    there = compiler.home.on_host(function, may_write=True)
+    return lambda frame: there
 
 
 def _inputs(compiler: GraphCompiler, call: relax.Call) -> list[Value]:
@@ -59,15 +73,17 @@ def _sizes(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 def _call_tir(compiler: GraphCompiler, call: relax.Call) -> Value:
     """The function gets its inputs, memory for its results, and the symbolic sizes given."""
-    function, inputs, sizes = _callee(compiler, call), _inputs(compiler, call), _sizes(compiler, call)
-    allocate = make_allocator(_result_info(call), compiler.slots, call.span)
+    inputs, sizes, outside = _inputs(compiler, call), _sizes(compiler, call), _on_processor(compiler, call)
+    function: Value = compiler.value(call.args[0]) if outside is None else lambda frame: outside
+    allocate = make_allocator(_result_info(call), compiler.slots, call.span, compiler.home if outside is None else HOST)
 
-    def run(frame: Frame) -> Any:
+    def produce(frame: Frame, *inputs: Any) -> Any:
         results = allocate(frame)
-        function(frame)(*[value(frame) for value in inputs], *_as_tuple(results), *sizes(frame))
+        function(frame)(*inputs, *_as_tuple(results), *sizes(frame))
         return results
 
-    return run
+    run = produce if outside is None else compiler.home.on_host(produce)
+    return lambda frame: run(frame, *[value(frame) for value in inputs])
 
 
 def _result_info(call: relax.Call) -> Any:
@@ -80,7 +96,7 @@ def _call_tir_inplace(compiler: GraphCompiler, call: relax.Call) -> Value:
     info, places = _result_info(call), call.attrs["inplace_indices"]
     infos = info.fields if isinstance(info, relax.TupleStructInfo) else (info,)
     fresh = [
-        make_allocator(field, compiler.slots, call.span) if place == -1 else None
+        make_allocator(field, compiler.slots, call.span, compiler.home) if place == -1 else None
         for field, place in zip(infos, places, strict=True)
     ]
 
@@ -146,26 +162,32 @@ def _of_values(compute: Callable[..., Any]) -> Operator:
     return compile_call
 
 
-def _assert(compiler: GraphCompiler, call: relax.Call) -> Value:
-    condition, *rest = map(compiler.value, call.args)
+def _on_host(compute: Callable[..., Any]) -> Operator:
+    """One that reads the elements of its arguments, or makes tensors, as NumPy's arrays."""
+    return lambda compiler, call: _of_values(compiler.home.on_host(compute))(compiler, call)
 
-    def check(frame: Frame) -> Any:
-        if not bool(condition(frame)):
-            said = _format(call, [value(frame) for value in rest])
+
+def _in_memory(compute: Callable[..., Any]) -> Operator:
+    """One that makes or shares memory: the function gets first where tensors lie."""
+    return lambda compiler, call: _of_values(partial(compute, compiler.home))(compiler, call)
+
+
+def _assert(compiler: GraphCompiler, call: relax.Call) -> Value:
+    def check(condition: Any, *rest: Any) -> Any:
+        if not bool(condition):
+            said = _format(call, list(rest))
             raise error("E0711", f"assertion failed: {said}" if said else "assertion failed", call.span)
         return ()
 
-    return check
+    return _on_host(check)(compiler, call)
 
 
 def _print(compiler: GraphCompiler, call: relax.Call) -> Value:
-    args = tuple(map(compiler.value, call.args))
-
-    def show(frame: Frame) -> Any:
-        print(_format(call, [arg(frame) for arg in args]))
+    def show(*values: Any) -> Any:
+        print(_format(call, list(values)))
         return ()
 
-    return show
+    return _on_host(show)(compiler, call)
 
 
 def _format(call: relax.Call, values: list[Any]) -> str:
@@ -191,20 +213,20 @@ def _to_tensor(shape: Shape) -> Array:
     return np.array(shape, np.int64)
 
 
-def _alloc_tensor(shape: Shape, dtype: str, *_: Any) -> Array:
-    return np.empty(shape, numpy_dtype(dtype))
+def _alloc_tensor(home: Home, shape: Shape, dtype: str, *_: Any) -> Any:
+    return home.empty(shape, numpy_dtype(dtype))
 
 
-def _alloc_storage(shape: Shape, *_: Any) -> Array:
-    return np.empty(int(np.prod(shape, dtype=np.int64)), np.uint8)
+def _alloc_storage(home: Home, shape: Shape, *_: Any) -> Any:
+    return home.empty((prod(shape),), np.dtype(np.uint8))
 
 
-def _tensor_in_storage(storage: Array, offset: int, shape: Shape, dtype: str, *_: Any) -> Array:
+def _tensor_in_storage(home: Home, storage: Any, offset: int, shape: Shape, dtype: str, *_: Any) -> Any:
     kind, start = numpy_dtype(dtype), int(offset)
-    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    if not 0 <= start <= start + size <= len(storage):
-        raise error("E0707", f"a tensor of {size} bytes at {start} is outside its storage of {len(storage)} bytes")
-    return storage[start : start + size].view(kind).reshape(shape)
+    size = prod(shape) * kind.itemsize
+    if not 0 <= start <= start + size <= storage.nbytes:
+        raise error("E0707", f"a tensor of {size} bytes at {start} is outside its storage of {storage.nbytes} bytes")
+    return home.part(storage, start, shape, kind)
 
 
 def _same(value: Any, *_: Any) -> Any:
@@ -215,11 +237,10 @@ def _nothing(*_: Any) -> tuple[()]:
     return ()
 
 
-def _view(tensor: Array, *options: Any) -> Array:
+def _view(home: Home, tensor: Any, *options: Any) -> Any:
     """`(shape, dtype, relative_byte_offset)`; what is an empty tuple stays as it is."""
     shape, dtype, offset = (None if type(value) is tuple else value for value in options)
-    storage = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
-    return _tensor_in_storage(storage, offset or 0, shape or Shape(tensor.shape), dtype or tensor.dtype.name)
+    return _tensor_in_storage(home, tensor, offset or 0, shape or Shape(tensor.shape), dtype or tensor.dtype.name)
 
 
 def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
@@ -229,9 +250,13 @@ def compile_by_oracle(compiler: GraphCompiler, call: relax.Call) -> Value:
     if operator is None or operator.numpy is None:
         name = call.op.name.removeprefix("relax.")
         raise error("E0607", f"the operator 'R.{name}' has no loop-level meaning to compile", call.span)
-    args, compute = tuple(map(compiler.value, call.args)), by_oracle(operator, call)
-    slots = compiler.slots
-    return lambda frame: compute([arg(frame) for arg in args], lambda size: compile_size(size, slots)(frame))
+    args, compute, slots = tuple(map(compiler.value, call.args)), by_oracle(operator, call), compiler.slots
+
+    def evaluate(frame: Frame, *args: Any) -> Any:
+        return compute(args, lambda size: compile_size(size, slots)(frame))
+
+    run = compiler.home.on_host(evaluate)
+    return lambda frame: run(frame, *[arg(frame) for arg in args])
 
 
 OPERATORS: dict[str, Operator] = {
@@ -242,15 +267,15 @@ OPERATORS: dict[str, Operator] = {
     "relax.vm.call_tir_dyn": _call_dynamic,
     "relax.make_closure": _make_closure,
     "relax.shape_of": _of_values(_shape_of),
-    "relax.tensor_to_shape": _of_values(_to_shape),
-    "relax.shape_to_tensor": _of_values(_to_tensor),
+    "relax.tensor_to_shape": _on_host(_to_shape),
+    "relax.shape_to_tensor": _on_host(_to_tensor),
     "relax.null_value": _of_values(lambda: None),
     "relax.assert_op": _assert,
     "relax.print": _print,
-    "relax.builtin.alloc_tensor": _of_values(_alloc_tensor),
-    **dict.fromkeys(("relax.memory.alloc_storage", "relax.vm.alloc_storage"), _of_values(_alloc_storage)),
-    "relax.memory.view": _of_values(_view),
-    **dict.fromkeys(("relax.memory.alloc_tensor", "relax.vm.alloc_tensor"), _of_values(_tensor_in_storage)),
+    "relax.builtin.alloc_tensor": _in_memory(_alloc_tensor),
+    **dict.fromkeys(("relax.memory.alloc_storage", "relax.vm.alloc_storage"), _in_memory(_alloc_storage)),
+    "relax.memory.view": _in_memory(_view),
+    **dict.fromkeys(("relax.memory.alloc_tensor", "relax.vm.alloc_tensor"), _in_memory(_tensor_in_storage)),
     **dict.fromkeys(
         ("relax.memory.kill_storage", "relax.memory.kill_tensor", "relax.vm.kill_object"), _of_values(_nothing)
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from ...ir.base import Span, StructInfo
 from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
 from ..runtime.sizes import Frame, Slots, compile_size
-from ..runtime.specs import Place, ScalarSpec, ShapeSpec, TensorSpec, kind_of
+from ..runtime.specs import Place, ScalarSpec, ShapeSpec, kind_of
+
+if TYPE_CHECKING:
+    from .home import Home
 
 
 class Shape(tuple[int, ...]):
@@ -110,19 +113,19 @@ def _fields_of(place: Place, count: int) -> list[Place]:
     return [Place(f"{place.argument}[{index}]", place.function, place.span) for index in range(count)]
 
 
-def make_spec(info: StructInfo | None, slots: Slots) -> Spec:
-    """Return the spec of a value of `info`; new variables get slots."""
+def make_spec(info: StructInfo | None, slots: Slots, home: Home) -> Spec:
+    """Return the spec of a value of `info`, whose tensors lie at `home`; new variables get slots."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype):
-            return TensorSpec(dtype, values, slots)
+            return home.spec(dtype, values, slots)
         case relax.TensorStructInfo(dtype=dtype, ndim=ndim):
-            return TensorSpec(dtype, None, slots, ndim)
+            return home.spec(dtype, None, slots, ndim)
         case relax.ShapeStructInfo():
             return SizesSpec(info, slots)
         case relax.PrimStructInfo():
             return NumberSpec(info, slots)
         case relax.TupleStructInfo(fields=fields):
-            return TupleSpec([make_spec(field, slots) for field in fields])
+            return TupleSpec([make_spec(field, slots, home) for field in fields])
         case _:
             return AnySpec()
 
@@ -147,21 +150,23 @@ def declare_sizes(info: StructInfo | None, slots: Slots) -> None:
             slots.setdefault(size, len(slots))
 
 
-def make_allocator(info: StructInfo, slots: Slots, span: Span | None) -> Callable[[Frame], Any]:
-    """Return the function that makes memory, not initialised, for a value of `info`: an array, or a tuple of them."""
+def make_allocator(info: StructInfo, slots: Slots, span: Span | None, home: Home) -> Callable[[Frame], Any]:
+    """Return the function that makes memory at `home`, not initialised, for a value of `info`: a tensor, or a tuple of
+    them."""
+    empty = home.empty
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype) if dtype != "void":
             sizes = tuple(compile_size(value, slots) for value in values)
             kind = numpy_dtype(dtype)
             if all(isinstance(value, tir.IntImm) for value in values):
                 shape = tuple(size([]) for size in sizes)
-                return lambda frame: np.empty(shape, kind)
-            return lambda frame: np.empty([size(frame) for size in sizes], kind)
+                return lambda frame: empty(shape, kind)
+            return lambda frame: empty([size(frame) for size in sizes], kind)
         case relax.TensorStructInfo(shape=relax.Var() as variable, dtype=dtype) if dtype != "void":
             slot, kind = slots[variable], numpy_dtype(dtype)
-            return lambda frame: np.empty(frame[slot], kind)
+            return lambda frame: empty(frame[slot], kind)
         case relax.TupleStructInfo(fields=fields):
-            parts = tuple(make_allocator(field, slots, span) for field in fields)
+            parts = tuple(make_allocator(field, slots, span, home) for field in fields)
             return lambda frame: tuple(part(frame) for part in parts)
         case _:
             help = "give its shape and dtype in out_sinfo"

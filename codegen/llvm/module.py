@@ -50,10 +50,11 @@ class Fault(Struct, frozen=True):
 
 
 class EmittedModule(Struct, frozen=True):
-    """LLVM IR as text, and what each non-zero status of its kernels means."""
+    """LLVM IR as text, what each non-zero status of its kernels means, and, of a GPU, which kernels may note one."""
 
     text: str
     faults: tuple[Fault, ...]
+    noting: frozenset[str] = frozenset()
 
 
 def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0) -> EmittedModule:

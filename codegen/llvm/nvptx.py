@@ -54,7 +54,7 @@ def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Va
             problems.extend(problem.diagnostics)
     if problems:
         raise TvmsError(problems)
-    return EmittedModule(str(emitter.module), tuple(emitter.faults))
+    return EmittedModule(str(emitter.module), tuple(emitter.faults), frozenset(emitter.noting))
 
 
 class DeviceModule(ModuleEmitter):
@@ -62,6 +62,7 @@ class DeviceModule(ModuleEmitter):
 
     def __init__(self, target: Target) -> None:
         super().__init__({}, target, 1)
+        self.noting: set[str] = set()
 
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
         """Emit the entry of `kernel`, with `params` and the address of the status."""
@@ -123,6 +124,7 @@ class DeviceEmitter(StatementEmitter):
 
     def __init__(self, module: DeviceModule, function: Value, kernel: Kernel) -> None:
         super().__init__(module, function, None)
+        self._noting = module.noting
         self.builder = _FusingBuilder(self.builder.block)
         self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
         self._dynamic = dynamic_offsets(kernel)
@@ -140,6 +142,7 @@ class DeviceEmitter(StatementEmitter):
 
     def leave(self, status: Value) -> None:
         """Note the fault, of several threads' the last, and end this thread."""
+        self._noting.add(self._kernel.name)
         self.builder.store(status, self.function.args[-1], align=4)
         self.builder.ret_void()
 

@@ -20,6 +20,7 @@ from ..cache import Cache, find_cache
 from ..current_target import default_target
 from ..device import Device, check_device
 from ..gpu.orders import EACH, InEveryOrder
+from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
@@ -40,16 +41,17 @@ class Executable:
     `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
     each stage of the compilation took, `decisions` what the default schedules decided, by function, and `safety` how
     many of its indices were proven to be inside their buffers. `plans` says of each graph-level function that became
-    machine code how its tensors share memory.
+    machine code how its tensors share memory, `home` where the tensors of the others lie.
     """
 
     def __init__(
-        self, built: Built, entries: dict[str, Entry], image: bytes, target: Target, settings: Settings
-    ) -> None:
+        self, built: Built, entries: dict[str, Entry], image: bytes, target: Target, settings: Settings,
+        home: Home = HOST,
+    ) -> None:  # fmt: skip
         self.module, self.stats, self.decisions, self.safety = built.module, built.stats, built.decisions, built.safety
         self.plans = {name: native.plan for name, native in built.natives.items()}
         self._entries, self._built, self._image = entries, built, image
-        self._target, self._settings = target, settings
+        self._target, self._settings, self.home = target, settings, home
 
     @property
     def entry_names(self) -> tuple[str, ...]:
@@ -225,8 +227,9 @@ def emit(
     return to_assembly(module, chosen, how.level) if kind == "asm" else str(module)
 
 
-def compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
-    """Add the graph-level functions to `entries`; they may call each other, and what is there."""
+def compile_graphs(module: IRModule, entries: dict[str, Entry], home: Home = HOST) -> None:
+    """Add the graph-level functions to `entries`; they may call each other, and what is there. Their tensors lie at
+    `home`."""
     from ...ir.backend.external import external_functions
     from ..graph.compiler import compile_function
 
@@ -235,7 +238,7 @@ def compile_graphs(module: IRModule, entries: dict[str, Entry]) -> None:
     for name, function in module.functions.items():
         try:
             if isinstance(function, relax.Function) and name not in entries:
-                entries[name] = compile_function(name, function, entries, external)
+                entries[name] = compile_function(name, function, entries, external, home)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:

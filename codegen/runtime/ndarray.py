@@ -27,36 +27,39 @@ class NDArray(np.ndarray[Any, Any]):
         """The device on which the elements lie."""
         return cpu()
 
-    def copyto(self, target: Array | Device) -> Array | DeviceArray:
+    def copyto(self, target: Array | DeviceArray | Device) -> Array | DeviceArray:
         """Copy the elements into the array `target`, or into a new one on that device; returns it."""
         if isinstance(target, Device):
             return array(self, target)
+        if isinstance(target, DeviceArray):
+            return target.copyfrom(self)
         target[...] = self
         return target
 
     def copyfrom(self, source_array: Any) -> NDArray:
         """Overwrite the elements with those of `source_array`; returns this array."""
-        self[...] = source_array
+        self[...] = arrays.here(source_array)
         return self
 
 
 def array(arr: Any, device: Device | None = None) -> NDArray | DeviceArray:
     """Return a new array with the elements of `arr`, laid out row by row; TvmsError E0721 where `device` is not there."""
     if check_device(device or cpu(), "nd.array").device_type == CUDA:
-        return arrays.from_host(np.asarray(arr))
-    return np.array(arr, order="C").view(NDArray)
+        return arrays.from_host(np.asarray(arrays.here(arr)))
+    return np.array(arrays.here(arr), order="C").view(NDArray)
 
 
 def empty(shape: Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray | DeviceArray:
     """Return a new array whose elements are not set; TvmsError E0721 where `device` is not there."""
     if check_device(device or cpu(), "nd.empty").device_type == CUDA:
-        return arrays.empty(shape, dtype)
+        return arrays.empty(shape, np.dtype(numpy_dtype(dtype)))
     return np.empty(shape, numpy_dtype(dtype)).view(NDArray)
 
 
-def from_dlpack(value: Any) -> NDArray:
+def from_dlpack(value: Any) -> NDArray | DeviceArray:
     """Return an array on the memory of `value`, which speaks DLPack; TvmsError E0702 or E0718 where it cannot be."""
-    return as_array(value, Place("value", "nd.from_dlpack")).view(NDArray)
+    place = Place("value", "nd.from_dlpack")
+    return arrays.on_device(value, place) if arrays.is_on_device(value) else as_array(value, place).view(NDArray)
 
 
 def wrap(value: Any) -> Any:

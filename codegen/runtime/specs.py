@@ -110,14 +110,7 @@ class TensorSpec:
     def check(self, value: Any, place: Place, frame: Frame) -> Array:
         """Return `value` as an array that is what was declared, or raise what is wrong with it; binds dimensions."""
         array = value if type(value) is np.ndarray else as_array(value, place)
-        if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
-            help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
-            raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
-        if self.shape is not None:
-            if not self.shape.bind(array.shape, frame):
-                raise self.shape.fault(place, array.shape, frame)
-        elif self.ndim >= 0 and array.ndim != self.ndim:
-            raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
+        self.check_kind(array, place, frame)
         flags = array.flags
         if self._strides is None:
             if not flags.c_contiguous:
@@ -130,6 +123,17 @@ class TensorSpec:
         if self.is_written and not flags.writeable:
             raise place.fault("E0702", "it is written, but is read-only", "pass a writeable array")
         return array
+
+    def check_kind(self, array: Any, place: Place, frame: Frame) -> None:
+        """Check the dtype and the dimensions of an array, wherever it lies; binds dimensions."""
+        if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
+            help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
+            raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
+        if self.shape is not None:
+            if not self.shape.bind(array.shape, frame):
+                raise self.shape.fault(place, array.shape, frame)
+        elif self.ndim >= 0 and array.ndim != self.ndim:
+            raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""

@@ -29,7 +29,9 @@ class FakeDriver:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self.kernels: dict[str, Kernel] = {}
+        self.faults: dict[str, Any] = {}
         self.memory: dict[int, Any] = {}
+        self._made: dict[tuple[str, tuple[int, ...]], Any] = {}
 
     def show(self, executable: Any) -> None:
         """Let the driver know the kernels of `executable`: it cannot read PTX."""
@@ -37,6 +39,11 @@ class FakeDriver:
             loaded = getattr(executable[name], "_loaded", None)
             if loaded is not None:
                 self.kernels.update({mangle(each): kernel for each, kernel in loaded.program.kernels.items()})
+                self.faults.update({mangle(each): loaded.program.faults for each in loaded.program.kernels})
+
+    def count(self, what: str) -> int:
+        """Return how often it was asked for that."""
+        return sum(asked[0] == what for asked in self.asked)
 
     def allocate(self, size: int) -> int:
         memory = np.full(size + 64, 0xCD, np.uint8)
@@ -75,21 +82,30 @@ class FakeDriver:
         shared: int = 0,
     ) -> None:
         self.asked.append(("launch", function, tuple(grid), tuple(block), shared))
-        kernel, sizes = self.kernels[function], dict(zip(reversed(BLOCK_TAGS), grid, strict=True))
-        axes = tuple(
-            replace(axis, extent=tir.IntImm("int64", sizes[axis.tag])) if axis.tag in sizes else axis
-            for axis in kernel.axes
-        )
-        params = parameters(kernel)
-        target = get_target("cuda -simulate=random")
-        whole = emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))
-        plain = tir.PrimFunc(params, simulate(whole, is_ascending=False))
-        emitted = emit_module({"kernel": plain}, target)
-        library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
-        call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))
-        status = call(library.addresses["kernel"])(*(arg.item() for arg in args[:-1]))
+        call, faults = self._simulated(function, tuple(grid))
+        status = call(*(arg.item() for arg in args[:-1]))
         if status:
-            ctypes.c_int32.from_address(int(args[-1])).value = 1
+            noted = [(each.code, each.span) for each in self.faults[function]]
+            number = noted.index((faults[status - 1].code, faults[status - 1].span)) + 1
+            ctypes.c_int32.from_address(int(args[-1])).value = number
+
+    def _simulated(self, function: str, grid: tuple[int, ...]) -> Any:
+        """Return the kernel as machine code for so many blocks, and what its status means."""
+        if (function, grid) not in self._made:
+            kernel, sizes = self.kernels[function], dict(zip(reversed(BLOCK_TAGS), grid, strict=True))
+            axes = tuple(
+                replace(axis, extent=tir.IntImm("int64", sizes[axis.tag])) if axis.tag in sizes else axis
+                for axis in kernel.axes
+            )
+            params = parameters(kernel)
+            target = get_target("cuda -simulate=random")
+            whole = emulate_matrix_units(expand_copies(replace(kernel, axes=axes)))
+            plain = tir.PrimFunc(params, simulate(whole, is_ascending=False))
+            emitted = emit_module({"kernel": plain}, target)
+            library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
+            call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))
+            self._made[function, grid] = call(library.addresses["kernel"]), emitted.faults, library
+        return self._made[function, grid][:2]
 
     def synchronize(self, stream: Any = None) -> None:
         self.asked.append(("synchronize", stream))

@@ -28,6 +28,11 @@ class _Memory:
         self.is_free = True
 
 
+class _Pool:
+    def allocate(self, size: int) -> _Memory:
+        return _Memory(size)
+
+
 class _OutOfMemory(Exception):
     pass
 
@@ -84,18 +89,32 @@ def _load(ptx: bytes) -> Any:
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> PycudaDriver:
-    context = SimpleNamespace(push=lambda: None, synchronize=lambda: None)
+    context = SimpleNamespace(push=lambda: None, waits=0)
+    context.synchronize = lambda: setattr(context, "waits", context.waits + 1)
     device = SimpleNamespace(
         retain_primary_context=lambda: context, compute_capability=lambda: (9, 0), name=lambda: "a GPU"
     )
     cuda = SimpleNamespace(
-        init=lambda: None, Device=lambda number: device, mem_alloc=_Memory, MemoryError=_OutOfMemory, Error=_Refused,
+        init=lambda: None, Device=lambda number: device, DeviceMemoryPool=_Pool, MemoryError=_OutOfMemory, Error=_Refused,
         memcpy_htod_async=_copy_in, memcpy_dtoh_async=_copy_out, module_from_buffer=_load, Stream=_Stream, Event=_Event,
         function_attribute=SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"),
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "pycuda", SimpleNamespace(driver=cuda))  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "pycuda.driver", cuda)  # type: ignore[arg-type]
     return PycudaDriver()
+
+
+def test_memory_is_free_at_once_but_beside_other_streams(driver: PycudaDriver) -> None:
+    context: Any = driver._context
+    kernel, stream = driver.function(driver.load(".entry main"), "main"), driver.stream()
+    first, second, third = (driver.allocate(16) for _ in range(3))
+    driver.launch(kernel, (1, 1, 1), (32, 1, 1), [np.uint64(first)])
+    driver.free(first)
+    assert context.waits == 0
+    driver.launch(kernel, (1, 1, 1), (32, 1, 1), [np.uint64(second)], stream)
+    driver.free(second)
+    driver.free(third)
+    assert context.waits == 1
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int8", ml_dtypes.bfloat16])
