@@ -12,7 +12,7 @@ from .. import tir
 from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
 from ..visit import walk
-from .pairs import Claim, describe, is_update, meet
+from .pairs import Claim, describe, is_update, meet, writes_alike
 from .place import Iterate, Site
 from .solve import variables
 from .subject import Subject, is_write
@@ -100,7 +100,7 @@ def _races(subject: Subject, loop: tir.For, first: Site, second: Site, sites: li
     var, side_by_side = loop.loop_var, how(loop)
     around = [step for step in first.place.steps() if isinstance(step, Iterate)]
     outer = around[next(i for i, step in enumerate(around) if step.loop is loop) + 1 :]
-    if first is second and _is_one_to_one(subject, first, var, outer):
+    if first is second and (writes_alike(subject, first) or _is_one_to_one(subject, first, var, outer)):
         return False
     is_ordered = first is second or side_by_side == "vector"
     claim = Claim(
