@@ -47,6 +47,15 @@ class DeviceArray:
         return prod(self.shape) * self.dtype.itemsize
 
     @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, on each axis."""
+        return _row_major(self.shape, self.itemsize)
+
+    @property
     def device(self) -> Any:
         """The device on which the elements lie."""
         from ..device import cuda

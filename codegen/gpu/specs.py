@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...ir import tir
 from ..runtime.sizes import Frame, Slots
 from ..runtime.specs import Place, TensorSpec
-from .arrays import DeviceArray, from_host, is_on_device, on_device
+from .arrays import Array, DeviceArray, from_host, is_on_device, on_device
 
 ALIGNMENT = 16
 """Bytes that memory of arguments is aligned to: the widest access of a kernel."""
@@ -28,14 +30,12 @@ class DeviceSpec:
         and E0721 where it has no room, or is not there."""
         if not is_on_device(value):
             source = self._spec.check(value, place, frame)
-            array = from_host(source)
-            array.origin, array.is_writeable = source, source.flags.writeable
+            memory = source if self._spec.is_row_major else _memory_of(source)
+            array = from_host(memory)
+            array.shape, array.origin, array.is_writeable = source.shape, memory, source.flags.writeable
             return array
         array = on_device(value, place)
         self._spec.check_kind(array, place, frame)
-        if not self._spec.is_row_major:
-            reason = "its buffer declares strides, which arrays on the GPU have not"
-            raise place.fault("E0706", reason, "pass a host array")
         if array.address % ALIGNMENT:
             reason = f"its elements do not start at a multiple of {ALIGNMENT} bytes"
             raise place.fault("E0706", reason, "pass a copy of it")
@@ -46,3 +46,10 @@ class DeviceSpec:
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""
         self._spec.check_deferred(value, place, frame)
+
+
+def _memory_of(source: Array) -> Array:
+    """Return all elements from the first to the last of `source`, with those between that are not its own."""
+    size = source.itemsize
+    last = sum((count - 1) * step for count, step in zip(source.shape, source.strides, strict=True))
+    return np.lib.stride_tricks.as_strided(source, (last // size + 1 if source.size else 0,), (size,))

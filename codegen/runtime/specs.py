@@ -112,12 +112,9 @@ class TensorSpec:
         array = value if type(value) is np.ndarray else as_array(value, place)
         self.check_kind(array, place, frame)
         flags = array.flags
-        if self._strides is None:
-            if not flags.c_contiguous:
-                help = "pass numpy.ascontiguousarray of it"
-                raise place.fault("E0706", "expected an array laid out row by row, without gaps", help)
-        elif not self._strides.bind(self._steps(array, place), frame):
-            raise place.fault("E0706", f"expected other strides than {self._steps(array, place)} elements")
+        if self.is_row_major and not flags.c_contiguous:
+            help = "pass numpy.ascontiguousarray of it"
+            raise place.fault("E0706", "expected an array laid out row by row, without gaps", help)
         if not flags.aligned:
             raise place.fault("E0706", "its elements are not aligned in memory", "pass a copy of it")
         if self.is_written and not flags.writeable:
@@ -125,7 +122,7 @@ class TensorSpec:
         return array
 
     def check_kind(self, array: Any, place: Place, frame: Frame) -> None:
-        """Check the dtype and the dimensions of an array, wherever it lies; binds dimensions."""
+        """Check the dtype, the dimensions and the declared strides of an array, wherever it lies; binds what is symbolic."""
         if self._numpy_dtype is not None and array.dtype != self._numpy_dtype:
             help = f"convert it: x.astype({self._numpy_dtype})" if array.dtype.kind in "fiub" else None
             raise place.fault("E0703", f"expected dtype {self._numpy_dtype}, got {array.dtype}", help)
@@ -134,13 +131,15 @@ class TensorSpec:
                 raise self.shape.fault(place, array.shape, frame)
         elif self.ndim >= 0 and array.ndim != self.ndim:
             raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
+        if self._strides is not None and not self._strides.bind(self._steps(array, place), frame):
+            raise place.fault("E0706", f"expected other strides than {self._steps(array, place)} elements")
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""
         if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(value.shape, frame):
             raise self.shape.fault(place, value.shape, frame)
 
-    def _steps(self, array: Array, place: Place) -> tuple[int, ...]:
+    def _steps(self, array: Any, place: Place) -> tuple[int, ...]:
         size = array.itemsize * self._lanes
         steps = array.strides[:-1] if self._lanes > 1 else array.strides
         if any(step < 0 or step % size for step in steps):

@@ -255,6 +255,29 @@ def test_streams_and_events(driver: Any) -> None:
     )
 
 
+def test_arrays_with_gaps(driver: Any) -> None:
+    text = """
+T.prim_func main(a: T.handle, b: T.handle):
+    s = T.int64()
+    A = T.match_buffer(a, (4, 4), "float32", strides=[s, 1])
+    B = T.match_buffer(b, (4, 4), "float32", strides=[s, 1])
+    for i, j in T.grid(4, 4):
+        with T.block("turn"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi] + T.float32(1)
+"""
+    executable = tvms.compile(tvms.parse(text), target="cuda")
+    driver.show(executable)
+    source, result = np.arange(40, dtype="f4").reshape(4, 10), np.zeros((4, 10), "f4")
+    executable["main"](source[:, 3:7], result[:, 2:6])
+    np.testing.assert_array_equal(result[:, 2:6], source[:, 3:7].T + 1)
+    assert not result[:, :2].any()
+    assert not result[:, 6:].any()
+    there, turned = (tvms.nd.array(array, tvms.cuda()) for array in (source[:, 3:7], np.zeros((4, 4), "f4")))
+    executable["main"](there, turned)
+    np.testing.assert_array_equal(turned.numpy(), source[:, 3:7].T + 1)
+
+
 def test_an_index_outside_is_told(driver: Any) -> None:
     text = """
 T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int32):
