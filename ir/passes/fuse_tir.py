@@ -13,6 +13,7 @@ from ..buffers import decl_buffer
 from ..deep import deep
 from ..equal import structural_equal
 from ..function_table import unused_name
+from ..infer import infer_struct_info
 from ..ops.inference import dims_of
 from ..visit import rewrite, substitute, variables_of_buffer, walk
 from .canonicalize_bindings import canonicalize_bindings
@@ -87,12 +88,12 @@ class _Fuser:
             return None
 
     def _declare(self, param: relax.Var) -> tuple[tir.Buffer, ...]:
-        """The buffers of a parameter; a shape has none: its dimensions become numbers."""
+        """The buffers of a parameter; a shape and a number have none: they are passed as numbers."""
         info = param.struct_info
         infos = _leaves(info)
         names = [param.name_hint] if len(infos) == 1 else [f"{param.name_hint}_{n}" for n in range(len(infos))]
         buffers: tuple[tir.Buffer, ...] = ()
-        if not isinstance(info, relax.ShapeStructInfo):
+        if _numbers(info) is None:
             buffers = tuple([self._make_buffer(name, each) for name, each in zip(names, infos, strict=True)])
         self._buffers[param] = buffers
         return buffers
@@ -184,13 +185,10 @@ class _Fuser:
             buffer_map[tir.Var("handle", f"p_{buffer.name}")] = buffer
         for index, buffer in enumerate(outputs):
             buffer_map[tir.Var("handle", f"p_output{index}")] = buffer
-        numbers = [
-            value
-            for param in function.params
-            if isinstance(param.struct_info, relax.ShapeStructInfo)
-            for value in param.struct_info.values or ()
-            if isinstance(value, tir.Var)
-        ]
+        given = [number for param in function.params for number in _numbers(param.struct_info) or ()]
+        numbers = [number for number in given if isinstance(number, tir.Var)]
+        if len(set(numbers)) != len(given):
+            raise _Declined
         inner = [buffer for made in self._buffers.values() for buffer in made if buffer not in buffer_map.values()]
         allocated = (*dict.fromkeys(inner), *self._body.allocated)
         statements = tuple(self._body.statements)
@@ -207,6 +205,17 @@ def _leaves(info: StructInfo | None) -> list[StructInfo | None]:
     if isinstance(info, relax.TupleStructInfo):
         return [leaf for each in info.fields for leaf in _leaves(each)]
     return [info]
+
+
+def _numbers(info: StructInfo | None) -> tuple[tir.PrimExpr, ...] | None:
+    """The numbers that a shape or a number is; None of other values."""
+    match info:
+        case relax.ShapeStructInfo(values=values):
+            return values or ()
+        case relax.PrimStructInfo(value=value):
+            return () if value is None else (value,)
+        case _:
+            return None
 
 
 def _parts(value: relax.Expr) -> list[relax.Expr]:
@@ -305,11 +314,14 @@ class _Caller(BindingRewriter):
         call = binding.value
         if not (isinstance(call, relax.Call) and isinstance(call.op, GlobalVar) and call.op.name_hint in self._fused):
             return (binding,)
-        dims = [arg for arg in call.args if isinstance(arg, relax.ShapeExpr)]
-        args = [part for arg in call.args if not isinstance(arg, relax.ShapeExpr) for part in _parts(arg)]
+        infos = [infer_struct_info(arg) for arg in call.args]
+        numbers = tuple([number for info in infos for number in _numbers(info) or ()])
+        tensors = [arg for arg, info in zip(call.args, infos, strict=True) if _numbers(info) is None]
+        args = [part for arg in tensors for part in _parts(arg)]
         result = call.struct_info
         assert result is not None
         tuple_info = relax.TupleStructInfo(tuple([arg.struct_info or relax.ObjectStructInfo() for arg in args]))
-        operands = (GlobalVar(call.op.name_hint), relax.Tuple(tuple(args), struct_info=tuple_info), *dims)
-        packed = relax.Call(_CALL_TIR, operands, {}, (result,), span=call.span, struct_info=result)
+        operands = (GlobalVar(call.op.name_hint), relax.Tuple(tuple(args), struct_info=tuple_info))
+        sizes = (relax.ShapeExpr(numbers, struct_info=relax.ShapeStructInfo(numbers, len(numbers))),) if numbers else ()
+        packed = relax.Call(_CALL_TIR, (*operands, *sizes), {}, (result,), span=call.span, struct_info=result)
         return (replace(binding, value=packed),)

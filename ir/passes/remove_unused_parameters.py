@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from .. import relax, tir
 from ..base import IRModule
 from ..deep import deep
-from ..infer import Bindings, bind_dims, infer_struct_info
+from ..infer import Bindings, bind_dims, dimensions_alone, infer_struct_info
 from ..visit import walk
 from .calls import calls_of, functions_only_called, with_signatures
 from .dead_code import remove_unused_bindings
@@ -62,16 +62,15 @@ def _change_of(function: relax.Function) -> _Change | None:
     if all(used):
         return None
     kept = [param for param, is_used in zip(function.params, used, strict=True) if is_used]
-    told = {node for param in kept for node in _dims_of(param)}
-    result = [] if function.ret_struct_info is None else list(walk(function.ret_struct_info))
-    needed = {node: None for node in (*mentioned, *result) if isinstance(node, tir.Var)}
-    lost = {node for param in function.params for node in _dims_of(param)} - told
-    dims = tuple([dim for dim in needed if dim in lost])
+    told = {dim for param in kept for dim in _told_by(param)}
+    infos = [info for info in (*[param.struct_info for param in kept], function.ret_struct_info) if info is not None]
+    needed = dict.fromkeys((*mentioned, *[node for info in infos for node in walk(info)]))
+    lost = {dim for param in function.params for dim in _told_by(param)} - told
+    dims = tuple([dim for dim in needed if isinstance(dim, tir.Var) and dim in lost])
     numbers = [relax.Var(f"param_{dim.name}", struct_info=relax.PrimStructInfo(dim.dtype, dim)) for dim in dims]
     return _Change(replace(function, params=(*kept, *numbers), struct_info=None), function.params, used, dims)
 
 
-def _dims_of(param: relax.Var) -> set[tir.Var]:
-    """The dimensions in a parameter's type, each of which one of its sizes is."""
-    info = param.struct_info
-    return set() if info is None else {node for node in walk(info) if isinstance(node, tir.Var)}
+def _told_by(param: relax.Var) -> tuple[tir.Var, ...]:
+    """The dimensions that an argument for `param` tells."""
+    return () if param.struct_info is None else dimensions_alone(param.struct_info)
