@@ -63,8 +63,10 @@ class Solver:
 
         How sizes that the text does not relate fit together is the caller's promise.
         """
-        domains, given = _connected(variables(indices), facts.domains, facts.conditions)
         sizes = self.sizes & variables((extent,))
+        if not sizes:
+            return sizes
+        domains, given = _connected(variables(indices), facts.domains, facts.conditions)
         related = frozenset(variables((*indices, *given, *_ends(domains))) - domains.keys())
         return sizes if sizes == related else frozenset()
 
@@ -108,7 +110,9 @@ def _nearest_zero(domain: tir.Range) -> int | None:
 
 
 def _ends(domains: Domains) -> list[tir.PrimExpr]:
-    return [end for domain in domains.values() for end in (domain.min, domain.extent)]
+    """Return the symbolic ends of domains."""
+    ends = [end for domain in domains.values() for end in (domain.min, domain.extent)]
+    return [end for end in ends if not isinstance(end, tir.IntImm)]
 
 
 def _connected(
@@ -122,7 +126,7 @@ def _connected(
         grows = False
         for var in [each for each in domains if each in seen and each not in near]:
             near[var] = domains[var]
-            seen |= variables((near[var].min, near[var].extent))
+            seen |= variables(_ends({var: domains[var]}))
             grows = True
         for each, mentioned in [pair for pair in waiting if not pair[1] or pair[1] & seen]:
             waiting.remove((each, mentioned))
