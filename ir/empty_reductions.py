@@ -26,7 +26,7 @@ from .base import Node
 from .schedule.analysis.blocks import COMM_REDUCE
 from .schedule.analysis.copies import buffers_of
 from .schedule.analysis.reductions import conjuncts, uses
-from .visit import children, defined_variables, rewrite, substitute, walk
+from .visit import children, rewrite, with_new_variables
 
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 _Loops: TypeAlias = tuple[tir.For, ...]
@@ -104,4 +104,4 @@ def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For])
     )
     for loop in reversed(nest):
         statement = replace(loop, body=statement, trivia=None)
-    return substitute(statement, {var: replace(var) for node in walk(statement) for var in defined_variables(node)})
+    return with_new_variables(statement)

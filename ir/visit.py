@@ -209,6 +209,17 @@ def defined_variables(node: Node) -> tuple[Variable, ...]:
             return ()
 
 
+def with_new_variables(node: Any) -> Any:
+    """Return `node` with new variables, of both levels, in the place of all that it defines: a copy that may stand beside it."""
+    found = dict.fromkeys([variable for below in walk(node) for variable in defined_variables(below)])
+    new: dict[Node, Node] = {variable: replace(variable) for variable in found if isinstance(variable, tir.Var)}
+    for variable in found:
+        if isinstance(variable, relax.Var):
+            info = variable.struct_info
+            new[variable] = replace(variable, struct_info=None if info is None else substitute(info, new))
+    return substitute(node, new)
+
+
 def variables_of_buffer(buffer: tir.Buffer) -> tuple[tir.Var, ...]:
     """Return the data pointer of `buffer` and the variables in its shape, strides and offset."""
     parts = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))

@@ -10,7 +10,7 @@ from .. import relax
 from ..base import GlobalVar, IRModule
 from ..deep import deep
 from ..infer import function_struct_info
-from ..visit import walk
+from ..visit import walk, with_new_variables
 from .dead_code import eliminate_dead_code
 from .fuse_by_pattern import CODEGEN, COMPOSITE, CallRenamer, is_open
 from .grouping import PRIMITIVE, Group, GroupFuser
@@ -129,7 +129,8 @@ class _Inliner(BindingRewriter):
             return (replace(binding, value=replace(call, op=self._local[name])),)
         function = self._mod.functions[name]
         assert isinstance(function, relax.Function)
-        inner = replace(function, attrs={key: value for key, value in function.attrs.items() if key != PRIMITIVE})
+        attrs = {key: value for key, value in function.attrs.items() if key != PRIMITIVE}
+        inner = with_new_variables(replace(function, attrs=attrs))
         info = function_struct_info(inner)
         local = self._local[name] = relax.Var(name, struct_info=info)
         bound = relax.VarBinding(local, replace(inner, struct_info=info))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 import tvms
 from tvms import relax
+from tvms.ir.visit import defined_variables, walk
 from tvms.relax.dpl import PatternContext, is_const, is_op, rewrite_bindings, rewrite_call, wildcard
 from tvms.testing import assert_equivalent
 
@@ -164,3 +166,24 @@ I.ir_module Module:
         for result in (tvms.interpret(module, "main", args), tvms.compile(module)["main"](*args)):
             np.testing.assert_array_equal(result, 6 * args[0].reshape(-1))
     assert str(fused["main"]).count("R.shape([n, m])") + str(fused["main"]).count("R.shape([m, n])") == 2
+
+
+def test_functions_that_hold_the_same_composite_function_share_no_variables() -> None:
+    before = tvms.parse("""#tvms 1
+
+I.ir_module Module:
+    R.function main(x: R.Tensor(("n", 2), "float32")) -> R.Tensor(("n", 2), "float32"):
+        with R.dataflow():
+            a = R.nn.relu(x)
+            b = R.exp(a)
+            c = R.nn.relu(b)
+            d = R.negative(c)
+            R.output(d)
+        return d
+""")
+    patterns = [(f"library.{name}", is_op(f"relax.{name}")(wildcard())) for name in ("nn.relu", "negative")]
+    merged = relax.transform.MergeCompositeFunctions()(relax.transform.FuseOpsByPattern(patterns)(before))
+    tvms.ir.assert_structural_equal(tvms.parse(str(merged)), merged)
+    assert len(merged.functions) == 3
+    defined = [{var for node in walk(each) for var in defined_variables(node)} for each in merged.functions.values()]
+    assert not any(one & other for one, other in combinations(defined, 2))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from ... import relax
 from ...building.values import graph_value
-from ...visit import defined_variables, substitute, walk
+from ...visit import with_new_variables
 
 
 def copy_with_new_vars(func: relax.Function) -> relax.Function:
     """Return `func` with new variables, of both levels, in the place of all that it defines."""
-    found = [name for node in walk(func) for name in defined_variables(node)]
-    return substitute(func, {name: replace(name) for name in dict.fromkeys(found)})
+    return with_new_variables(func)
 
 
 def convert_to_expr(value: Any) -> relax.Expr:
