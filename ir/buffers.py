@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import tir
+from . import make, tir
 from .base import Span
 
 
@@ -19,3 +19,24 @@ def decl_buffer(
 ) -> tir.Buffer:
     """Return a compact, row-major buffer with a pointer of its own (TVM: `tir.decl_buffer`)."""
     return tir.Buffer(data_pointer(name, dtype, scope), dtype, tuple(shape), name, scope=scope)
+
+
+def index_dtype(shape: Sequence[tir.PrimExpr]) -> str:
+    """Return the dtype that offsets into a buffer of `shape` have (TVM: `Buffer::DefaultIndexType`)."""
+    return shape[0].dtype if shape else "int32"
+
+
+def elem_offset_of(buffer: tir.Buffer) -> tir.PrimExpr:
+    """Return where the buffer begins, in elements."""
+    return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
+
+
+def packed_buffer(buffer: tir.Buffer, span: Span | None = None) -> tir.Call:
+    """Return a buffer as a tensor on the stack (TVM: `tir.op._pack_buffer`)."""
+    shape = make.call("tir.tvm_stack_make_shape", buffer.shape, "handle", span)
+    strides: tir.PrimExpr = make.const(0, span=span)
+    if buffer.strides:
+        strides = make.call("tir.tvm_stack_make_shape", buffer.strides, "handle", span)
+    rank, element = make.const(len(buffer.shape), span=span), make.const(0, buffer.dtype)
+    arguments = (buffer.data, shape, strides, rank, element, elem_offset_of(buffer))
+    return make.call("tir.tvm_stack_make_array", arguments, "handle", span)

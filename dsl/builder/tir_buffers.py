@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir import make, tir
+from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
-from ...ir.buffers import data_pointer
+from ...ir.buffers import data_pointer, index_dtype
 from .convert import (
     Attributes,
     DTypeName,
@@ -36,16 +36,6 @@ def strides_of(value: Any, span: Span | None) -> tuple[tir.PrimExpr | str, ...]:
     if not is_tuple(value):
         raise Mismatch("a tuple or list of strides")
     return tuple([each if isinstance(each, str) else expression(each, span) for each in value])
-
-
-def index_dtype(shape: tuple[tir.PrimExpr, ...]) -> str:
-    """Return the dtype that offsets into a buffer of `shape` have (TVM: `Buffer::DefaultIndexType`)."""
-    return shape[0].dtype if shape else "int32"
-
-
-def elem_offset_of(buffer: tir.Buffer) -> tir.PrimExpr:
-    """Return where the buffer begins, in elements."""
-    return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 
 def make_buffer(

@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from ...ir import make, tir
-from ...ir.base import Node, Op, Span, Target
+from ...ir.base import Node, Op, Target
 from ...ir.ops import tir as ops
 from .convert import (
     Argument,
@@ -18,16 +18,12 @@ from .convert import (
     PrimExpr,
     Text,
     argument,
-    constant,
     describe,
     is_dict,
     is_tuple,
 )
 from .forms import NAMESPACES, Form, Site, dtype_name, form, register, signature_of
 from .remedies import did_you_mean
-from .tir_buffers import elem_offset_of
-
-_CALL_PACKED = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpacked_lowered")
 
 
 def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
@@ -185,7 +181,7 @@ def _packed_form(name: str) -> Form:
 
     def build(site: Site, *args: Any, dtype: Any = None) -> tir.Call:
         values = [
-            packed_buffer(value, site.span) if isinstance(value, tir.Buffer) else _argument(site, value, index)
+            value if isinstance(value, tir.Buffer) else _argument(site, value, index)
             for index, value in enumerate(args)
         ]
         return ops.build(row, values, span=site.span)
@@ -194,18 +190,7 @@ def _packed_form(name: str) -> Form:
     return Form(f"T.{name}", build, signature_of(build))
 
 
-def packed_buffer(buffer: tir.Buffer, span: Span) -> tir.Call:
-    """Return a buffer as a tensor on the stack (TVM: `tir.op._pack_buffer`)."""
-    shape = make.call("tir.tvm_stack_make_shape", buffer.shape, "handle", span)
-    strides: tir.PrimExpr = constant(0, span)
-    if buffer.strides:
-        strides = make.call("tir.tvm_stack_make_shape", buffer.strides, "handle", span)
-    rank, element = constant(len(buffer.shape), span), make.const(0, buffer.dtype)
-    arguments = (buffer.data, shape, strides, rank, element, elem_offset_of(buffer))
-    return make.call("tir.tvm_stack_make_array", arguments, "handle", span)
-
-
-for _name in _CALL_PACKED:
+for _name in ops.PACKED_CALLS:
     register(f"T.{_name}", _packed_form(_name))
 
 

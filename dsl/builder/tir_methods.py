@@ -8,10 +8,11 @@ from typing import Any
 
 from ...ir import make, tir
 from ...ir.base import Op
+from ...ir.buffers import elem_offset_of, index_dtype
 from ...ir.dtype import lanes_of, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
 from .forms import Form, Site, signature_of
-from .tir_buffers import decl_buffer, elem_offset_of, index_dtype
+from .tir_buffers import decl_buffer
 from .tir_frames import Frame
 
 

@@ -7,12 +7,16 @@ from typing import Any
 
 from .. import make, tir
 from ..base import Node, Op, Span
+from ..buffers import packed_buffer
 from ..diagnostics import error
 from ..dtype import is_dtype
 from . import tir_builtin, tir_device, tir_math
 from .tir_table import ARGUMENT_RULES, REQUIRED, Effect, Intrinsic, Parameter
 
-__all__ = ["INTRINSICS", "OPERATORS", "Effect", "Intrinsic", "Parameter", "build", "find_script", "get", "result_dtype"]
+__all__ = [
+    "INTRINSICS", "OPERATORS", "PACKED_CALLS", "Effect", "Intrinsic", "Parameter", "build", "find_script", "get",
+    "result_dtype",
+]  # fmt: skip
 
 INTRINSICS: dict[str, Intrinsic] = {
     row.name: row for rows in (tir_math.ROWS, tir_builtin.ROWS, tir_device.ROWS) for row in rows
@@ -37,6 +41,10 @@ OPERATORS: dict[str, Callable[..., tir.PrimExpr]] = {
     "max_value": make.max_value, "reinterpret": make.reinterpret,
 }  # fmt: skip
 """What `T.<name>` builds where that is more than a call: operators that promote and fold, and limits of a dtype."""
+
+
+PACKED_CALLS = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpacked_lowered")
+"""Calls of registered functions: a buffer among their arguments is passed as a tensor."""
 
 
 def get(name: str) -> Intrinsic | None:
@@ -75,6 +83,8 @@ def build(
     operator of `OPERATORS` has the same name, that is what a text means; this makes the plain call.
     """
     values = _bind(row, list(args), named, span)
+    if row.script in PACKED_CALLS:
+        values = [packed_buffer(each, span) if isinstance(each, tir.Buffer) else each for each in values]
     own = result_dtype(row, values)
     dtype = dtype if own is None else own
     if dtype is None or not (dtype == "" or is_dtype(dtype)):

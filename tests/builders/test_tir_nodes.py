@@ -55,6 +55,20 @@ T.prim_func f(A: T.Buffer((8,), "float32")):
     assert_structural_equal(PrimFunc([buffer], root, attrs={"global_symbol": "f"}), tvms.parse(text)["f"])
 
 
+def test_a_call_passes_buffers_as_tensors_as_that_of_the_text() -> None:
+    text = """\
+T.prim_func f(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8,), "float32")):
+    B_1 = T.Buffer((4,), data=B.data, strides=(2,), elem_offset=1)
+    T.call_packed("g", A, B_1, A.data, 3)
+    T.call_cpacked("g", A)
+"""
+    a, b = tir.decl_buffer((8, 4), name="A"), tir.decl_buffer((8,), name="B")
+    part = tir.decl_buffer((4,), name="B_1", data=b.data, strides=(2,), elem_offset=1)
+    calls = tir.call_packed("g", a, part, a.data, 3), tir.call_cpacked("g", a)
+    body = tir.SeqStmt([tir.Evaluate(call) for call in calls])
+    assert_structural_equal(PrimFunc([a, b], body).with_attr("global_symbol", "f"), tvms.parse(text)["f"])
+
+
 def test_dimensions_and_elements_of_nodes_are_computed_with() -> None:
     n = tir.Var("n", "int64")
     buffer = tir.decl_buffer((n, 4), name="A")
