@@ -202,15 +202,15 @@ def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.P
     return tir.BufferStore(buffer, splat(value, count), places, where)
 
 
-def address(buffer: tir.Buffer, row: Index, column: Index) -> tir.PrimExpr:
-    """Return the address of an element of a matrix."""
-    return tir.Call("handle", Op("tir.address_of"), (load(buffer, row, column),))
+def address(buffer: tir.Buffer, *indices: Index) -> tir.PrimExpr:
+    """Return the address of an element."""
+    return tir.Call("handle", Op("tir.address_of"), (load(buffer, *indices),))
 
 
-def prefetch(buffer: tir.Buffer, row: Index, column: Index, cache: int = 1) -> tir.Stmt:
+def prefetch(buffer: tir.Buffer, *indices: Index, cache: int = 1) -> tir.Stmt:
     """Bring to the first cache, or the second one, what lies there; beyond the end of the buffer, that does nothing."""
     hints = (tir.IntImm("int32", hint) for hint in (0, 4 - cache, 1))  # to read, how near, data
-    return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (address(buffer, row, column), *hints)))
+    return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (address(buffer, *indices), *hints)))
 
 
 def multiply_add(a: tir.PrimExpr, b: tir.PrimExpr, c: tir.PrimExpr, is_fused: bool) -> tir.PrimExpr:

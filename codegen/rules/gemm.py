@@ -18,6 +18,7 @@ from .build import (
     Statements,
     allocated,
     below,
+    block_of,
     ceil_divide,
     constant,
     divide,
@@ -44,8 +45,11 @@ from .build import (
     when,
 )  # fmt: skip
 from .epilogue import Epilogue
-from .tiles import COLUMNS, Tiles, choose_tiles
+from .tiles import Tiles, choose_tiles
 from .transposition import transposed
+
+AHEAD = 8
+"""How many steps of the sum before it is needed a part of the right matrix comes from the second cache to the first."""
 
 
 class Product(Struct, frozen=True, eq=False):
@@ -101,77 +105,87 @@ class _Emitter:
 
     def run(self) -> tir.Stmt:
         """Loop over chunks of columns, then over the depth."""
-        width = max(1, COLUMNS // self.tiles.columns)
-        columns = constant(self.panels)
-        if columns is not None and columns <= width:
+        width, columns = self.tiles.panels, constant(self.panels)
+        if not width or (columns is not None and columns <= width):
             return self._depths(index(0), self.panels)
 
         def chunk(number: tir.Var) -> tir.Stmt:
             first = times(number, width)
-            return self._depths(first, least(index(width), minus(self.panels, first)))
+            left = least(index(width), minus(self.panels, first))
+            return self._depths(first, index(width) if is_multiple(self.panels, width) else left)
 
         return loop("chunk", ceil_divide(self.panels, width), chunk)
 
     def _depths(self, first: tir.PrimExpr, panels: tir.PrimExpr) -> tir.Stmt:
         depth, k = self.tiles.depth, self.product.k
-        is_one_block = constant(self.row_tiles) is not None and self.tiles.tiles >= (constant(self.row_tiles) or 0)
 
         def step(number: tir.Var) -> Statements:
             """One step at least: sums of nothing are zeros."""
             start = times(number, depth)
             length = index(depth) if is_multiple(k, depth) else least(index(depth), minus(k, start))
-            return (self._wide if is_one_block else self._tall)(first, panels, start, length)
+            return (self._tall if self.tiles.panels else self._wide)(first, panels, start, length)
 
         return loop("depth", most(1, ceil_divide(k, depth)), step)
 
     def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
-        """Few rows: all of them are packed once, and each panel of columns just before it is used."""
+        """Few rows: all of them are packed once, and each panel of columns just before it meets them."""
         count = constant(self.row_tiles) or 1
         a_tiles = self._a_buffer(count)
 
         def panel(number: tir.Var) -> tir.Stmt:
-            return self._panel(a_tiles, index(0), index(count), plus(first, number), start, length)
+            b_panel, column = self._b_buffer(1), plus(first, number)
+
+            def meet(step: _Step) -> Statements:
+                packing = [self._pack_b(b_panel, index(0), column, step)] if self.packs_b else []
+                return [
+                    *packing,
+                    loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), t, column, step)),
+                ]
+
+            body = self._by_width(column, start, length, meet)
+            return allocated([b_panel] if self.packs_b else [], body)
 
         pack = [loop("t", count, lambda t: self._pack_a(a_tiles, t, t, start, length))] if self.packs_a else []
         return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
 
     def _tall(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
-        """Many rows: each block of them is packed, and meets each panel just after that is packed for it."""
-        count = self.tiles.tiles
+        """Many rows: some panels are packed, and each tile of rows meets them just after it is packed."""
+        b_panels = self._b_buffer(self.tiles.panels)
 
-        def block(number: tir.Var) -> tir.Stmt:
-            top, a_tiles = times(number, count), self._a_buffer(count)
-            left = least(index(count), minus(self.row_tiles, top))
-            here = index(count) if is_multiple(self.row_tiles, count) else left
-            each = loop("panel", panels, lambda p: self._panel(a_tiles, top, here, plus(first, p), start, length))
-            if not self.packs_a:
-                return each
-            packing = loop("t", here, lambda t: self._pack_a(a_tiles, t, plus(top, t), start, length))
-            return allocated([a_tiles], [packing, each])
+        def pack(number: tir.Var) -> tir.Stmt:
+            column = plus(first, number)
+            return self._by_width(column, start, length, lambda step: [self._pack_b(b_panels, number, column, step)])
 
-        return self.distribute("block", ceil_divide(self.row_tiles, count), block)
+        def tile(number: tir.Var) -> tir.Stmt:
+            a_tile = self._a_buffer(1)
 
-    def _panel(
-        self, a_tiles: tir.Buffer, top: Index, count: tir.PrimExpr, panel: tir.PrimExpr, start: tir.PrimExpr,
-        length: tir.PrimExpr,
-    ) -> tir.Stmt:  # fmt: skip
-        """Let `count` tiles of rows from tile `top` on meet one panel; the last panel may have fewer columns."""
-        b_panel = self._b_buffer(1)
+            def panel(slot: tir.Var) -> tir.Stmt:
+                column = plus(first, slot)
+                ahead = [self._fetch_a(number, slot, start)] if self.packs_a else []
+                tile = self._by_width(
+                    column, start, length,
+                    lambda step: [self._tile(a_tile, index(0), b_panels, slot, number, column, step)],
+                )  # fmt: skip
+                return sequence([*ahead, tile])
 
-        def meet(vectors: int, is_last: bool) -> tir.Stmt:
-            step = _Step(start, length, vectors, is_last)
-            packing = [self._pack_b(b_panel, index(0), panel, step)] if self.packs_b else []
-            tiles = loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), plus(top, t), panel, step))
-            return sequence([*packing, tiles])
+            packing = [self._pack_a(a_tile, index(0), number, start, length)] if self.packs_a else []
+            return allocated([a_tile] if self.packs_a else [], [*packing, loop("panel", panels, panel)])
 
-        body = meet(self.tiles.vectors, is_last=False)
-        if self.has_odd_columns:
-            width, n = self.tiles.columns, constant(self.product.n)
-            last = meet(self.tiles.vectors if n is None else -(-(n % width) // self.tiles.lanes), is_last=True)
-            body = (
-                last if constant(self.panels) == 1 else tir.IfThenElse(below(plus(panel, 1), self.panels), body, last)
-            )
-        return allocated([b_panel] if self.packs_b else [], body)
+        packing = [self.distribute("panel", panels, pack)] if self.packs_b else []
+        tiles = self.distribute("tile", self.row_tiles, tile)
+        return allocated([b_panels] if self.packs_b else [], [*packing, tiles])
+
+    def _by_width(
+        self, panel: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr, body: Callable[[_Step], Statements]
+    ) -> tir.Stmt:
+        """Return `body` for a panel; the last one may have fewer columns."""
+        whole = block_of(body(_Step(start, length, self.tiles.vectors, is_last=False)))
+        if not self.has_odd_columns:
+            return whole
+        width, n = self.tiles.columns, constant(self.product.n)
+        vectors = self.tiles.vectors if n is None else -(-(n % width) // self.tiles.lanes)
+        last = block_of(body(_Step(start, length, vectors, is_last=True)))
+        return last if constant(self.panels) == 1 else tir.IfThenElse(below(plus(panel, 1), self.panels), whole, last)
 
     # --- Packing
 
@@ -212,6 +226,17 @@ class _Emitter:
             return vector_loop("k", length, width, step)
 
         return loop("r", rows, row)
+
+    def _fetch_a(self, tile: Index, panel: Index, start: tir.PrimExpr) -> tir.Stmt:
+        """Bring near a line of each row of the tile after this one, or some of its lines: more with each panel."""
+        rows, line = self.tiles.rows, self.tiles.lanes
+        top = times(plus(tile, 1), rows)
+
+        def fetch(r: Index) -> tir.Stmt:
+            place = (plus(top, r), times(panel, line)) if self.a_by_rows else (top, plus(times(panel, rows), r))
+            return prefetch(self.product.a, place[0], plus(start, place[1]), cache=2)
+
+        return when(below(times(panel, line if self.a_by_rows else rows), self.tiles.depth), unrolled("r", rows, fetch))
 
     def _pack_b(self, packed: tir.Buffer, slot: Index, panel: Index, step: _Step) -> tir.Stmt:
         """Copy one panel; columns beyond the last are zero."""
@@ -263,6 +288,7 @@ class _Emitter:
         tiles, c, start = self.tiles, self.product.c, step.start
         top, left = times(tile, tiles.rows), times(panel, tiles.columns)
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
+        streamed = range(step.vectors if tiles.panels and self.packs_b else 0)
 
         def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
             return unrolled("r", tiles.rows, lambda r: unrolled("v", step.vectors, lambda v: body(r, v)))
@@ -290,6 +316,9 @@ class _Emitter:
                 return load(self.product.b, plus(start, k), in_result(0, v)[1], where=is_inside)
             return load(b_panels, panel_slot, k, place(0, v)[1])
 
+        def soon(k: Index, v: Index) -> tir.Stmt:
+            return prefetch(b_panels, panel_slot, plus(k, AHEAD), times(v, tiles.lanes))
+
         def add(k: Index) -> tir.Stmt:
             def one(r: Index, v: Index) -> tir.Stmt:
                 value = multiply_add(
@@ -297,7 +326,7 @@ class _Emitter:
                 )
                 return store(sums, value, *place(r, v))
 
-            return each(one)
+            return sequence([*(soon(k, v) for v in streamed), each(one)])
 
         zero = each(lambda r, v: store(sums, tir.FloatImm(self.dtype, 0.0), *place(r, v)))
         resume = each(lambda r, v: inside(r, store(sums, load(c, *in_result(r, v), where=mask(v)), *place(r, v))))
@@ -305,8 +334,11 @@ class _Emitter:
         done = self._finish(sums, top, left, step) if self.product.finish is not None else write
         if self.product.finish is not None and not self.is_one_depth:
             done = tir.IfThenElse(below(plus(start, step.length), self.product.k), write, done)
+        below_it, beside_it = (0, tiles.columns) if tiles.panels else (tiles.rows, 0)
         following = each(
-            lambda r, v: prefetch(c, plus(plus(top, tiles.rows), r), plus(left, times(v, tiles.lanes)), cache=2)
+            lambda r, v: prefetch(
+                c, plus(top, plus(r, below_it)), plus(left, plus(times(v, tiles.lanes), beside_it)), cache=2
+            )
         )
         ahead = [] if self.is_one_depth else [following]
         body = [zero, when(below(0, start), resume), *ahead, loop("k", step.length, add), done]

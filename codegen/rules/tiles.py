@@ -2,8 +2,9 @@
 High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2015).
 
 - `rows` × `vectors` accumulators stay in registers while `depth` steps of the sum are added to them;
-- a panel of the right matrix, `depth` × `vectors` of them wide, stays in the first cache, beside a tile of the left one;
-- a block of the left matrix, `tiles` tiles of `rows` rows and `depth` columns, stays in the second.
+- what two factors share of a tile is read again and again. Of few rows the left matrix, `depth` columns of it, stays in
+  the second cache, and a panel of the right one, `vectors` wide, in the first. Of many rows it is the other way about: a
+  tile of the left matrix stays in the first cache, and `panels` panels of the right one in the second.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ DEPTH = 384
 """The most steps of the sum between two visits of an accumulator to memory."""
 SHALLOW = 256
 """The fewest steps between two visits where there are more: fewer cost more in visits than the first cache gives."""
-COLUMNS = 6144
-"""The most columns of the right matrix that are packed at a time."""
+FEW_TILES = 16
+"""So many tiles of rows are few: a panel that is read again for each of them need not be kept for longer."""
 MOST_VECTORS = 8
 ENOUGH = 0.92
 """Tiles that are filled so far are as good as full."""
@@ -33,7 +34,8 @@ class Tiles(Struct, frozen=True):
     rows: int
     vectors: int
     depth: int
-    tiles: int
+    panels: int
+    """How many panels of the right matrix stay in the second cache; 0 where the left one does."""
 
     @property
     def columns(self) -> int:
@@ -47,16 +49,12 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
     rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
     near = machine.l1_bytes // ((rows + vectors * lanes) * element_bytes)
     depth = _even_part(constant(k), min(DEPTH, max(SHALLOW, near)), lanes)
-    most = max(1, machine.l2_bytes * 3 // 5 // (rows * depth * element_bytes))
-    size = constant(m)
-    if size is None:
-        return Tiles(lanes, rows, vectors, depth, most)
-    tiles = -(-size // rows)
-    if tiles <= most:
-        return Tiles(lanes, rows, vectors, depth, tiles)
-    blocks = -(-tiles // most)
-    blocks = -(-blocks // machine.threads) * machine.threads
-    return Tiles(lanes, rows, vectors, depth, -(-tiles // blocks))
+    size, columns = constant(m), constant(n)
+    if size is not None and size <= FEW_TILES * rows:
+        return Tiles(lanes, rows, vectors, depth, 0)
+    panel_bytes = depth * vectors * lanes * element_bytes
+    panels = max(1, machine.l2_bytes * 4 // 5 // panel_bytes)
+    return Tiles(lanes, rows, vectors, depth, _even_part(columns and -(-columns // (vectors * lanes)), panels, 1))
 
 
 def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: Machine) -> int:
