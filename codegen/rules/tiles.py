@@ -2,9 +2,9 @@
 High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2015).
 
 - `rows` × `vectors` accumulators stay in registers while `depth` steps of the sum are added to them;
-- what two factors share of a tile is read again and again. Of few rows the left matrix, `depth` columns of it, stays in
-  the second cache, and a panel of the right one, `vectors` wide, in the first. Of many rows it is the other way about: a
-  tile of the left matrix stays in the first cache, and `panels` panels of the right one in the second.
+- with many rows, `panels` panels of the right matrix, each `depth` × `vectors` wide, stay in the second cache, and meet
+  one tile of the left matrix, `rows` × `depth`, after the other, which stays in the first;
+- with few rows, all tiles of the left matrix stay in the second cache, and meet each panel in the first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Tiles(Struct, frozen=True):
     vectors: int
     depth: int
     panels: int
-    """How many panels of the right matrix stay in the second cache; 0 where the left one does."""
+    """How many panels of the right matrix stay in the second cache; 0 where rows are few."""
 
     @property
     def columns(self) -> int:
