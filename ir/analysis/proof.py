@@ -96,18 +96,19 @@ def find_solution(conditions: Sequence[tir.PrimExpr], domains: Domains | None = 
 
 @deep
 def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Proof:
-    simplifier = Simplifier(domains, given)
+    known = () if isinstance(condition, tir.IntImm) else given  # a constant is what it is
+    simplifier = Simplifier(domains, known)
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
-    place = Simplifier(domains) if given else simplifier
+    place = Simplifier(domains) if known else simplifier
     if not all(map(_is_constant, domains.values())):  # symbolic ends are asked below
         place = Simplifier({v: _constant_ends(place.bounds(v), v.dtype) for v in domains})
     asked = [*_given(place, domains, given), place.visit(tir.Not("bool", condition))]
     if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
         return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
     asked = [each for each in asked if not isinstance(each, tir.IntImm)]
-    return _by_affine(place, simple, condition, domains, given, asked)
+    return _by_affine(place, condition, domains, given, asked)
 
 
 def _is_constant(domain: Domain) -> bool:
@@ -133,7 +134,6 @@ def _given(s: Simplifier, domains: Domains, given: Sequence[tir.PrimExpr]) -> It
 
 def _by_affine(
     s: Simplifier,
-    simple: tir.PrimExpr,
     condition: tir.PrimExpr,
     domains: Domains,
     given: Sequence[tir.PrimExpr],

@@ -34,7 +34,7 @@ class Solver:
     """Answers for one function, whose sizes are at least 1."""
 
     def __init__(self, function: tir.PrimFunc) -> None:
-        dimensions = [extent for buffer in function.buffer_map.values() for extent in buffer.shape]
+        dimensions = dict.fromkeys(extent for buffer in function.buffer_map.values() for extent in buffer.shape)
         symbolic = [each for each in dimensions if is_affine(each) and not isinstance(each, tir.IntImm)]
         self.given = tuple([tir.GE("bool", each, tir.IntImm(each.dtype, 1)) for each in symbolic])
         self.sizes = frozenset(variables(self.given))
@@ -87,6 +87,8 @@ def _smaller(values: Values, condition: tir.PrimExpr, domains: Domains, given: S
     """Return values that refute `condition` with small parameters that are not negative, if there are such."""
     parameters = [var for var in values if var not in domains]
     for most in _SMALL if parameters else ():
+        if all(0 <= values[var] <= most for var in parameters):
+            break
         ends = ((tir.GE, 0), (tir.LE, most))
         near = [kind("bool", var, tir.IntImm(var.dtype, end)) for var in parameters for kind, end in ends]
         found = _refute(condition, domains, (*given, *near))
