@@ -7,8 +7,10 @@ access that is not proven to be inside.
 from __future__ import annotations
 
 from .. import tir
+from ..analysis.iter_marks import is_zero
 from ..base import Node
 from ..diagnostics import Note
+from ..equal import structural_equal
 from .affine import any_of
 from .place import BlockSite, Facts, Site
 from .report import count
@@ -19,12 +21,12 @@ from .subject import Subject, is_write
 def check_bounds(subject: Subject) -> None:
     """Check the indices of every access against the shape of its buffer."""
     for site in subject.flow.sites:
-        buffer = site.node.buffer
+        buffer, facts = site.node.buffer, site.place.facts
         for axis, (index, extent) in enumerate(zip(site.node.indices, buffer.shape, strict=False)):
-            if _is_inside(subject, index, extent):
+            if _is_inside(subject, index, extent, facts):
                 continue
             first, last = _ends(index, len(buffer.shape))
-            answer = _ask(subject, first, last, extent, site.place.facts)
+            answer = _ask(subject, first, last, extent, facts)
             if answer.values is not None:
                 _report(subject, site, axis, answer.values)
                 break
@@ -33,16 +35,21 @@ def check_bounds(subject: Subject) -> None:
                 subject.report.warn("E0420", message, _first_placed(index, site.node), "guard it, or assert its bounds")
 
 
-def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
-    """Whether constant bounds tell, or the index runs over `[0, extent)` itself."""
+def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> bool:
+    """Whether constant bounds tell, the index runs over `[0, extent)` itself, or a condition says of it what is asked."""
     flow = subject.flow
-    if isinstance(extent, tir.IntImm):
-        bounds = flow.bounds(index)
-        return bounds.min >= 0 and bounds.max < extent.value
     domain = flow.domains.get(index) if isinstance(index, tir.Var) else None
-    return (
-        domain is not None and domain.extent is extent and isinstance(domain.min, tir.IntImm) and not domain.min.value
-    )
+    if domain is not None and domain.extent is extent and is_zero(domain.min):
+        return True
+    bounds = flow.bounds(index)
+    if bounds.min >= 0 and bounds.max < flow.bounds(extent).min:
+        return True
+    limits = [each for each in facts.conditions if isinstance(each, tir.LT) and _is_at_most(each.b, extent)]
+    return bounds.min >= 0 and any(structural_equal(flow.resolve(index), each.a) for each in limits)
+
+
+def _is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    return a is b or (isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) and a.value <= b.value)
 
 
 def _ends(index: tir.PrimExpr, rank: int) -> tuple[tir.PrimExpr, tir.PrimExpr]:
@@ -100,14 +107,12 @@ def check_bindings(subject: Subject) -> None:
 def _check_binding(
     subject: Subject, site: BlockSite, axis: tir.IterVar, domain: tir.Range, value: tir.PrimExpr
 ) -> None:
-    flow = subject.flow
-    bounds, least, extent = flow.bounds(value), flow.bounds(domain.min), flow.bounds(domain.extent)
-    if least.is_point and extent.is_point and least.min <= bounds.min and bounds.max < least.min + extent.min:
+    flow, facts = subject.flow, site.place.facts
+    if is_zero(domain.min) and _is_inside(subject, value, domain.extent, facts):
         return
     start, size, value = flow.resolve(domain.min), flow.resolve(domain.extent), flow.resolve(value)
     below = tir.LT("bool", value, start)
     above = tir.GE("bool", tir.Sub(value.dtype, value, start), size)
-    facts = site.place.facts
     free = subject.solver.related(size, (value,), facts)
     answer = subject.solver.ask(tir.Or("bool", below, above), facts, free)
     if answer.values is None:
