@@ -28,9 +28,12 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
 
 
 def inplace_arguments(value: relax.Expr) -> tuple[relax.Expr, ...]:
-    """Return the tensors whose memory an `R.call_tir_inplace` takes for its results: none of them may be used after it."""
+    """Return the tensors whose memory an in-place call takes for its results: none of them may be used after it."""
     match value:
-        case relax.Call(op=Op(name="relax.call_tir_inplace"), args=(_, relax.Tuple(fields=fields), *_)):
+        case (
+            relax.Call(op=Op(name="relax.call_tir_inplace"), args=(_, relax.Tuple(fields=fields), *_))
+            | relax.Call(op=Op(name="relax.call_inplace_packed"), args=(_, *fields))
+        ):
             places: tuple[int, ...] = value.attrs["inplace_indices"]
             return tuple([fields[place] for place in places if place != -1])
         case _:

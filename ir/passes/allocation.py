@@ -19,7 +19,7 @@ from ..visit import walk
 ALLOC_TENSOR = Op("relax.builtin.alloc_tensor")
 UPPER_BOUNDS = "tir_var_upper_bound"
 """The attribute of a function that says how large symbolic dimensions of its parameters get, by name."""
-_VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
+VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
 """What may return the memory that it is given."""
 
 
@@ -113,7 +113,7 @@ class _Flow:
             assert isinstance(scope, relax.StringImm)
             self.tensors[call] = tensor = Tensor(self._bounds.size(info), info.dtype, scope.value, block)
             return frozenset((tensor,))
-        if isinstance(call.op, Op) and call.op.name in _VIEWS:
+        if isinstance(call.op, Op) and call.op.name in VIEWS:
             return self._held_by(call)
         if not self._only_writes(call):
             self._escape(call)

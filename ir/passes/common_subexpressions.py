@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Set
 
 from .. import relax
 from ..base import IRModule, Op
 from ..deep import deep
 from ..equal import structural_equal, structural_hash
-from ..purity import inplace_arguments, is_pure_call
+from ..purity import is_pure_call
 from ..visit import walk
+from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
 from .transform import declare_pass, map_functions
 
 _MAKERS = frozenset(
     ("relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor", "relax.vm.alloc_storage",
-     "relax.vm.alloc_tensor", "relax.call_tir_inplace")
+     "relax.vm.alloc_tensor")
 )  # fmt: skip
-"""What gives new memory, or changes what there is, each time is not the same twice."""
+"""What gives new memory each time is not the same twice."""
 
 
 @declare_pass("EliminateCommonSubexpr", opt_level=1)
@@ -25,15 +26,21 @@ _MAKERS = frozenset(
 def eliminate_common_subexpr(mod: IRModule, call_only: bool = False) -> IRModule:
     """Bind a variable whose value was computed before to the earlier variable, and use that one from there on.
 
-    With `call_only`, only calls count as values worth keeping. Values with side effects, and memory, stay.
+    With `call_only`, only calls count as values worth keeping. Values with side effects, and memory, stay, and so do
+    those that something overwrites.
     """
-    return map_functions(mod, relax.Function, lambda function: _Eliminator(mod, call_only).function(function))
+    memory = MemoryOrder(mod)
+
+    def eliminate(function: relax.Function) -> relax.Function:
+        return _Eliminator(mod, call_only, memory.overwritten(function)).function(function)
+
+    return map_functions(mod, relax.Function, eliminate)
 
 
 class _Eliminator(BindingRewriter):
-    def __init__(self, mod: IRModule, call_only: bool) -> None:
+    def __init__(self, mod: IRModule, call_only: bool, overwritten: Set[relax.Var]) -> None:
         super().__init__()
-        self._mod, self._call_only = mod, call_only
+        self._mod, self._call_only, self._overwritten = mod, call_only, overwritten
         self._known: dict[int, list[relax.Binding]] = {}
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
@@ -54,8 +61,7 @@ class _Eliminator(BindingRewriter):
         return new
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        self._forget(inplace_arguments(binding.value))
-        if not self._may_be_shared(binding.value):
+        if binding.var in self._overwritten or not self._may_be_shared(binding.value):
             return (binding,)
         alike = self._known.setdefault(structural_hash(binding.value), [])
         for earlier in alike:
@@ -65,11 +71,6 @@ class _Eliminator(BindingRewriter):
                 return (relax.VarBinding(binding.var, earlier.var, span=binding.span, trivia=binding.trivia),)
         alike.append(binding)
         return (binding,)
-
-    def _forget(self, changed: Sequence[relax.Expr]) -> None:
-        """Know nothing of variables that hold something else from here on."""
-        for found in self._known.values() if changed else ():
-            found[:] = [binding for binding in found if binding.var not in changed]
 
     def _may_be_shared(self, value: relax.Expr) -> bool:
         if isinstance(value, relax.Function) or (self._call_only and not isinstance(value, relax.Call)):

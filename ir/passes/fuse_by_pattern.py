@@ -16,6 +16,7 @@ from ..dpl.pattern import Bindings, CallPattern, DFPattern, TupleGetItemPattern
 from ..infer import function_struct_info
 from ..visit import walk
 from .grouping import PRIMITIVE, Group, GroupFuser
+from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
 from .transform import declare_pass
 
@@ -70,12 +71,13 @@ def fuse_ops_by_pattern(
         pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
         names = entry_functions or [name for name, function in mod.functions.items() if is_open(function)]
         groups: dict[relax.Var, Group] = {}
+        memory = MemoryOrder(mod)
         for name in names:
             function = mod[name]
             assert isinstance(function, relax.Function)
             for block in function.body.blocks:
                 if isinstance(block, relax.DataflowBlock):
-                    groups |= _Partitioner(pattern, block).groups
+                    groups |= _Partitioner(pattern, block, memory).groups
         if groups:
             fuser = GroupFuser(mod, groups, lift_constants=not bind_constants)
             changed = {name: fuser.function(mod[name]) for name in names}  # type: ignore[reportArgumentType]
@@ -91,7 +93,7 @@ def is_open(function: Node) -> bool:
 class _Partitioner:
     """The groups of one dataflow block, by the matches of one pattern."""
 
-    def __init__(self, pattern: FusionPattern, block: relax.DataflowBlock) -> None:
+    def __init__(self, pattern: FusionPattern, block: relax.DataflowBlock, memory: MemoryOrder) -> None:
         self.groups: dict[relax.Var, Group] = {}
         self._pattern, self._block = pattern, block
         self._values: Bindings = {binding.var: binding.value for binding in block.bindings}
@@ -101,6 +103,10 @@ class _Partitioner:
         for var, used in self._uses.items():
             for each in used:
                 self._users.setdefault(each, []).append(var)
+        self._later = {var: list(users) for var, users in self._users.items()}
+        for var, earlier in memory.needs(block.bindings).items():
+            for each in earlier:
+                self._later.setdefault(each, []).append(var)
         for binding in block.bindings:
             if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call):
                 self._try(binding.var, binding.value)
@@ -134,14 +140,17 @@ class _Partitioner:
         return PatternCheckContext(call, named, bindings, self._users, self._bound)
 
     def _is_convex(self, group: set[relax.Var]) -> bool:
-        """Whether nothing outside the group lies between two of its bindings."""
-        depends: set[relax.Var] = set()
-        for var, used in self._uses.items():
+        """Whether nothing outside the group lies between two of its bindings, where other groups are one binding each."""
+        after: set[relax.Var] = set()
+        pending = [later for var in group for later in self._later.get(var, ()) if later not in group]
+        while pending:
+            var = pending.pop()
             if var in group:
-                if any(each in depends for each in used):
-                    return False
-            elif any(each in depends or each in group for each in used):
-                depends.add(var)
+                return False
+            if var not in after:
+                whole = self.groups[var].variables if var in self.groups else (var,)
+                after.update(whole)
+                pending += [later for each in whole for later in self._later.get(each, ())]
         return True
 
 

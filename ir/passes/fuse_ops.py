@@ -17,6 +17,7 @@ from ..deep import deep
 from ..visit import walk
 from .fuse_by_pattern import CODEGEN
 from .grouping import PRIMITIVE, Group, GroupFuser
+from .memory_order import MemoryOrder
 from .op_pattern import OP_PATTERN, OpPatternKind
 from .transform import PassContext, declare_pass
 
@@ -35,6 +36,7 @@ def fuse_ops(mod: IRModule, fuse_opt_level: int = -1) -> IRModule:
     if (context.opt_level if fuse_opt_level == -1 else fuse_opt_level) == 0:
         return mod
     groups: dict[relax.Var, Group] = {}
+    memory = MemoryOrder(mod)
     names: list[str] = []
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function) and not {PRIMITIVE, CODEGEN} & function.attrs.keys():
@@ -42,7 +44,7 @@ def fuse_ops(mod: IRModule, fuse_opt_level: int = -1) -> IRModule:
             for block in function.body.blocks:
                 if isinstance(block, relax.DataflowBlock):
                     limit = int(context.config.get("relax.FuseOps.max_depth", MOST_FUSED))
-                    groups |= _Partition(mod, function, block, limit).groups()
+                    groups |= _Partition(mod, function, block, memory, limit).groups()
     if all(group.is_alone for group in groups.values()):
         return mod
     fuser = GroupFuser(mod, groups)
@@ -82,8 +84,10 @@ class _Node(Struct, eq=False):
 class _Partition:
     """The groups of one dataflow block."""
 
-    def __init__(self, mod: IRModule, function: relax.Function, block: relax.DataflowBlock, limit: int) -> None:
-        self._mod, self._limit = mod, limit
+    def __init__(
+        self, mod: IRModule, function: relax.Function, block: relax.DataflowBlock, memory: MemoryOrder, limit: int
+    ) -> None:
+        self._mod, self._limit, self._needs = mod, limit, memory.needs(block.bindings)
         count = function.attrs.get("num_input")
         first = int(getattr(count, "value", count)) if count is not None else len(function.params)
         self._packed_params = set(function.params[first:])
@@ -114,6 +118,8 @@ class _Partition:
         for operand in operands:
             if isinstance(operand, relax.Var) and operand in self._nodes:
                 self._nodes[operand].users.append((node, pattern))
+        for earlier in self._needs.get(binding.var, ()):
+            self._nodes[earlier].users.append((node, OpPatternKind.OPAQUE))
         self._nodes[binding.var] = node
 
     def _pattern(self, binding: relax.Binding) -> tuple[OpPatternKind, Iterable[Node]]:
@@ -121,9 +127,7 @@ class _Partition:
         if isinstance(binding, relax.MatchCast):
             return OpPatternKind.OPAQUE, walk(value)
         match value:
-            case relax.Call(op=Op(name="relax.call_tir" | "relax.call_tir_inplace")) if isinstance(
-                value.args[1], relax.Tuple
-            ):
+            case relax.Call(op=Op(name="relax.call_tir")) if isinstance(value.args[1], relax.Tuple):
                 return self._pattern_of(value.args[0]), walk(value.args[1])
             case relax.TupleGetItem(tuple_value=whole):
                 is_packed = whole in self._packed_params

@@ -18,6 +18,7 @@ from ..equal import structural_equal, structural_hash
 from ..function_table import unused_name
 from ..infer import dimensions_alone, function_struct_info, infer_struct_info
 from ..visit import free_variables, rewrite, substitute, walk
+from .memory_order import MemoryOrder
 
 PRIMITIVE = "Primitive"
 """The attribute of a function that was made of a group: further passes look at it as one operator."""
@@ -44,7 +45,7 @@ class GroupFuser:
 
     def __init__(self, mod: IRModule, groups: Groups, lift_constants: bool = True) -> None:
         self.functions: dict[str, BaseFunc] = dict(mod.functions)
-        self._groups, self._lift_constants = groups, lift_constants
+        self._groups, self._lift_constants, self._memory = groups, lift_constants, MemoryOrder(mod)
         self._made: dict[int, list[str]] = {}
         self._names: set[str] = set()
 
@@ -62,7 +63,7 @@ class GroupFuser:
         bindings: list[relax.Binding] = []
         replaced: dict[Node, Node] = {}
         creators = self._collect(block)
-        for binding in _in_order_of_groups(block.bindings, self._groups):
+        for binding in _in_order_of_groups(block.bindings, self._groups, self._memory):
             group = self._groups.get(binding.var)
             if group is None or group.is_alone:
                 bindings.append(_substitute(binding, replaced))
@@ -253,15 +254,17 @@ def _substitute(binding: relax.Binding, replaced: Mapping[Node, Node]) -> relax.
     return binding if value is binding.value else replace(binding, value=value)
 
 
-def _in_order_of_groups(bindings: Sequence[relax.Binding], groups: Groups) -> list[relax.Binding]:
+def _in_order_of_groups(bindings: Sequence[relax.Binding], groups: Groups, memory: MemoryOrder) -> list[relax.Binding]:
     """Return the bindings so that all that a group uses from others stands before its last binding."""
     by_group: dict[Group, list[relax.Binding]] = {}
     own = {binding.var: groups.get(binding.var) or Group([binding.var]) for binding in bindings}
     needs: dict[Group, dict[Group, None]] = {}
+    kept = memory.needs(bindings)
     for binding in bindings:
         group = own[binding.var]
         by_group.setdefault(group, []).append(binding)
-        used = (own.get(node) for node in walk(binding.value) if isinstance(node, relax.Var))
+        variables = [node for node in walk(binding.value) if isinstance(node, relax.Var)]
+        used = (own.get(var) for var in (*variables, *kept.get(binding.var, ())))
         needs.setdefault(group, {}).update(dict.fromkeys(each for each in used if each not in (None, group)))  # type: ignore[reportArgumentType]
     ordered: list[relax.Binding] = []
     done: set[Group] = set()

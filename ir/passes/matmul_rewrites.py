@@ -17,6 +17,7 @@ from ..int_set import Interval
 from ..make import less
 from ..ops import dims as d
 from ..ops.inference import dims_of
+from ..purity import inplace_arguments
 from ..visit import walk
 from .dead_code import remove_unused_bindings
 from .lift_transform_params import known_from_weights
@@ -67,6 +68,8 @@ class _Rewriter(ValueRewriter):
         call = self._values.call(binding.value, self._name)
         new = None if call is None else self._rule(call, self._values)
         result = binding.value if new is None else new
+        if inplace_arguments(binding.value):  # what was computed before may no longer be computed again
+            self._values.bound.clear()
         if isinstance(binding, relax.VarBinding):
             self._values.bound[binding.var] = result
         return result

@@ -14,6 +14,7 @@ from ..visit import walk, with_new_variables
 from .dead_code import eliminate_dead_code
 from .fuse_by_pattern import CODEGEN, COMPOSITE, CallRenamer, is_open
 from .grouping import PRIMITIVE, Group, GroupFuser
+from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
 from .to_non_dataflow import plain_blocks
 from .transform import declare_pass
@@ -34,12 +35,13 @@ def merge_composite_functions(mod: IRModule) -> IRModule:
     }
     open_names = [name for name, function in mod.functions.items() if is_open(function)]
     groups: dict[relax.Var, Group] = {}
+    memory = MemoryOrder(mod)
     for name in open_names:
         function = mod[name]
         assert isinstance(function, relax.Function)
         for block in function.body.blocks:
             if isinstance(block, relax.DataflowBlock):
-                groups |= _Merger(libraries, block).groups
+                groups |= _Merger(libraries, block, memory).groups
     if not groups:
         return mod
     fuser = GroupFuser(mod, groups)
@@ -59,39 +61,49 @@ def merge_composite_functions(mod: IRModule) -> IRModule:
 
 
 class _Merger:
-    """The groups of one dataflow block, and the groups that each depends on."""
+    """The groups of one dataflow block, and those that each needs to come before it."""
 
-    def __init__(self, libraries: Mapping[str, str], block: relax.DataflowBlock) -> None:
+    def __init__(self, libraries: Mapping[str, str], block: relax.DataflowBlock, memory: MemoryOrder) -> None:
         self.groups: dict[relax.Var, Group] = {}
         """Those that become functions."""
         self._all: dict[relax.Var, Group] = {}
         self._needs: dict[Group, set[Group]] = {}
+        kept = memory.needs(block.bindings)
         for binding in block.bindings:
             used = [node for node in walk(binding.value) if isinstance(node, relax.Var) and node in self._all]
+            earlier = [*used, *kept.get(binding.var, ())]
             match binding.value:
                 case relax.Call(op=GlobalVar(name_hint=name)) if name in libraries:
-                    self._join(binding.var, list(dict.fromkeys(used)), libraries[name])
+                    self._join(binding.var, used, earlier, libraries[name])
                 case _:
-                    self._add(binding.var, Group([binding.var]), used)
+                    self._add(binding.var, Group([binding.var]), earlier)
 
-    def _join(self, var: relax.Var, used: list[relax.Var], library: str) -> None:
+    def _join(self, var: relax.Var, used: list[relax.Var], earlier: list[relax.Var], library: str) -> None:
         """Add a call to the groups of its arguments, or to a new one."""
-        between = set[Group]().union(*[self._needs[self._all[each]] for each in used])
+        between = self._before(self._all[each] for each in earlier)
         parents = [self._all[each] for each in used if each in self.groups]
         parents = [each for each in parents if each.attrs[CODEGEN] == library and each not in between]
         first, *others = list(dict.fromkeys(parents)) or [Group([], {CODEGEN: library})]
         first.variables.append(var)
         self.groups[var] = first
-        self._add(var, first, used)
+        self._add(var, first, earlier)
         for other in others:
             self._merge(other, first)
 
-    def _add(self, var: relax.Var, group: Group, used: Iterable[relax.Var]) -> None:
+    def _before(self, groups: Iterable[Group]) -> set[Group]:
+        """Return what any of `groups` needs, at first or second hand."""
+        found: set[Group] = set()
+        pending = list(groups)
+        while pending:
+            more = self._needs[pending.pop()] - found
+            found |= more
+            pending += more
+        return found
+
+    def _add(self, var: relax.Var, group: Group, earlier: Iterable[relax.Var]) -> None:
         self._all[var] = group
-        needs = self._needs.setdefault(group, set())
-        for each in used:
-            needs |= {self._all[each], *self._needs[self._all[each]]}
-        needs.discard(group)
+        self._needs.setdefault(group, set()).update(self._all[each] for each in earlier)
+        self._needs[group].discard(group)
 
     def _merge(self, group: Group, into: Group) -> None:
         into.variables += group.variables

@@ -12,6 +12,7 @@ from ..base import IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
 from ..visit import rewrite, walk
+from .memory_order import MemoryOrder
 from .transform import declare_pass, map_functions
 
 _ORDERS = ("depth-first", "breadth-first")
@@ -29,20 +30,28 @@ def topological_sort(mod: IRModule, order: str = "depth-first", direction: str =
         if given not in known:
             raise error("E0902", f"pass 'TopologicalSort' has no {given!r}", help=f"say {' or '.join(known)}")
 
+    memory = MemoryOrder(mod)
+
     def sort(function: relax.Function) -> relax.Function:
         return rewrite(
             function,
             lambda node: (
-                _sorted(node, function.params, order, direction) if isinstance(node, relax.DataflowBlock) else None
+                _sorted(node, function.params, memory, order, direction)
+                if isinstance(node, relax.DataflowBlock)
+                else None
             ),
         )
 
     return map_functions(mod, relax.Function, sort)
 
 
-def _sorted(block: relax.DataflowBlock, params: Sequence[relax.Var], order: str, direction: str) -> relax.DataflowBlock:
+def _sorted(
+    block: relax.DataflowBlock, params: Sequence[relax.Var], memory: MemoryOrder, order: str, direction: str
+) -> relax.DataflowBlock:
     bindings = {binding.var: binding for binding in block.bindings}
     uses = used_by(block.bindings)
+    for var, needed in memory.needs(block.bindings).items():
+        uses[var] |= needed
     users: dict[relax.Var, dict[relax.Var, None]] = {}
     for var, used in uses.items():
         for each in used:

@@ -187,3 +187,17 @@ I.ir_module Module:
     assert len(merged.functions) == 3
     defined = [{var for node in walk(each) for var in defined_variables(node)} for each in merged.functions.values()]
     assert not any(one & other for one, other in combinations(defined, 2))
+
+
+def test_functions_of_patterns_do_not_need_each_other() -> None:
+    before = function(
+        "n1 = R.negative(x)",
+        "n2 = R.negative(y)",
+        "a1 = R.add(n1, n2)",
+        "a2 = R.add(n2, n1)",
+        "out = R.multiply(a1, a2)",
+    )
+    pattern = is_op("relax.add")(is_op("relax.negative")(wildcard()), wildcard())
+    fused = relax.transform.FuseOpsByPattern([("library.sum", pattern)])(tvms.IRModule({"main": before}))
+    assert list(fused.functions) == ["main", "fused_relax_negative_relax_add"]
+    assert_equivalent(tvms.IRModule({"main": before}), fused)

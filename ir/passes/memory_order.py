@@ -1,0 +1,81 @@
+"""Bindings whose order matters though neither uses the other: one overwrites memory that the other touches.
+
+b = R.exp(a)                                     `b` must stay before `c`, and so must all that touches this memory,
+c = R.call_tir_inplace(Module.f, (a,), …, [0])   by whatever name; what touches it further down must stay below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from .. import relax
+from ..base import GlobalVar, IRModule, Node, Op
+from ..purity import inplace_arguments
+from ..visit import walk
+from .allocation import VIEWS
+
+_FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
+"""Calls that may return what they are given, as calls of graph-level functions may."""
+_Memory: TypeAlias = frozenset[relax.Var]
+"""What was allocated, by the variables that had it first."""
+
+
+class MemoryOrder:
+    """The order that in-place calls ask for, in the functions of a module."""
+
+    def __init__(self, mod: IRModule) -> None:
+        graphs = {name: each for name, each in mod.functions.items() if isinstance(each, relax.Function)}
+        calls = {name: [node for node in walk(graph) if isinstance(node, relax.Call)] for name, graph in graphs.items()}
+        self._changing: set[str] = set()
+        """The functions that overwrite something, which may be what they are given."""
+        while more := {name for name in calls if any(map(self.written, calls[name]))} - self._changing:
+            self._changing |= more
+
+    def needs(self, bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
+        """Return, for each variable of a block, the earlier ones that must stay before it."""
+        needs: dict[relax.Var, dict[relax.Var, None]] = {}
+        touching: dict[relax.Var, dict[relax.Var, None]] = {}
+        writer: dict[relax.Var, relax.Var] = {}
+        for var, touched, written, _ in self._flow(bindings):
+            needs[var] = {writer[each]: None for each in touched if each in writer}
+            for each in written:
+                needs[var] |= touching.get(each, {})
+                writer[each] = var
+            for each in touched:
+                touching.setdefault(each, {})[var] = None
+        return needs
+
+    def overwritten(self, function: relax.Function) -> set[relax.Var]:
+        """Return the variables bound in `function` that hold what something overwrites."""
+        flow = list(self._flow(node for node in walk(function) if isinstance(node, relax.Binding)))
+        written = {each for _, _, memory, _ in flow for each in memory}
+        return {var for var, _, _, held in flow if held & written}
+
+    def _flow(self, bindings: Iterable[relax.Binding]) -> Iterator[tuple[relax.Var, _Memory, _Memory, _Memory]]:
+        """Yield each variable with the memory that its value touches, that it overwrites, and that it may hold then."""
+        held: dict[relax.Var, _Memory] = {}
+        for binding in bindings if self._changing else ():
+            var, value = binding.var, binding.value
+            touched, written = _held_by((value,), held), _held_by(self.written(value), held)
+            held[var] = (touched if _may_hold(value) else written) | {var}
+            yield var, touched, written, held[var]
+
+    def written(self, value: relax.Expr) -> tuple[relax.Expr, ...]:
+        """Return what a value overwrites when it is computed."""
+        if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar) and value.op.name_hint in self._changing:
+            return value.args
+        return inplace_arguments(value)
+
+
+def _held_by(parts: Iterable[Node], held: Mapping[relax.Var, _Memory]) -> _Memory:
+    """Return the memory that the variables in `parts` hold."""
+    variables = [node for part in parts for node in walk(part) if isinstance(node, relax.Var)]
+    return frozenset([each for var in variables for each in held.get(var, (var,))])
+
+
+def _may_hold(value: relax.Expr) -> bool:
+    """Whether a value may be, or have in it, memory that was there before."""
+    if isinstance(value, relax.Call) and isinstance(value.op, Op):
+        return value.op.name in VIEWS or value.op.name in _FUNCTIONS
+    return True
