@@ -21,6 +21,7 @@ from msgspec import Struct
 from .. import tir
 from ..deep import deep
 from ..int_set import Interval
+from ..intern import joined
 from ..simplify import Simplifier
 from ..visit import walk
 from .const_bounds import Bounds, Domain, Domains, ends
@@ -94,21 +95,34 @@ def find_solution(conditions: Sequence[tir.PrimExpr], domains: Domains | None = 
     return None if proof.counterexample is None else dict(proof.counterexample)
 
 
+_OBVIOUS = Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
+
+
 @deep
 def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Proof:
+    if isinstance(condition, tir.Not) and isinstance(
+        condition.a, tir.And
+    ):  # isl sooner sees what does not fit together
+        found = _by_affine(
+            _place(Simplifier(domains), domains), condition, domains, given, joined(tir.And, condition.a)
+        )
+        if found.verdict is not Verdict.UNKNOWN:
+            return found
     known = () if isinstance(condition, tir.IntImm) else given  # a constant is what it is
     simplifier = Simplifier(domains, known)
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
-        return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
-    place = Simplifier(domains) if known else simplifier
-    if not all(map(_is_constant, domains.values())):  # symbolic ends are asked below
-        place = Simplifier({v: _constant_ends(place.bounds(v), v.dtype) for v in domains})
-    asked = [*_given(place, domains, given), place.visit(tir.Not("bool", condition))]
-    if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
-        return Proof(Verdict.PROVEN, reason="it follows from the bounds of its variables")
-    asked = [each for each in asked if not isinstance(each, tir.IntImm)]
-    return _by_affine(place, condition, domains, given, asked)
+        return _OBVIOUS
+    place = _place(Simplifier(domains) if known else simplifier, domains)
+    found = _by_affine(place, condition, domains, given, [tir.Not("bool", condition)])
+    return _by_trial(place, condition, domains, given, found.reason) if found.verdict is Verdict.UNKNOWN else found
+
+
+def _place(s: Simplifier, domains: Domains) -> Simplifier:
+    """Return what knows the constant bounds of variables, and nothing else: symbolic ends are asked about."""
+    if all(map(_is_constant, domains.values())):
+        return s
+    return Simplifier({v: _constant_ends(s.bounds(v), v.dtype) for v in domains})
 
 
 def _is_constant(domain: Domain) -> bool:
@@ -137,21 +151,24 @@ def _by_affine(
     condition: tir.PrimExpr,
     domains: Domains,
     given: Sequence[tir.PrimExpr],
-    asked: Sequence[tir.PrimExpr],
+    opposite: Sequence[tir.PrimExpr],
 ) -> Proof:
+    """Say whether `opposite`, which together say that `condition` does not hold, can be."""
     from .affine import GaveUp, solve
 
-    variables = _variables(condition, domains, given)
+    asked = [*_given(s, domains, given), *map(s.visit, opposite)]
+    if any(isinstance(each, tir.IntImm) and not each.value for each in asked):
+        return _OBVIOUS
     try:
-        solution = solve(s, asked)
+        solution = solve(s, [each for each in asked if not isinstance(each, tir.IntImm)])
     except GaveUp:
-        return _by_trial(s, condition, variables, domains, given, "it is too large to decide")
+        return Proof(Verdict.UNKNOWN, reason="it is too large to decide")
     if solution is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
-    values = {v: solution.get(v, _nearest_zero(s.bounds(v))) for v in variables}
+    values = {v: solution.get(v, _nearest_zero(s.bounds(v))) for v in _variables(condition, domains, given)}
     if _is_counterexample(condition, domains, given, values):
         return Proof(Verdict.REFUTED, values, "there is a counterexample")
-    return _by_trial(s, condition, variables, domains, given, "it is not quasi-affine")
+    return Proof(Verdict.UNKNOWN, reason="it is not quasi-affine")
 
 
 def _variables(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> list[tir.Var]:
@@ -187,13 +204,9 @@ def _is_inside(value: int, domain: Domain, values: Mapping[tir.Var, int]) -> boo
 
 
 def _by_trial(
-    s: Simplifier,
-    condition: tir.PrimExpr,
-    variables: Sequence[tir.Var],
-    domains: Domains,
-    given: Sequence[tir.PrimExpr],
-    reason: str,
+    s: Simplifier, condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr], reason: str
 ) -> Proof:
+    variables = _variables(condition, domains, given)
     bounds = [s.bounds(variable) for variable in variables]
     is_small = prod(each.max - each.min + 1 for each in bounds) <= MAX_POINTS
     is_decided = is_small
