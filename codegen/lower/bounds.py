@@ -7,14 +7,17 @@ outside dimension 0, the function stops with the fault E0707. In mode "prove" on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.base import Op
+from ...ir.base import Node, Op
 from ...ir.dtype import lanes_of, with_lanes
+from ...ir.intern import is_pure_call
+from ...ir.visit import walk
 from .rewriter import Rewriter
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
@@ -40,13 +43,13 @@ def guard_indices(func: tir.PrimFunc, mode: Bounds) -> tuple[tir.PrimFunc, Safet
     """Return `func`, whose blocks are loops, with its indices guarded, and what was proven."""
     if mode == "trust":
         return func, Safety(0, 0)
-    guard = _Guard(mode)
+    guard = _Guard(func, mode)
     body = guard.rewrite(func.body)
     return replace(func, body=body), Safety(guard.proven, guard.checked, frozenset(guard.places))
 
 
 class _Guard(Rewriter):
-    def __init__(self, mode: Bounds) -> None:
+    def __init__(self, func: tir.PrimFunc, mode: Bounds) -> None:
         super().__init__(
             {
                 tir.For: self._for, tir.IfThenElse: self._if, tir.Call: self._call, tir.BufferLoad: self._load,
@@ -59,6 +62,8 @@ class _Guard(Rewriter):
         self.places: set[tuple[str, int]] = set()
         self._domains: dict[tir.Var, tir.Range] = {}
         self._facts: list[tir.PrimExpr] = []
+        arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
+        self._overlapping = set[tir.Var]() if func.attrs.get("tir.noalias") else arguments
 
     # --- What is known where
 
@@ -96,13 +101,25 @@ class _Guard(Rewriter):
         return replace(call, args=(self.rewrite(condition), *sides))
 
     def _where(self, condition: tir.PrimExpr, part: Any) -> Any:
-        is_usable = lanes_of(condition.dtype) == 1 and condition.dtype == "bool"
+        is_usable = condition.dtype == "bool" and self._lasts(condition, part)
         if is_usable:
             self._facts.append(condition)
         result = self.rewrite(part)
         if is_usable:
             self._facts.pop()
         return result
+
+    def _lasts(self, condition: tir.PrimExpr, part: tir.Stmt | tir.PrimExpr) -> bool:
+        """Whether `condition` still says the same where an access in `part` is: nothing was written that it reads."""
+        asked = list(walk(condition))
+        read = {node.buffer.data for node in asked if isinstance(node, tir.BufferLoad)}
+        if not (read and _is_quiet(asked)):
+            return _is_quiet(asked)
+        before = (part.value, *part.indices) if isinstance(part, tir.BufferStore) else (part,)
+        done = [node for each in before for node in walk(each)]
+        written = {node.buffer.data for node in done if isinstance(node, tir.BufferStore)}
+        is_apart = written.isdisjoint(self._overlapping) or read.isdisjoint(self._overlapping)
+        return _is_quiet(done) and is_apart and written.isdisjoint(read)
 
     # --- Accesses
 
@@ -159,6 +176,11 @@ class _Guard(Rewriter):
         zero = make.const(0, first.dtype)
         conditions = (make.greater_equal(first, zero), make.less(last, extent))
         return all(prove(condition, self._domains, self._facts).is_proven for condition in conditions)
+
+
+def _is_quiet(nodes: Iterable[Node]) -> bool:
+    """Whether no call among them has an effect, or depends on one."""
+    return all(is_pure_call(node) for node in nodes if isinstance(node, tir.Call))
 
 
 def _where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExpr:

@@ -113,3 +113,36 @@ def test_checks_of_what_is_looked_up_in_turn_do_not_double() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(_looked_up(40))["main"](table, found)
     assert caught.value.diagnostics[0].message == "J[8, 1] is outside the buffer: its dimension 0 has 8 elements"
+
+
+WRITTEN_SINCE = [
+    "if J[0] < T.uint32(8):\n        J[0] = T.uint32(9)\n        B[J[0]] = T.float32(1)",
+    "x: T.uint32 = J[0]\n    if x < T.uint32(8):\n        J[0] = T.uint32(9)\n        B[J[0]] = T.float32(1)",
+    "assert J[0] < T.uint32(8), 'small'\n    J[0] = T.uint32(9)\n    B[J[0]] = T.float32(1)",
+    "if J[0] < T.uint32(8):\n        for i in range(2):\n            B[J[0]] = T.float32(1)\n            J[0] = T.uint32(9)",
+]
+
+
+@pytest.mark.parametrize("body", WRITTEN_SINCE)
+def test_what_was_written_since_is_not_taken_at_its_word(body: str) -> None:
+    text = f"""
+T.prim_func main(J: T.Buffer((1,), "uint32"), B: T.Buffer((8,), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    {body}
+"""
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(tvms.parse(text))["main"](np.zeros(1, "u4"), np.zeros(8, "f4"))
+    assert caught.value.diagnostics[0].message == "B[9] is outside the buffer: its dimension 0 has 8 elements"
+
+
+def test_arguments_that_may_overlap_are_not_taken_at_their_word() -> None:
+    text = """
+T.prim_func main(J: T.Buffer((1,), "uint32"), B: T.Buffer((8,), "uint32"), C: T.Buffer((8,), "uint32")):
+    if J[0] < T.uint32(8):
+        C[0] = T.uint32(9)
+        B[J[0]] = T.uint32(1)
+"""
+    memory = np.zeros(8, "u4")
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(tvms.parse(text))["main"](memory[:1], np.zeros(8, "u4"), memory)
+    assert caught.value.diagnostics[0].message == "B[9] is outside the buffer: its dimension 0 has 8 elements"
