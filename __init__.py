@@ -104,6 +104,8 @@ _ALIASES = {
     "tvms.nd": "tvms.codegen.runtime.ndarray",
     "tvms.relax": "tvms.ir.api.relax",
     "tvms.relax.backend": "tvms.ir.backend",
+    "tvms.relax.backend.pattern_registry": "tvms.ir.backend.registry",
+    "tvms.relax.backend.utils": "tvms.ir.passes.fuse_by_pattern",
     "tvms.relax.dpl": "tvms.ir.dpl",
     "tvms.relax.transform": "tvms.ir.passes.catalogue",
     "tvms.relax.frontend.nn": "tvms.ir.nn",

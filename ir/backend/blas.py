@@ -12,11 +12,10 @@ from math import prod
 from msgspec import Struct
 
 from .. import relax, tir
-from ..dpl import is_op, wildcard
-from ..dpl.pattern import DFPattern
 from ..ops.dims import is_equal
 from ..ops.inference import dims_of
 from ..passes.fuse_by_pattern import FusionPattern, PatternCheckContext, has_leaking_intermediate_variables
+from .patterns import make_matmul_pattern
 
 DTYPES: Mapping[str, frozenset[str]] = {
     "cublas": frozenset(("float16", "bfloat16", "float32", "float64")),
@@ -50,22 +49,6 @@ EPILOGUES: Mapping[str, Epilogue] = {
         Epilogue(transposed, bias=True, activation="relax.nn.gelu"),
     )
 }
-
-
-def make_matmul_pattern(
-    with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False
-) -> tuple[DFPattern, dict[str, DFPattern]]:
-    """Return the pattern of a matrix product, and its parts `lhs`, `rhs`, `root` and, with a bias, `bias`."""
-    lhs, rhs = wildcard(), wildcard()
-    right = is_op("relax.permute_dims")(rhs) if transposed_rhs else rhs
-    out: DFPattern = is_op("relax.matmul")(lhs, right)
-    parts = {"lhs": lhs, "rhs": rhs, "root": out}
-    if transposed_rhs:
-        parts["transposed"] = right
-    if with_bias:
-        parts["bias"] = wildcard()
-        out = is_op("relax.add")(out, parts["bias"])
-    return (is_op(activation)(out) if activation else out), parts
 
 
 def patterns(library: str) -> list[FusionPattern]:

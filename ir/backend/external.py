@@ -15,6 +15,7 @@ from ..base import EXTERNAL_MODULES, Attrs, IRModule
 from ..functions import register_func
 from ..passes.fuse_by_pattern import COMPOSITE
 from . import blas
+from .patterns import make_matmul_pattern
 
 BLAS = ("cublas", "openblas")
 
@@ -41,7 +42,7 @@ def _describe(function: relax.Function) -> Attrs:
     )
     name = str(inner.attrs[COMPOSITE]).partition(".")[2]
     epilogue = blas.EPILOGUES[name]
-    pattern, parts = blas.make_matmul_pattern(epilogue.bias, epilogue.activation, epilogue.transposed)
+    pattern, parts = make_matmul_pattern(epilogue.bias, epilogue.activation, epilogue.transposed)
     values = {binding.var: binding.value for block in inner.body.blocks for binding in block.bindings}
     found = pattern.extract_matched_expr(inner.body.body, values)
     assert found is not None, name

@@ -133,3 +133,32 @@ def test_an_unknown_library_is_said() -> None:
         "error[E0907]: there is no library 'nolib' here to compile functions for\n"
         "  = help: install the library, register_func('relax.ext.nolib', …), or use the patterns of another one"
     )
+
+
+def test_patterns_of_ones_own_library_are_made_of_parts_with_names() -> None:
+    from tvms.relax.backend.patterns import make_conv2d_pattern, make_residual_block_pattern
+    from tvms.relax.backend.utils import has_leaking_intermediate_variables
+
+    mod = tvms.parse("""#tvms 1
+
+I.ir_module Module:
+    R.function main(x: R.Tensor((1, 4, 8, 8), "float32"), w: R.Tensor((4, 4, 1, 1), "float32"), b: R.Tensor((1, 4, 1, 1), "float32")):
+        with R.dataflow():
+            a = R.nn.conv2d(x, w)
+            c = R.nn.relu(R.add(a, b))
+            d = R.nn.relu(R.add(x, c))
+            R.output(d)
+        return d
+""")
+    seen: list[list[str]] = []
+
+    def check(context: relax.transform.PatternCheckContext) -> bool:
+        seen.append(sorted(context.annotated_expr))
+        return not has_leaking_intermediate_variables(context)
+
+    block = make_residual_block_pattern(make_conv2d_pattern(True, "relax.nn.relu"), activation="relax.nn.relu")
+    fused = relax.transform.FuseOpsByPattern([("library.block", *block, check)], annotate_codegen=True)(mod)
+    assert seen == [["bias", "input", "residual", "root", "weight"]]
+    assert list(fused.functions)[1:] == [
+        "fused_relax_nn_conv2d_relax_add_relax_nn_relu_relax_add_relax_nn_relu_library"
+    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ... import relax, tir
-from ...base import BaseFunc, GlobalVar, IRModule, Node, StructInfo
+from ...base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ...building.values import dimension, plain_nodes
+from ...dtype import parse_dtype
 from ...infer import dimensions_alone, join, replace_dims
 from ...passes.dead_code import remove_unused_bindings
 from ...passes.rewrite_dataflow_reshape import is_reshape
@@ -122,3 +124,41 @@ def remove_all_unused(func: relax.Function) -> relax.Function:
 def contains_impure_call(expr: Node) -> bool:
     """Whether `expr` holds a call that may have side effects."""
     return any(isinstance(node, relax.Call) and not is_pure_call(node, None) for node in walk(expr))
+
+
+def estimate_memory_usage(mod: IRModule | relax.Function) -> str:
+    """Return, for each graph-level function, what it allocates before and after memory is planned.
+
+    That is all that `R.builtin.alloc_tensor`, `R.memory.alloc_tensor` and `R.memory.alloc_storage` ask for, whichever
+    branch they stand in; what sizes depend on symbolic dimensions is counted, but not added up.
+    """
+    functions = mod.functions if isinstance(mod, IRModule) else {"main": mod}
+    return "\n".join(_memory_of(name, each) for name, each in functions.items() if isinstance(each, relax.Function))
+
+
+def _memory_of(name: str, function: relax.Function) -> str:
+    calls = [node for node in walk(function) if isinstance(node, relax.Call) and isinstance(node.op, Op)]
+    tensors = [_size_of(each) for each in calls if each.op in _TENSORS]
+    storage = [_size_of(each) for each in calls if each.op in (_STORAGE, _TENSORS[0])]
+    before, after = (_total(sizes) for sizes in (tensors, storage))
+    return f"{name}: {before} of tensors; {after} of memory as it is planned"
+
+
+_TENSORS = (Op("relax.builtin.alloc_tensor"), Op("relax.memory.alloc_tensor"))
+_STORAGE = Op("relax.memory.alloc_storage")
+"""What allocates tensors, the first one with memory of its own, and what allocates memory for the second one."""
+
+
+def _size_of(call: relax.Call) -> int | None:
+    """The bytes that a call allocates; None where they depend on symbolic dimensions."""
+    shape, info = call.args[2 if call.op == _TENSORS[1] else 0], call.struct_info
+    dims = shape.values if isinstance(shape, relax.ShapeExpr) else (None,)
+    sizes = [dim.value for dim in dims if isinstance(dim, tir.IntImm)]
+    element = parse_dtype(info.dtype).bytes if isinstance(info, relax.TensorStructInfo) else 1
+    return element * prod(sizes) if len(sizes) == len(dims) else None
+
+
+def _total(sizes: Sequence[int | None]) -> str:
+    known = [size for size in sizes if size is not None]
+    unknown = f" and {len(sizes) - len(known)} of unknown size" if len(known) < len(sizes) else ""
+    return f"{sum(known):,} bytes in {len(known)} allocations{unknown}"
