@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from ...ir import tir
+from ...ir import exchanges, tir
 from ...ir.base import Node, Op
 from ...ir.diagnostics import TvmsError, error
 from ...ir.matrix_units import name_of
@@ -16,9 +16,7 @@ THREAD_TAGS = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
 """The axes of a block, the last one running fastest."""
 BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
 SYNC = Op("tir.tvm_storage_sync")
-SHUFFLES = {
-    f"tir.tvm_warp_shuffle{suffix}": kind for suffix, kind in (("", "idx"), ("_up", "up"), ("_down", "down"), ("_xor", "bfly"))
-}  # fmt: skip
+SHUFFLES = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
 """The calls by which threads of a warp read each other's values, and what PTX calls them."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync")
@@ -104,7 +102,7 @@ def is_of_matrix_units(node: Node) -> bool:
 
 def is_exchange(node: Node) -> bool:
     """Whether threads wait for each other at this node."""
-    return isinstance(node, tir.Call) and (node.op in (SYNC, ALLREDUCE) or getattr(node.op, "name", "") in SHUFFLES)
+    return isinstance(node, tir.Call) and getattr(node.op, "name", "") in (*exchanges.BARRIERS, *SHUFFLES)
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:

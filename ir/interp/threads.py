@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from .. import tir
 from ..base import Node, Op
+from ..exchanges import BARRIERS, SHUFFLES
 from ..matrix_units import whole_warp_calls
 from ..visit import post_order
 from .buffers import compile_buffer, compile_position, put
@@ -26,10 +27,8 @@ from .scalars import Value
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
-_SHUFFLES = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
 _MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix")
-_WARP = _SHUFFLES + _MATRIX
-_BLOCK = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
+_WARP = SHUFFLES + _MATRIX
 
 _rules: dict[str, Callable[[tir.Call], Exchange]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Exchange])
@@ -51,7 +50,7 @@ def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
 
 def is_exchange(call: tir.Call) -> bool:
     """Whether threads wait for each other at `call`."""
-    return _is_call(call, _WARP + _BLOCK)
+    return _is_call(call, _WARP + BARRIERS)
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:
@@ -193,7 +192,7 @@ def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, di
     return heard
 
 
-@exchange(*(name.removeprefix("tir.") for name in _SHUFFLES))
+@exchange(*(name.removeprefix("tir.") for name in SHUFFLES))
 def _compile_shuffle(call: tir.Call) -> Exchange:
     """`(mask, value, lane or offset, width, warp_size)`: a thread that asks outside its group of `width` has its own."""
     assert isinstance(call.op, Op)

@@ -5,19 +5,16 @@ E0419: iterations of a parallel, vectorized or thread-bound loop race.
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Literal, TypeAlias
+from collections.abc import Callable
 
-from .. import tir
+from .. import make, tir
 from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
-from ..visit import walk
-from .pairs import Claim, describe, is_update, meet, writes_alike
+from .meetings import How, Meeting, how, meetings
+from .pairs import Claim, Twin, describe, meet, writes_alike
 from .place import Iterate, Site
 from .solve import variables
-from .subject import Subject, is_write
-
-How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
+from .subject import Subject
 
 _PRIVATE = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
 """Scopes of which each thread, or each group of threads that computes together, has its own."""
@@ -34,19 +31,9 @@ def check_races(subject: Subject) -> None:
         side_by_side = how(loop)
         assert side_by_side is not None
         shared = [site for site in sites if not _is_private(subject, site, loop, side_by_side)]
-        for first, second in _pairs(shared, side_by_side):
-            if _races(subject, loop, first, second, shared):
+        for meeting in meetings(subject, loop, shared):
+            if _races(subject, loop, meeting, shared):
                 break
-
-
-def how(loop: tir.For) -> How | None:
-    """Return how the iterations of `loop` run side by side; None where they come one after the other."""
-    if loop.kind is tir.ForKind.PARALLEL:
-        return "parallel"
-    if loop.kind is tir.ForKind.VECTORIZED:
-        return "vector"
-    tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
-    return "blocks" if tag.startswith("blockIdx") else "threads" if tag.startswith("threadIdx") else None
 
 
 def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) -> bool:
@@ -60,31 +47,6 @@ def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) 
     return side_by_side in ("blocks", "threads") and buffer.scope.startswith(_PRIVATE)
 
 
-def _pairs(sites: list[Site], side_by_side: How) -> list[tuple[Site, Site]]:
-    """Return stores, each with another access of the same buffer that nothing orders across iterations.
-
-    Threads of a block and lanes of a vector go from statement to statement together: there, a store meets itself and
-    what its own value reads. Threads that reduce together have a reduction axis for it.
-    """
-    found: list[tuple[Site, Site]] = []
-    sites = sorted(sites, key=lambda site: site.in_init)
-    for first, second in product([site for site in sites if is_write(site)], sites):
-        if first.node.buffer is not second.node.buffer or (side_by_side == "threads" and _reduces(first)):
-            continue
-        if is_update(first.node) and not is_write(second):
-            continue  # then the store meets itself, too
-        is_together = side_by_side in ("threads", "vector")
-        if not is_together or any(node is second.node for node in walk(first.node)):
-            found.append((first, second))
-    return found
-
-
-def _reduces(site: Site) -> bool:
-    realize = site.place.block
-    axes = realize.block.iter_vars if realize is not None else ()
-    return any(axis.iter_type is tir.IterVarType.COMM_REDUCE for axis in axes)
-
-
 def _is_one_to_one(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
     """Whether it is plain to see that each iteration over `var` touches elements of its own: the common case."""
     indices = [subject.flow.resolve(index) for index in site.node.indices]
@@ -95,30 +57,63 @@ def _is_one_to_one(subject: Subject, site: Site, var: tir.Var, outer: list[Itera
     return var in domains and ends.isdisjoint(domains) and is_bijective(indices, domains)
 
 
-def _races(subject: Subject, loop: tir.For, first: Site, second: Site, sites: list[Site]) -> bool:
+def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site]) -> bool:
     """Report a race of two accesses in different iterations of `loop`; return whether there is one."""
-    var, side_by_side = loop.loop_var, how(loop)
+    var, first, second = loop.loop_var, meeting.first, meeting.second
     around = [step for step in first.place.steps() if isinstance(step, Iterate)]
-    outer = around[next(i for i, step in enumerate(around) if step.loop is loop) + 1 :]
+    position = next(i for i, step in enumerate(around) if step.loop is loop)
+    outer, both = around[position + 1 :], (first, second, sites)
     if first is second and (writes_alike(subject, first) or _is_one_to_one(subject, first, var, outer)):
         return False
-    is_ordered = first is second or side_by_side == "vector"
-    claim = Claim(
-        lambda step: any(step is each for each in outer),
-        lambda twin: (tir.LT if is_ordered else tir.NE)("bool", var, twin(var)),
-        lambda twin, third: tir.EQ("bool", twin(var), third(var)),
-    )
-    found = meet(subject, claim, first, second, sites)
+
+    def claim(apart: Callable[[Twin], tir.PrimExpr]) -> Claim:
+        return Claim(
+            lambda step: any(step is each for each in outer), apart, lambda a, b: tir.EQ("bool", a(var), b(var))
+        )
+
+    found = meet(subject, claim(lambda twin: (tir.LT if first is second else tir.NE)("bool", var, twin(var))), *both)
+    if found is not None and meeting.is_ahead is not None:  # a harder question
+        inner = [step.var for step in around[:position] if _is_in_turn(step, second)]
+        found = meet(subject, claim(lambda twin: _out_of_order(var, inner, twin, bool(meeting.is_ahead))), *both)
     if found is None:
         return False
     twin, values = found
-    inner = [each for each in subject.flow.domains if each in twin.names]
+    shown = [each for each in subject.flow.domains if each in twin.names]
     message = f"iterations of the loop over '{var.name}' race: "
-    message += describe(subject, first, second, twin, values, inner)
-    help = f"let an index depend on '{var.name}', or make the loop serial"
-    runs = "as lanes of a vector" if side_by_side == "vector" else "side by side"
-    notes = [Note(f"the iterations of the loop over '{var.name}' run {runs}", loop.span)]
-    if first is not second:
-        notes.append(Note("the other access is here", second.node.span))
+    message += describe(subject, first, second, twin, values, shown)
+    help, notes = _said(loop, meeting)
     subject.report.add("E0419", message, first.node, help, *notes)
     return True
+
+
+def _is_in_turn(step: Iterate, other: Site) -> bool:
+    """Whether all iterations around the loop of `step`, which stands around `other` as well, go through it together."""
+    is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
+    return is_serial and any(each is step for each in other.place.steps())
+
+
+def _out_of_order(var: tir.Var, inner: list[tir.Var], twin: Twin, is_ahead: bool) -> tir.PrimExpr:
+    """Return the condition that iterations that go from step to step together touch an element in another order than they
+    do one after the other; `inner` are the loops around both steps, the innermost first."""
+    ahead, behind = make.const(is_ahead, "bool"), make.const(not is_ahead, "bool")
+    for each in inner:
+        is_now = make.equal(each, twin(each))
+        ahead = make.logical_or(make.less(each, twin(each)), make.logical_and(is_now, ahead))
+        behind = make.logical_or(make.less(twin(each), each), make.logical_and(is_now, behind))
+    return make.logical_or(
+        make.logical_and(make.less(twin(var), var), ahead), make.logical_and(make.less(var, twin(var)), behind)
+    )
+
+
+def _said(loop: tir.For, meeting: Meeting) -> tuple[str, list[Note]]:
+    """Return what to do, and notes on the loop and on the other access."""
+    name, side_by_side = loop.loop_var.name, how(loop)
+    help = f"let an index depend on '{name}', or make the loop serial"
+    runs = "run as lanes of a vector" if side_by_side == "vector" else "run side by side"
+    if side_by_side == "threads" and meeting.is_ahead is not None:
+        help = "give the other access a loop over threads of its own: it comes after all of this one"
+        runs = "go from statement to statement together"
+    notes = [Note(f"the iterations of the loop over '{name}' {runs}", loop.span)]
+    if meeting.first is not meeting.second:
+        notes.append(Note("the other access is here", meeting.second.node.span))
+    return help, notes

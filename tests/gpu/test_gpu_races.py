@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import tvms
 from tvms.codegen.gpu.races import find_races
 from tvms.ir import tir
 from tvms.ir.base import Span
+from tvms.ir.interp import run
+from tvms.ir.verify import verify
 from tvms.testing.oracle import random_inputs
 
 WAIT = 'T.tvm_storage_sync("shared")'
@@ -115,3 +119,50 @@ def test_the_message() -> None:
         " 9 |     B[bx, tx] = S[63 - tx]  #2\n"
         "   |                 ^^^^^^^^^^"
     )
+
+
+def _loop_over_threads(write: str, read: str, is_read_first: bool, has_turns: bool) -> list[str]:
+    """Return the lines of a loop over threads of two statements, by the index that one writes and the other reads."""
+    pair = [f"S[{write}] = A[tx] + S[{write}] * T.float32(2)", f"B[tx] = B[tx] * T.float32(3) + S[{read}]"]
+    turns, indent = (["    for k in range(2):"], "    ") if has_turns else ([], "")
+    threads = 'for tx in T.thread_binding(16, thread="threadIdx.x"):'
+    return [threads, *turns, *(f"    {indent}{line}" for line in (reversed(pair) if is_read_first else pair))]
+
+
+def test_loops_over_threads_are_reported_where_threads_do_something_else() -> None:
+    reads = ("tx", "15 - tx", "T.max(tx - 1, 0)", "T.min(tx + 1, 15)", "tx // 4 * 4")
+    ways = [*product(["tx"], reads, (False, True), (False, True)), ("15 - tx", "tx", True, False)]
+    head = ", ".join(f'{name}: T.Buffer((16,), "float32")' for name in "ABS")
+    text = "I.ir_module Module:\n" + "".join(
+        f"    T.prim_func f{number}({head}):\n" + "".join(f"        {line}\n" for line in _loop_over_threads(*way))
+        for number, way in enumerate(ways)
+    )
+    module = tvms.parse(text)
+    threads = tvms.compile(module, target="cuda -simulate=random", level=0)
+    values = [np.random.default_rng(seed).integers(1, 9, 16).astype("f4") for seed in range(3)]
+    for number, way in enumerate(ways):
+        one_by_one, together = ([value.copy() for value in values] for _ in range(2))
+        run(module, f"f{number}", one_by_one)
+        threads[f"f{number}"](*together)
+        is_same = all(np.array_equal(a, b) for a, b in zip(one_by_one, together, strict=True))
+        found = verify(module.functions[f"f{number}"], "races")
+        assert is_same == (not found), f"{way}: {[each.message for each in found]}"
+        assert {each.code for each in found} <= {"E0419"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['for tx in T.thread_binding(16, thread="threadIdx.x"):', "    S[tx] = A[tx]",
+         'for tx in T.thread_binding(16, thread="threadIdx.x"):', "    B[tx] = S[15 - tx]"],
+        ['for tx in T.thread_binding(16, thread="threadIdx.x"):',
+         '    for again in T.thread_binding(16, thread="threadIdx.x"):', "        S[again] = A[again]", "    B[tx] = S[15 - tx]"],
+        ['for tx in T.thread_binding(16, thread="threadIdx.x"):', "    S[tx] = A[tx]", '    T.tvm_storage_sync("shared")',
+         "    B[tx] = S[15 - tx]"],
+    ],
+    ids=["two loops", "threads that fetch together", "a barrier of its own"],
+)  # fmt: skip
+def test_what_is_no_race_of_a_loop(lines: list[str]) -> None:
+    head = 'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n'
+    memory = '    S = T.alloc_buffer((16,), "float32", scope="shared")\n'
+    assert verify(tvms.parse(head + memory + "".join(f"    {line}\n" for line in lines)), "races") == ()

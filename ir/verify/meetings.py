@@ -1,0 +1,98 @@
+"""Which accesses in a loop may meet across its iterations, told from how these run side by side."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Node, Op
+from ..equal import structural_equal
+from ..exchanges import BARRIERS, SHUFFLES
+from ..visit import walk
+from .place import Site
+from .solve import variables
+from .subject import Subject, is_write
+
+How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
+
+
+def how(loop: tir.For) -> How | None:
+    """Return how the iterations of `loop` run side by side; None where they come one after the other."""
+    if loop.kind is tir.ForKind.PARALLEL:
+        return "parallel"
+    if loop.kind is tir.ForKind.VECTORIZED:
+        return "vector"
+    tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
+    return "blocks" if tag.startswith("blockIdx") else "threads" if tag.startswith("threadIdx") else None
+
+
+class Meeting(Struct, frozen=True, eq=False):
+    """A store, and another access of the same buffer, or itself.
+
+    Where iterations go from statement to statement together, `is_ahead` says whether all of them reach the first before any
+    reaches the second, within one turn of the loops around both; it is None where nothing is known of the order.
+    """
+
+    first: Site
+    second: Site
+    is_ahead: bool | None = None
+
+
+def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting]:
+    """Return those of `sites`, accesses in `loop`, that may meet; what blocks do before what their init does.
+
+    Threads of a block and lanes of a vector go from statement to statement together. Threads may meet within one, and not
+    at all where they reduce together, with a reduction axis for it. What they do between barriers of their own, `--races`
+    tells (`codegen.gpu.races`).
+    """
+    side_by_side, found = how(loop), list[Meeting]()
+    is_together = side_by_side in ("threads", "vector")
+    has_barriers = any(map(_is_exchange, walk(loop.body)))
+    statements = {each: site for site in sites if is_write(site) for each in walk(site.node)}
+    order = {site: number for number, site in enumerate(sites)}
+    own = {site for site in sites if _depends_on(subject, site, loop)}
+    sites = sorted(sites, key=lambda site: site.in_init)
+    stores = [
+        site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
+    ]
+    for first, second in product(stores, sites):
+        if first.node.buffer is not second.node.buffer:
+            continue
+        if first is second:
+            found.append(Meeting(first, second))
+        elif statements.get(second.node) is first:
+            if not structural_equal(first.node.indices, second.node.indices):  # else the store meets itself, too
+                found.append(Meeting(first, second, False if side_by_side == "vector" else None))
+        elif first not in own and (second not in own or not is_write(second)):
+            continue  # each iteration writes these elements itself
+        elif not is_together:
+            found.append(Meeting(first, second))
+        elif not has_barriers and (is_write(second) or statements.get(second.node, first) in own):
+            found.append(
+                Meeting(first, second, order[first] < order[second])
+            )  # else what the last iteration reads stays
+    return found
+
+
+def _is_exchange(node: Node) -> bool:
+    return isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
+
+
+def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
+    """Whether the iterations of `loop` may touch other elements than each other at `site`."""
+    facts, outer = site.place.facts, loop.loop_var
+    indices = [subject.flow.resolve(index) for index in site.node.indices]
+    inside = [each for var, each in facts.domains.items() if var is not outer]
+    ends = [end for domain in inside for end in (domain.min, domain.extent)]
+    return not site.place.is_certain or outer in variables((*indices, *facts.conditions, *ends))
+
+
+def _reduces(subject: Subject, site: Site, loop: tir.For) -> bool:
+    """Whether the iterations of `loop` combine what `site` writes."""
+    realize = site.place.block
+    axes = realize.block.iter_vars if realize is not None else ()
+    reduced = [subject.flow.resolve(axis.var) for axis in axes if axis.iter_type is tir.IterVarType.COMM_REDUCE]
+    return loop.loop_var in variables(reduced)
