@@ -13,7 +13,7 @@ from msgspec import Struct
 from .. import tir
 from ..base import Target
 from ..dtype import parse_dtype
-from .loops import Kernel, Threads, kernels
+from .kernels import Kernel, Threads
 from .subject import Subject
 
 STORAGE_SCOPES = (
@@ -79,7 +79,7 @@ def check_limits(subject: Subject) -> None:
     Buffers that blocks allocate are not counted: lowering shrinks them to what is used.
     """
     most = limits(subject.function)
-    for kernel in kernels(subject):
+    for kernel in subject.kernels:
         _check_threads(subject, kernel, most)
         _check_memory(subject, kernel, "shared", most.shared, most.target)
         _check_memory(subject, kernel, "shared.dyn", most.dynamic, most.target)

@@ -6,12 +6,9 @@ with different extents.
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from .. import tir
-from ..base import Node
 from ..diagnostics import Note
-from ..visit import walk
+from .kernels import Threads
 from .subject import Subject
 
 THREAD_TAGS = frozenset(
@@ -21,51 +18,12 @@ THREAD_TAGS = frozenset(
 """What a loop or a variable may be bound to (TVM: `runtime::ThreadScope`, and what its tests name besides)."""
 
 
-class Threads(Struct, frozen=True, eq=False):
-    """A loop whose iterations are threads, or threads that are launched."""
-
-    tag: str
-    extent: tir.PrimExpr
-    loop: tir.For | tir.AttrStmt
-
-    @staticmethod
-    def of(node: Node) -> Threads | None:
-        """Return the threads that `node` is, or None."""
-        match node:
-            case tir.For(thread_binding=tir.IterVar(thread_tag=tag), extent=extent):
-                return Threads(tag, extent, node)
-            case tir.AttrStmt(node=tir.IterVar(thread_tag=tag), attr_key="thread_extent", value=extent):
-                return Threads(tag, extent, node)
-            case _:
-                return None
-
-
-class Kernel(Struct, frozen=True, eq=False):
-    """An outermost loop bound to threads: all threads in it, and what is allocated there."""
-
-    threads: tuple[Threads, ...]
-    allocations: tuple[tir.Allocate, ...]
-
-
-def kernels(subject: Subject) -> list[Kernel]:
-    """Return the kernels of a function, in order."""
-    found: list[Kernel] = []
-    seen: set[Node] = set()
-    for node in subject.nodes:
-        if node not in seen and Threads.of(node) is not None:
-            inner = [node, *[each for each in walk(node) if isinstance(each, tir.Stmt)]]
-            seen.update(inner)
-            threads = tuple([each for each in map(Threads.of, inner[1:]) if each is not None])
-            found.append(Kernel(threads, tuple([each for each in inner if isinstance(each, tir.Allocate)])))
-    return found
-
-
 def check_loops(subject: Subject) -> None:
     """Check that loops are bound to threads that exist, and those of one kernel with one extent."""
     for node in subject.nodes:
         if isinstance(node, tir.For):
             _check_binding(subject, node)
-    for kernel in kernels(subject):
+    for kernel in subject.kernels:
         first: dict[str, Threads] = {}
         for threads in kernel.threads:
             other = first.setdefault(threads.tag, threads)

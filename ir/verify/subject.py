@@ -10,6 +10,7 @@ from ..analysis.evaluate import evaluate
 from ..base import Node
 from ..visit import walk
 from .flow import Flow
+from .kernels import Kernel, kernels
 from .place import Site
 from .report import Report
 from .solve import Solver, Values, variables
@@ -27,6 +28,11 @@ class Subject:
     def nodes(self) -> tuple[Node, ...]:
         """Everything in the body, each before what is below it."""
         return tuple(walk(self.function.body))
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels in the body."""
+        return kernels(self.nodes)
 
     @cached_property
     def flow(self) -> Flow:

@@ -1,0 +1,50 @@
+"""The kernels of a function: its outermost loops that are bound to threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from .. import tir
+from ..base import Node
+from ..visit import walk
+
+
+class Threads(Struct, frozen=True, eq=False):
+    """A loop whose iterations are threads, or threads that are launched."""
+
+    tag: str
+    extent: tir.PrimExpr
+    loop: tir.For | tir.AttrStmt
+
+    @staticmethod
+    def of(node: Node) -> Threads | None:
+        """Return the threads that `node` is, or None."""
+        match node:
+            case tir.For(thread_binding=tir.IterVar(thread_tag=tag), extent=extent):
+                return Threads(tag, extent, node)
+            case tir.AttrStmt(node=tir.IterVar(thread_tag=tag), attr_key="thread_extent", value=extent):
+                return Threads(tag, extent, node)
+            case _:
+                return None
+
+
+class Kernel(Struct, frozen=True, eq=False):
+    """An outermost loop bound to threads: all threads in it, and what is allocated there."""
+
+    threads: tuple[Threads, ...]
+    allocations: tuple[tir.Allocate, ...]
+
+
+def kernels(nodes: Iterable[Node]) -> tuple[Kernel, ...]:
+    """Return the kernels among `nodes`, each of which comes before what is below it, in order."""
+    found: list[Kernel] = []
+    seen: set[Node] = set()
+    for node in nodes:
+        if isinstance(node, tir.For | tir.AttrStmt) and node not in seen and Threads.of(node) is not None:
+            inner = [each for each in walk(node) if isinstance(each, tir.For | tir.AttrStmt | tir.Allocate)]
+            seen.update(inner)
+            threads = tuple([each for each in map(Threads.of, inner) if each is not None])
+            found.append(Kernel(threads, tuple([each for each in inner if isinstance(each, tir.Allocate)])))
+    return tuple(found)
