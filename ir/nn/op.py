@@ -288,12 +288,27 @@ def tensor_expr_op(
 
 def tensor_ir_op(func: BaseFunc, name_hint: str, args: Any, out: Any) -> Any:
     """Return what the PrimFunc `func` writes: tensors like `out`. Scalars among `args` are its variables."""
+    return _call_tir("call_tir", func, name_hint, args, out)
+
+
+def tensor_ir_inplace_op(
+    func: BaseFunc, name_hint: str, args: Any, inplace_indices: int | Sequence[int], out: Any
+) -> Any:
+    """As `tensor_ir_op`, but each result overwrites the argument of that number, or is new where that is -1.
+
+    An argument that is overwritten must not be used after it.
+    """
+    places = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
+    return _call_tir("call_tir_inplace", func, name_hint, args, out, inplace_indices=places)
+
+
+def _call_tir(op: str, func: BaseFunc, name_hint: str, args: Any, out: Any, **attrs: Any) -> Any:
     given = list(cast("Sequence[Any]", args)) if isinstance(args, list | tuple) else [args]
     tensors = [arg for arg in given if isinstance(arg, Tensor)]
     scalars = [arg for arg in given if not isinstance(arg, Tensor)]
     reference = builder().add_func(func, name_hint)
     variables = scalars[0] if scalars and isinstance(scalars[0], ShapeExpr) else tuple(scalars) or None
-    made = apply("call_tir", reference, plain_values(tensors), _struct_info(out), variables)
+    made = apply(op, reference, plain_values(tensors), out_sinfo=_struct_info(out), tir_vars=variables, **attrs)
     return wrap(builder().emit(made), name_hint)
 
 

@@ -113,6 +113,39 @@ class Everything(nn.Module):
         return shifted.reshape(-1).astype("float16"), nn.op.where(left < right, left, right)
 
 
+APPEND = """T.prim_func(private=True) append(var_cache: T.handle, var_new: T.handle, at: T.int64):
+    m, s = T.int64(), T.int64()
+    cache = T.match_buffer(var_cache, (m, 4))
+    new = T.match_buffer(var_new, (s, 4))
+    for i, j in T.grid(s, 4):
+        with T.block("append"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i + at < m)
+            cache[vi + at, vj] = new[vi, vj]
+"""
+
+
+class Cached(nn.Module):
+    def forward(self, x: nn.Tensor, cache: nn.Tensor, at: Any) -> Any:
+        before = nn.op.sum(cache, axis=0)
+        kept = nn.Tensor.placeholder(cache.shape, "float32")
+        cache = nn.op.tensor_ir_inplace_op(tvms.parse(APPEND)["append"], "append", [cache, x, at], 0, kept)
+        return cache, before
+
+
+def test_a_cache_grows_where_it_is(random: np.random.Generator) -> None:
+    spec = {"x": nn.spec.Tensor(["s", 4], "float32"), "cache": nn.spec.Tensor([8, 4], "float32"), "at": int}
+    mod, _ = Cached().export_tvm({"forward": spec})
+    forward = tvms.compile(mod)["forward"]
+    cache, at, parts = np.zeros((8, 4), "float32"), 0, [uniform(random, size, 4) for size in (3, 1, 2)]
+    for part in parts:
+        filled = cache[:at].copy()
+        cache, before = forward(part, cache, (at,))
+        np.testing.assert_allclose(before, filled.sum(axis=0), 1e-5)
+        at += len(part)
+    np.testing.assert_array_equal(cache[:6], np.concatenate(parts))
+
+
 def test_a_method_takes_tuples_and_integers(random: np.random.Generator) -> None:
     two = nn.spec.Tensor((2, 4), "float32")
     mod, params = Everything().export_tvm({"forward": {"x": two, "pair": (two, two), "total": "int"}})
