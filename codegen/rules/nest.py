@@ -83,7 +83,10 @@ def read_nest(stmt: tir.Stmt) -> Nest:
         raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
     store, init = _only_store(block.body, block), None
     if block.init is not None:
-        init = _only_store(block.init, block).value
+        start = _only_store(block.init, block)
+        if not structural_equal(replace(start, value=store.value), store, map_free_vars=False):
+            raise Declined(f"block '{block.name_hint}' starts another element than it adds to")
+        init = start.value
     axes, units = axes_of(inner, loops)
     store = substitute(store, units)
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
