@@ -109,6 +109,7 @@ CODES: dict[str, str] = {
     "E0423": "a reduction whose result depends on the order",
     "E0424": "a T.init that starts another element than the block updates",
     "E0425": "more threads or shared memory than the target has",
+    "E0426": "memory of a negative size",
     "E0430": "a graph-level variable that is used where it is not defined",
     "E0431": "a graph-level variable that is defined twice",
     "E0432": "a dataflow variable that is used outside its block",

@@ -167,8 +167,8 @@ class DeviceEmitter(StatementEmitter):
 
     def _allocate(self, stmt: tir.Allocate) -> None:
         """Memory of a thread, or of its block, of a size that is known."""
-        if not all(isinstance(extent, tir.IntImm) for extent in stmt.extents):
-            help = "give it a constant size"
+        if not all(isinstance(extent, tir.IntImm) and extent.value >= 0 for extent in stmt.extents):
+            help = "give it a constant size, 0 or more"
             raise error(
                 "E0606", f"'{stmt.buffer_var.name}' has no constant size", stmt.span or stmt.buffer_var.span, help
             )

@@ -147,7 +147,7 @@ class StatementEmitter(ExpressionEmitter):
     def _allocate(self, stmt: tir.Allocate) -> None:
         """Small buffers lie on the stack, others on the heap."""
         extents = [extent.value if isinstance(extent, tir.IntImm) else None for extent in stmt.extents]
-        if None in extents:
+        if any(extent is None or extent < 0 for extent in extents):
             return self._on_heap(stmt, self._byte_count(stmt))
         size = prod(filter(None, extents)) * element_bytes(stmt.dtype) if 0 not in extents else 0
         if size > STACK_BYTES:

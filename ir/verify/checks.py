@@ -22,6 +22,7 @@ from .races import check_races
 from .reductions import check_reductions
 from .regions import check_matches, check_regions
 from .scoping import check_scoping
+from .sizes import check_sizes
 from .subject import Subject
 from .values import check_values
 
@@ -58,6 +59,7 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
           "A loop is bound to a thread that exists, and loops of one kernel agree on the extent of a thread.",
           check_loops),
     Check("scopes", "types", ("E0418",), "A buffer lives in a storage scope that exists.", check_scopes),
+    Check("sizes", "types", ("E0426",), "Memory and buffers have no negative extent.", check_sizes),
     Check("bindings", "bounds", ("E0415",), "An axis is bound to values of its domain only.", check_bindings),
     Check("bounds", "bounds", ("E0414", "E0420"), "An access lies inside its buffer.", check_bounds),
     Check("regions", "bounds", ("E0413",), "What a block touches lies in the regions that it declares.", check_regions),
