@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from .. import tir
 from ..diagnostics import Note
+from ..equal import structural_equal
 from .affine import any_of, is_affine
 from .place import Inside, Place, Site
 from .subject import Subject, is_write
@@ -83,13 +84,12 @@ def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
 
 
 def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
-    """Whether each index is the start of its range, or lies in it by constant bounds."""
+    """Whether each index is the start of its range, which is not empty, or lies in it by constant bounds."""
     bounds = subject.flow.bounds
     for index, axis in zip(site.node.indices, region.region, strict=False):
-        if index is axis.min:
-            continue
         here, least, extent = bounds(index), bounds(axis.min), bounds(axis.extent)
-        if not (least.max <= here.min and here.max < least.min + extent.min):
+        is_inside = least.max <= here.min and here.max < least.min + extent.min
+        if not is_inside and not (extent.min > 0 and structural_equal(index, axis.min)):
             return False
     return True
 
