@@ -26,10 +26,10 @@ class MemoryOrder:
 
     def __init__(self, mod: IRModule) -> None:
         graphs = {name: each for name, each in mod.functions.items() if isinstance(each, relax.Function)}
-        calls = {name: [node for node in walk(graph) if isinstance(node, relax.Call)] for name, graph in graphs.items()}
+        values = {name: [each.value for each in _bindings(graph)] for name, graph in graphs.items()}
         self._changing: set[str] = set()
         """The functions that overwrite something, which may be what they are given."""
-        while more := {name for name in calls if any(map(self.written, calls[name]))} - self._changing:
+        while more := {name for name in values if any(map(self.written, values[name]))} - self._changing:
             self._changing |= more
 
     def needs(self, bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
@@ -48,7 +48,7 @@ class MemoryOrder:
 
     def overwritten(self, function: relax.Function) -> set[relax.Var]:
         """Return the variables bound in `function` that hold what something overwrites."""
-        flow = list(self._flow(node for node in walk(function) if isinstance(node, relax.Binding)))
+        flow = list(self._flow(_bindings(function)))
         written = {each for _, _, memory, _ in flow for each in memory}
         return {var for var, _, _, held in flow if held & written}
 
@@ -66,6 +66,24 @@ class MemoryOrder:
         if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar) and value.op.name_hint in self._changing:
             return value.args
         return inplace_arguments(value)
+
+
+def _bindings(function: relax.Function) -> Iterator[relax.Binding]:
+    """Yield the bindings of a function, those in its branches and inner functions too, in the order of its text."""
+    pending: list[relax.SeqExpr | relax.Binding] = [function.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, relax.SeqExpr):
+            pending += [binding for block in reversed(node.blocks) for binding in reversed(block.bindings)]
+            continue
+        yield node
+        match node.value:
+            case relax.If(true_branch=one, false_branch=other):
+                pending += (other, one)
+            case relax.Function(body=body):
+                pending.append(body)
+            case _:
+                pass
 
 
 def _held_by(parts: Iterable[Node], held: Mapping[relax.Var, _Memory]) -> _Memory:
