@@ -132,7 +132,7 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
     if first is not second:
         differ = _deciding(subject, a.value) or _deciding(subject, b.value) or _are_constants(a.value, b.value)
         return tir.IntImm("bool", 1) if differ and not structural_equal(a.value, b.value) else None
-    parts = [subject.flow.resolve(part) for part in _deciding_beside(subject, a)]
+    parts = [subject.flow.resolve(part) for part in deciding(subject, first)]
     pairs = [(part, twin(part)) for part in parts if is_affine(part)]
     differing: list[tir.PrimExpr] = [tir.NE("bool", x, y) for x, y in pairs if x is not y]
     return any_of(differing) if differing else None
@@ -140,11 +140,13 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
 
 def writes_alike(subject: Subject, site: Site) -> bool:
     """Whether it is plain to see that two runs of a store that meet in one element write one value there."""
-    return isinstance(site.node, tir.BufferStore) and not (is_update(site.node) or _deciding_beside(subject, site.node))
+    return not (is_update(site.node) or deciding(subject, site))
 
 
-def _deciding_beside(subject: Subject, store: tir.BufferStore) -> list[tir.PrimExpr]:
-    """Return what decides the value that is stored, beside the indices that it is stored at."""
+def deciding(subject: Subject, site: Site) -> list[tir.PrimExpr]:
+    """Return what decides the value of a store, beside its indices."""
+    store = site.node
+    assert isinstance(store, tir.BufferStore)
     parts = _deciding(subject, store.value)
     return [part for part in parts if not any(structural_equal(part, index) for index in store.indices)]
 

@@ -11,7 +11,7 @@ from .. import make, tir
 from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
 from .meetings import How, Meeting, how, meetings
-from .pairs import Claim, Twin, describe, meet, writes_alike
+from .pairs import Claim, Twin, deciding, describe, is_update, meet, writes_alike
 from .place import Iterate, Site
 from .solve import variables
 from .subject import Subject
@@ -47,14 +47,33 @@ def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) 
     return side_by_side in ("blocks", "threads") and buffer.scope.startswith(_PRIVATE)
 
 
-def _is_one_to_one(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
-    """Whether it is plain to see that each iteration over `var` touches elements of its own: the common case."""
-    indices = [subject.flow.resolve(index) for index in site.node.indices]
-    shared = {step.var for step in outer}
-    named = variables(indices) - shared
-    domains = {name: domain for name, domain in site.place.facts.domains.items() if name in named}
-    ends = variables([end for domain in domains.values() for end in (domain.min, domain.extent)])
-    return var in domains and ends.isdisjoint(domains) and is_bijective(indices, domains)
+def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
+    """Whether it is plain to see that iterations over `var` that store to one element store one value: the common case.
+
+    The indices tell the variables that they are made of, and `var` is one, or nothing else decides the value.
+    """
+    resolve, domains = subject.flow.resolve, site.place.facts.domains
+    indices = [resolve(index) for index in site.node.indices]
+    own = domains.keys() - {step.var for step in outer}
+    named = own & variables(indices)
+    if var not in named and (
+        is_update(site.node) or not own & variables(map(resolve, deciding(subject, site))) <= named
+    ):
+        return False
+    if named <= _told(indices):
+        return True
+    inner = {name: domains[name] for name in domains if name in named}
+    ends = variables([end for domain in inner.values() for end in (domain.min, domain.extent)])
+    return ends.isdisjoint(own) and is_bijective(indices, inner)
+
+
+def _told(indices: list[tir.PrimExpr]) -> set[tir.PrimExpr]:
+    """Return variables whose values indices tell: one that is an index, or whose quotient and remainder are."""
+    parts = {
+        kind: {(each.a, each.b.value) for each in indices if isinstance(each, kind) and isinstance(each.b, tir.IntImm)}
+        for kind in (tir.FloorDiv, tir.FloorMod)
+    }
+    return {*indices, *[whole for whole, _ in parts[tir.FloorDiv] & parts[tir.FloorMod]]}
 
 
 def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site]) -> bool:
@@ -63,7 +82,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
     around = [step for step in first.place.steps() if isinstance(step, Iterate)]
     position = next(i for i, step in enumerate(around) if step.loop is loop)
     outer, both = around[position + 1 :], (first, second, sites)
-    if first is second and (writes_alike(subject, first) or _is_one_to_one(subject, first, var, outer)):
+    if first is second and (writes_alike(subject, first) or _is_apart(subject, first, var, outer)):
         return False
 
     def claim(apart: Callable[[Twin], tir.PrimExpr]) -> Claim:
