@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .pages import diagnostics, language, operators
+from .pages import diagnostics, language, operators, passes
 from .schedules import schedules
 from .textmate import textmate
 
@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/language.md": language,
     "docs/operators.md": operators,
+    "docs/passes.md": passes,
     "docs/diagnostics.md": diagnostics,
     "docs/schedules.md": schedules,
     "grammar/tvms.tmLanguage.json": textmate,

@@ -326,7 +326,7 @@ def declare_pass(
             return _FunctionalPass(update_wrapper(transform, function), PassInfo(name, opt_level, tuple(required)))
 
         construct.__name__ = construct.__qualname__ = name
-        construct.__doc__ = function.__doc__
+        construct.__doc__, construct.__module__ = function.__doc__, function.__module__
         setattr(construct, "__signature__", signature)  # noqa: B010
         _declared[name] = construct
         return function
