@@ -31,7 +31,7 @@ class FakeDriver:
         self.kernels: dict[str, Kernel] = {}
         self.faults: dict[str, Any] = {}
         self.memory: dict[int, Any] = {}
-        self._made: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._made: dict[tuple[Kernel, tuple[int, ...]], Any] = {}
 
     def show(self, executable: Any) -> None:
         """Let the driver know the kernels of `executable`: it cannot read PTX."""
@@ -91,8 +91,9 @@ class FakeDriver:
 
     def _simulated(self, function: str, grid: tuple[int, ...]) -> Any:
         """Return the kernel as machine code for so many blocks, and what its status means."""
-        if (function, grid) not in self._made:
-            kernel, sizes = self.kernels[function], dict(zip(reversed(BLOCK_TAGS), grid, strict=True))
+        kernel = self.kernels[function]
+        if (kernel, grid) not in self._made:
+            sizes = dict(zip(reversed(BLOCK_TAGS), grid, strict=True))
             axes = tuple(
                 replace(axis, extent=tir.IntImm("int64", sizes[axis.tag])) if axis.tag in sizes else axis
                 for axis in kernel.axes
@@ -104,8 +105,8 @@ class FakeDriver:
             emitted = emit_module({"kernel": plain}, target)
             library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
             call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))
-            self._made[function, grid] = call(library.addresses["kernel"]), emitted.faults, library
-        return self._made[function, grid][:2]
+            self._made[kernel, grid] = call(library.addresses["kernel"]), emitted.faults, library
+        return self._made[kernel, grid][:2]
 
     def synchronize(self, stream: Any = None) -> None:
         self.asked.append(("synchronize", stream))

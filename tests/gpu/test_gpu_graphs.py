@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
 from tvms import relax
 from tvms.ir.functions import register_func
 from tvms.ir.passes.transform import get_pass
+from tvms.testing import assert_equivalent, graph_functions, network_functions
+from tvms.testing.oracle import as_module
 
 KERNELS = """
 I.ir_module Module:
@@ -394,7 +398,7 @@ def test_memory_is_freed_as_soon_as_nothing_names_it(driver: Any) -> None:
         return address
 
     driver.allocate = watched
-    for _ in range(200):
+    for _ in range(500):
         main(x)
         main(X)
     assert most == 2, "what a kernel reads and writes"
@@ -428,3 +432,36 @@ def test_arrays_meet_arrays_of_the_host(driver: Any) -> None:
     np.testing.assert_array_equal(here, X)
     np.testing.assert_array_equal(tvms.nd.array(x).numpy(), X)
     np.testing.assert_array_equal(tvms.nd.array(x, tvms.cuda()).numpy(), X)
+
+
+def sent(value: Any) -> Any:
+    return tvms.nd.array(value, tvms.cuda()) if isinstance(value, np.ndarray) else value
+
+
+def fetched(value: Any) -> Any:
+    return tuple(map(fetched, value)) if type(value) is tuple else value.numpy() if hasattr(value, "numpy") else value
+
+
+PLAN = ("LegalizeOps", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse")
+
+
+@settings(
+    max_examples=max(settings().max_examples // 10, 5), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph_functions() | network_functions(), st.booleans(), st.booleans())
+def test_random_graphs(driver: Any, function: Any, is_sent: bool, is_planned: bool) -> None:
+    before = after = as_module(function)
+    for name in PLAN if is_planned else ():
+        after = get_pass(name)(after)
+
+    def execute(module: tvms.IRModule, name: str) -> Any:
+        try:
+            executable = tvms.compile(module, target="cuda")
+        except tvms.TvmsError as problem:
+            if problem.diagnostics[0].code == "E0604":  # mathematics of float64
+                reject()
+            raise
+        driver.show(executable)
+        return lambda *args: fetched(executable[name](*(map(sent, args) if is_sent else args)))
+
+    assert_equivalent(before, after, execute_after=execute)
