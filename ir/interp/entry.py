@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend.external import external_functions
-from ..base import IRModule
+from ..base import BaseFunc, IRModule
 from ..deep import deep
 from .frame import ThreadOrder, World
 from .graph import module_function
@@ -18,7 +18,7 @@ from .scalars import Value
 
 @deep
 def run(
-    module: IRModule,
+    module: IRModule | BaseFunc,
     entry: str,
     args: Sequence[Any],
     *,
@@ -28,7 +28,7 @@ def run(
     thread_order: ThreadOrder = "ascending",
     observer: Observer | None = None,
 ) -> Value:
-    """Call function `entry` of `module`.
+    """Call function `entry` of `module`; a function by itself is called by any name.
 
     Tensors and buffers are NumPy arrays of the declared dtype and shape, shapes and tuples are tuples. A graph
     function returns its value; a loop-level function writes its arrays in place and returns what `T.ret` gives.
@@ -41,6 +41,8 @@ def run(
     Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
     E0716 where the program goes wrong.
     """
+    if isinstance(module, BaseFunc):
+        module = IRModule({entry: module})
     external = external_functions(module)
     world = World(module, {**external, **(functions or {})}, np.random.default_rng(seed), track, thread_order, observer)
     return module_function(world, entry)(*args)

@@ -37,6 +37,13 @@ def test_a_reduction_starts_from_its_init(random: np.random.Generator) -> None:
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
+def test_a_function_by_itself_is_called_as_it_is_compiled() -> None:
+    (function,) = tvms.parse(MATMUL).functions.values()
+    a, b, c = np.ones((5, 7), "float32"), np.ones((7, 3), "float32"), np.zeros((5, 3), "float32")
+    tvms.interpret(function, "main", [a, b, c])
+    np.testing.assert_array_equal(c, np.full((5, 3), 7))
+
+
 def test_init_runs_where_all_reduction_iterators_are_at_their_minimum() -> None:
     """Also where the domain does not start at zero, where two iterators reduce, and in any order of the loops."""
     text = """
