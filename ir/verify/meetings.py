@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from .. import tir
-from ..base import Node, Op
 from ..equal import structural_equal
-from ..exchanges import BARRIERS, SHUFFLES
 from ..visit import walk
 from .place import Site
 from .solve import variables
@@ -50,10 +49,14 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting
     """
     side_by_side, found = how(loop), list[Meeting]()
     is_together = side_by_side in ("threads", "vector")
-    has_barriers = any(map(_is_exchange, walk(loop.body)))
+    has_barriers = bool(subject.exchanges) and any(node in subject.exchanges for node in walk(loop.body))
     statements = {each: site for site in sites if is_write(site) for each in walk(site.node)}
     order = {site: number for number, site in enumerate(sites)}
-    own = {site for site in sites if _depends_on(subject, site, loop)}
+
+    @cache
+    def is_own(site: Site) -> bool:
+        return _depends_on(subject, site, loop)
+
     sites = sorted(sites, key=lambda site: site.in_init)
     stores = [
         site for site in sites if is_write(site) and not (side_by_side == "threads" and _reduces(subject, site, loop))
@@ -66,19 +69,15 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting
         elif statements.get(second.node) is first:
             if not structural_equal(first.node.indices, second.node.indices):  # else the store meets itself, too
                 found.append(Meeting(first, second, False if side_by_side == "vector" else None))
-        elif first not in own and (second not in own or not is_write(second)):
+        elif not is_own(first) and not (is_write(second) and is_own(second)):
             continue  # each iteration writes these elements itself
         elif not is_together:
             found.append(Meeting(first, second))
-        elif not has_barriers and (is_write(second) or statements.get(second.node, first) in own):
+        elif not has_barriers and (is_write(second) or is_own(statements.get(second.node, first))):
             found.append(
                 Meeting(first, second, order[first] < order[second])
             )  # else what the last iteration reads stays
     return found
-
-
-def _is_exchange(node: Node) -> bool:
-    return isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
 
 
 def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:

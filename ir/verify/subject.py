@@ -7,7 +7,8 @@ from functools import cached_property
 
 from .. import tir
 from ..analysis.evaluate import evaluate
-from ..base import Node
+from ..base import Node, Op
+from ..exchanges import BARRIERS, SHUFFLES
 from ..visit import walk
 from .flow import Flow
 from .kernels import Kernel, kernels
@@ -33,6 +34,15 @@ class Subject:
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels in the body."""
         return kernels(self.nodes)
+
+    @cached_property
+    def exchanges(self) -> frozenset[Node]:
+        """The calls in the body at which threads wait for each other."""
+        return frozenset(
+            node
+            for node in self.nodes
+            if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
+        )
 
     @cached_property
     def flow(self) -> Flow:
