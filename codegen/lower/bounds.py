@@ -69,7 +69,9 @@ class _Guard(Rewriter):
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         self._domains[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
-        return self.rebuild(stmt)
+        result = self.rebuild(stmt)
+        del self._domains[stmt.loop_var]  # beyond the loop, nothing says that it has an iteration
+        return result
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
         if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):

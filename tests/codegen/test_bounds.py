@@ -146,3 +146,20 @@ T.prim_func main(J: T.Buffer((1,), "uint32"), B: T.Buffer((8,), "uint32"), C: T.
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(tvms.parse(text))["main"](memory[:1], np.zeros(8, "u4"), memory)
     assert caught.value.diagnostics[0].message == "B[9] is outside the buffer: its dimension 0 has 8 elements"
+
+
+def test_a_loop_that_is_over_says_nothing_of_sizes() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((1,), "float32"), B_handle: T.handle):
+    n = T.int64()
+    B = T.match_buffer(B_handle, (n,))
+    for i in range(n):
+        with T.block("stencil"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = T.if_then_else(0 <= vi + -1 and vi + -1 < 1, A[vi + -2], T.float32(0))
+"""
+    call = tvms.compile(tvms.parse(text))["main"]
+    for n in (2, 17):
+        with pytest.raises(tvms.TvmsError) as caught:
+            call(np.zeros(1, "f4"), np.zeros(n, "f4"))
+        assert caught.value.diagnostics[0].message == "A[-1] is outside the buffer: its dimension 0 has 1 elements"

@@ -185,6 +185,13 @@ MUTANTS = (
            "then = self._masked(condition, lambda: self.rewrite(stmt.then_case))", "then = self.rewrite(stmt.then_case)"),
     Mutant("both branches have the mask of the first one", "codegen", "codegen/lower/vectorize.py",
            "self._masked(tir.Not(condition.dtype, condition), lambda", "self._masked(condition, lambda"),
+    Mutant("an index at the end is inside", "traps", "codegen/lower/bounds.py",
+           "low.min >= 0 and high.max < extent.value", "low.min >= 0 and high.max <= extent.value"),
+    Mutant("indices are not checked from below", "traps", "codegen/lower/bounds.py",
+           "(make.greater_equal(first, zero), make.less(last, extent))", "(make.less(last, extent),)"),
+    Mutant("the first dimension is not checked", "traps", "codegen/lower/bounds.py",
+           "        for axis, (index, is_checked) in enumerate(zip(said, is_open, strict=False)):\n            if not is_checked:",
+           "        for axis, (index, is_checked) in enumerate(zip(said, is_open, strict=False)):\n            if not is_checked or not axis:"),
     # --- Threads
     Mutant("no barrier stands between iterations", "gpu", "codegen/gpu/barriers.py",
            "loop = replace(stmt, body=self.rewrite(once))", "loop = replace(stmt, body=once)"),

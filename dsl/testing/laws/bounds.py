@@ -1,14 +1,14 @@
 """No valid program touches what it does not declare, and an index that was pushed out of its buffer is always caught.
 
 Each example is run twice: as it is, under a trap, where every access must lie in its buffer and in a region that its
-blocks declare; and, read from its text, with one index of an access that is certainly reached moved past the end, where
+blocks declare; and, read from its text, with one index of an access that is certainly reached moved out of its buffer, where
 the fault must be told with the line of that access and its indices. Where the index depends on no data, the verifier
 tells it before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ....ir import make, tir
 from ....ir.base import IRModule, Source, Span
 from ....ir.diagnostics import Diagnostic, TvmsError
+from ....ir.interp.observer import Access
 from ....ir.verify import verify
 from ....ir.visit import substitute
 from ...load import parse_source
@@ -29,51 +30,76 @@ from .law import Law, module_constructs
 VALID, CAUGHT, PROVEN = "valid without an alarm", "faults caught in the run", "faults caught by the verifier"
 
 
-class _Example(Struct):
+class Example(Struct):
+    """A module, the seed of its inputs, and a fault to plant."""
+
     module: IRModule
     seed: int
     place: int
-    """Which of the accesses that are reached is pushed out, and along which dimension."""
+    """Which of the accesses that are reached is pushed out, along which dimension, and to which side."""
     outcome: tuple[str, ...] = ()
 
 
-def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+def examples(file: Source | None) -> st.SearchStrategy[Example]:
+    """Return modules of one loop-level function, or the one in `file`."""
     modules = prim_funcs(max_stages=2).map(as_module) if file is None else st.just(parse_source(file))
-    return st.builds(_Example, modules, st.integers(0, 99), st.integers(0, 999))
+    return st.builds(Example, modules, st.integers(0, 99), st.integers(0, 999))
 
 
-def _check(example: _Example, execute: Execute) -> None:
-    import numpy as np
-
-    from ....ir.interp import Recorder, Trap, run
+def _check(example: Example, execute: Execute) -> None:
+    from ....ir.interp import Trap, run
 
     module = parse_source(Source("example.tvms", example.module.script()))
     found = [each for each in verify(module) if each.severity == "error"]
     assert not found, f"a false alarm: {found[0].code} {found[0].message}"
-    name, function = next((n, f) for n, f in module.functions.items() if isinstance(f, tir.PrimFunc))
-    inputs = random_inputs(function, np.random.default_rng(example.seed), integers=(-8, 9))
-    recorder = Recorder()
-    run(module, name, _copies(inputs), track=True, observer=Trap(module))
-    run(module, name, _copies(inputs), observer=recorder)
+    name, inputs = name_and_inputs(module, example.seed)
+    run(module, name, copies(inputs), track=True, observer=Trap(module))
     example.outcome = (VALID,)
-    reached = list(dict.fromkeys(each.access for each in recorder.touched if _can_be_moved(each.access)))
-    if not reached:
+    planted = plant(module, name, inputs, example.place)
+    if planted is None:
         return
-    wrong, axis = reached[example.place % len(reached)], example.place // len(reached) % 3
-    broken = IRModule(
-        {**module.functions, name: _pushed_out(function, wrong, axis % len(wrong.indices))}, name=module.name
-    )
+    broken, wrong = planted
     try:
-        run(broken, name, _copies(inputs))
+        run(broken, name, copies(inputs))
     except TvmsError as problem:
-        _check_told(problem.diagnostics[0], wrong)
+        check_told(problem.diagnostics[0], wrong)
+        told = problem.diagnostics[0].message
+        assert told.startswith(f"{wrong.buffer.name}["), f"without its indices: {told}"
         is_proven = any(each.code == "E0414" and _lies_in(each.span, wrong.span) for each in verify(broken))
         example.outcome = (VALID, CAUGHT, PROVEN) if is_proven else (VALID, CAUGHT)
     else:
         raise AssertionError(f"{wrong} was pushed out of its buffer, and nobody noticed")
 
 
-def _copies(inputs: Sequence[Any]) -> list[Any]:
+def name_and_inputs(module: IRModule, seed: int) -> tuple[str, list[Any]]:
+    """Return the name of the first loop-level function of a module, and arguments for it."""
+    import numpy as np
+
+    name, function = next((n, f) for n, f in module.functions.items() if isinstance(f, tir.PrimFunc))
+    return name, random_inputs(function, np.random.default_rng(seed), integers=(-8, 9))
+
+
+def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tuple[IRModule, Access] | None:
+    """Return `module` with one index of an access that is reached pushed out of its buffer, and the access as it was.
+
+    `place` says which access, along which dimension, and to which side; None where no access can be.
+    """
+    from ....ir.interp import Recorder, run
+
+    function, recorder = module.functions[name], Recorder()
+    assert isinstance(function, tir.PrimFunc)
+    run(module, name, copies(inputs), observer=recorder)
+    reached = list(dict.fromkeys(each.access for each in recorder.touched if _can_be_moved(each.access)))
+    if not reached:
+        return None
+    rest, which = divmod(place, len(reached))
+    wrong, rank = reached[which], len(reached[which].indices)
+    broken = _pushed_out(function, wrong, rest % rank, make.sub if rest // rank % 3 == 2 else make.add)
+    return IRModule({**module.functions, name: broken}, name=module.name), wrong
+
+
+def copies(inputs: Sequence[Any]) -> list[Any]:
+    """Return arguments for one call."""
     return [value.copy() for value in inputs]
 
 
@@ -81,29 +107,29 @@ def _can_be_moved(access: tir.BufferLoad | tir.BufferStore) -> bool:
     return bool(access.indices) and all("x" not in index.dtype for index in access.indices) and access.span is not None
 
 
-def _pushed_out(function: tir.PrimFunc, wrong: Any, axis: int) -> tir.PrimFunc:
+def _pushed_out(function: tir.PrimFunc, wrong: Any, axis: int, move: Callable[..., tir.PrimExpr]) -> tir.PrimFunc:
     """Return `function` with one index of `wrong` moved by the size of its dimension."""
-    moved = make.add(wrong.indices[axis], make.cast(wrong.buffer.shape[axis], wrong.indices[axis].dtype))
+    moved = move(wrong.indices[axis], make.cast(wrong.buffer.shape[axis], wrong.indices[axis].dtype))
     indices = (*wrong.indices[:axis], moved, *wrong.indices[axis + 1 :])
     return replace(function, body=substitute(function.body, {wrong: replace(wrong, indices=indices)}))
 
 
-def _check_told(found: Diagnostic, wrong: Any) -> None:
+def check_told(found: Diagnostic, wrong: Access) -> None:
+    """Assert that `found` says where `wrong` is outside its buffer."""
     assert found.code == "E0707", f"{found.code} instead of E0707: {found.message}"
     assert found.span == wrong.span, f"told at another place: {found.message}"
-    assert found.message.startswith(f"{wrong.buffer.name}["), f"without its indices: {found.message}"
 
 
 def _lies_in(inner: Span | None, outer: Span | None) -> bool:
     return inner is not None and outer is not None and outer.start <= inner.start and inner.end <= outer.end
 
 
-def _constructs(example: _Example) -> Iterable[str]:
+def _constructs(example: Example) -> Iterable[str]:
     yield from module_constructs(example.module)
     yield from example.outcome
 
 
 LAW = Law(
-    _examples, _check, show=lambda example: str(example.module), read=lambda source: _Example(parse_source(source), 0, 0),
+    examples, _check, show=lambda example: str(example.module), read=lambda source: Example(parse_source(source), 0, 0),
     constructs=_constructs, expected=LOOP_LEVEL, counted=(VALID, CAUGHT, PROVEN),
 )  # fmt: skip

@@ -1,0 +1,57 @@
+"""What is compiled stops where the interpreter does: at an index that was pushed out of its buffer, and at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....ir import tir
+from ....ir.base import IRModule, Source
+from ....ir.diagnostics import TvmsError
+from ....ir.visit import walk
+from ...load import parse_source
+from ..constructs import LOOP_LEVEL
+from ..oracle import Execute
+from .bounds import Example, check_told, copies, examples, name_and_inputs, plant
+from .law import Law, module_constructs
+
+TRAPPED, UNREAD = "faults caught in the run", "stores that nobody reads, and that are left out"
+
+
+def _check(example: Example, execute: Execute) -> None:
+    module = parse_source(Source("example.tvms", example.module.script()))
+    name, inputs = name_and_inputs(module, example.seed)
+    planted = plant(module, name, inputs, example.place)
+    example.outcome = ()
+    if planted is None:
+        return
+    broken, wrong = planted
+    calls = execute(broken, name)
+    for way, call in ({"": calls} if callable(calls) else calls).items():
+        try:
+            call(*copies(inputs))
+        except TvmsError as problem:
+            check_told(problem.diagnostics[0], wrong)
+            example.outcome = (TRAPPED,)
+        else:
+            assert _is_unread(broken, name, wrong), f"{way}: {wrong} was pushed out of its buffer, and nobody noticed"
+            example.outcome = (UNREAD,)
+
+
+def _is_unread(module: IRModule, name: str, wrong: tir.BufferLoad | tir.BufferStore) -> bool:
+    """Whether `wrong` stores into a buffer of the function's own that is read nowhere: it need not run."""
+    function = module.functions[name]
+    assert isinstance(function, tir.PrimFunc)
+    if isinstance(wrong, tir.BufferLoad) or wrong.buffer in function.buffer_map.values():
+        return False
+    return not any(isinstance(node, tir.BufferLoad) and node.buffer is wrong.buffer for node in walk(function))
+
+
+def _constructs(example: Example) -> Iterable[str]:
+    yield from module_constructs(example.module)
+    yield from example.outcome
+
+
+LAW = Law(
+    examples, _check, show=lambda example: str(example.module), read=lambda source: Example(parse_source(source), 0, 0),
+    constructs=_constructs, expected=LOOP_LEVEL, counted=(TRAPPED, UNREAD),
+)  # fmt: skip
