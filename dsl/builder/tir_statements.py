@@ -76,8 +76,9 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
         body.keep(node.trivia)
         value.build()
     elif isinstance(value, tir.PrimExpr | bool | int):
-        value = to_expr(context, value, node.value)
-        body.add(tir.Evaluate(value, span=context.span(node), trivia=node.trivia))
+        value, span = to_expr(context, value, node.value), context.span(node)
+        value = value if value.span is not None else replace(value, span=span)  # `break` is one node wherever it stands
+        body.add(tir.Evaluate(value, span=span, trivia=node.trivia))
     elif isinstance(value, tir.Stmt):
         body.add(replace(value, span=context.span(node), trivia=node.trivia))
     elif value is None or isinstance(value, str | tir.Buffer | tuple):
