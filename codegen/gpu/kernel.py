@@ -16,7 +16,7 @@ THREAD_TAGS = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
 """The axes of a block, the last one running fastest."""
 BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
 SYNC = Op("tir.tvm_storage_sync")
-SHUFFLES = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
+SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
 """The calls by which threads of a warp read each other's values, and what PTX calls them."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync")

@@ -26,14 +26,19 @@ from .warp_memory import lane_number, thread_number
 
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 _BY_WARPS = ("ptx_mma", "ptx_ldmatrix", *WHOLE_WARP)
+_LIES = {"ptx_cp_async": ((0, "shared"), (2, "global")), "ptx_ldmatrix": ((5, "shared"),)}
+"""Which arguments point to memory that must be of a certain scope."""
 
 
 def check_matrix_units(kernel: Kernel) -> None:
-    """Raise what is wrong with the operators of matrix units in a lowered kernel: E0611 where a block has no whole warps,
-    E0606 where elements of a fragment are accessed."""
-    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call) and name_of(each) in _BY_WARPS]
+    """Raise what is wrong with the operators of matrix units, and with copies, in a lowered kernel: E0611 where a block has
+    no whole warps, E0606 where elements of a fragment are accessed, or memory is of the wrong scope."""
+    calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call)]
     along_x = [size_of(axis) for axis in kernel.threads if axis.tag == "threadIdx.x"]
     for call in calls:
+        _check_scopes(call)
+        if name_of(call) not in _BY_WARPS:
+            continue
         is_whole = name_of(call) in WHOLE_WARP
         count = prod(along_x) if is_whole else kernel.thread_count
         if count % WARP:
@@ -43,6 +48,16 @@ def check_matrix_units(kernel: Kernel) -> None:
         if isinstance(access, tir.BufferLoad | tir.BufferStore) and is_fragment_scope(scope_of(access.buffer.data)):
             reason = f"an element of the fragment '{access.buffer.name}' is accessed: no thread knows where it is"
             raise error("E0606", reason, access.span, "load, fill and store fragments as a whole: S.tensorize does")
+
+
+def _check_scopes(call: tir.Call) -> None:
+    for at, scope in _LIES.get(name_of(call), ()):
+        buffer = place_of(call.args[at], call.args[at + 1], call.dtype).buffer
+        if not buffer.scope.startswith(scope):
+            reason = f"T.{name_of(call)} takes memory of the scope '{scope}', and '{buffer.name}' is '{buffer.scope}'"
+            raise error("E0606", reason, call.span, f"give it {scope} memory")
+    if name_of(call) == "ptx_wait_group" and number(call, 0) < 0:
+        raise error("E0606", f"there are never {number(call, 0)} groups under way", call.span, "give 0 or more")
 
 
 def expand_plain(kernel: Kernel) -> Kernel:

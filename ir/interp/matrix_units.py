@@ -319,7 +319,7 @@ def _wait(call: tir.Call) -> Expression:
     def wait(frame: Frame) -> Value:
         (left,) = operands(frame)
         groups = _copies_of(frame).groups
-        while len(groups) > left:
+        while groups and len(groups) > left:
             for arrive in groups.popleft():
                 arrive()
         return 0
