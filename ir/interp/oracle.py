@@ -30,11 +30,23 @@ def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
         named.result_dtype = numpy_dtype(dtype) if dtype != "void" else _first_dtype(args)
         try:
             with np.errstate(all="ignore"):
-                return _as_tensor(compute(np, named), args)
+                result = _as_tensor(compute(np, named), args)
         except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
             raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
+        return _apart(result, args)
 
     return evaluate
+
+
+def _apart(result: Any, args: Sequence[Any]) -> Any:
+    """Return a result with memory of its own: an argument may be overwritten later."""
+    if isinstance(result, tuple):
+        return tuple(_apart(item, args) for item in cast("tuple[Any, ...]", result))
+    if not isinstance(result, np.ndarray):
+        return result
+    array = cast("Array", result)
+    is_part = any(np.may_share_memory(array, cast("Array", arg)) for arg in args if isinstance(arg, np.ndarray))
+    return array.copy() if is_part else array
 
 
 def _first_dtype(args: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ transposed tensor is left as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from ..base import GlobalVar, IRModule, Node, Op
 from ..deep import deep
 from ..function_table import FunctionTable, numbered
 from ..visit import rewrite, walk
+from .memory_order import MemoryOrder
 from .rewriter import BindingRewriter
 from .transform import declare_pass
 
@@ -31,11 +32,11 @@ _CALL_TIR = Op("relax.call_tir")
 @deep
 def fuse_transpose_matmul(mod: IRModule) -> IRModule:
     """Let products read the sources of the transposed tensors that they are given; what nothing reads then stays."""
-    table = FunctionTable(mod.functions)
+    table, memory = FunctionTable(mod.functions), MemoryOrder(mod)
     changed = False
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function):
-            new = _Rewriter(table).function(function)
+            new = _Rewriter(table, memory.overwritten(function)).function(function)
             changed |= new is not function
             table.functions[name] = new
     return replace(mod, functions=table.functions) if changed else mod
@@ -44,11 +45,11 @@ def fuse_transpose_matmul(mod: IRModule) -> IRModule:
 class _Rewriter(BindingRewriter):
     """Follows transposed tensors through one function."""
 
-    def __init__(self, table: FunctionTable) -> None:
+    def __init__(self, table: FunctionTable, overwritten: Set[relax.Expr]) -> None:
         super().__init__()
-        self._table = table
+        self._table, self._overwritten = table, overwritten
         self._transposed: dict[relax.Expr, tuple[relax.Expr, Axes]] = {}
-        """The source of each transposed variable, and its axes."""
+        """The source of each transposed variable, which nothing overwrites, and its axes."""
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         new = super().block(block)
@@ -68,7 +69,7 @@ class _Rewriter(BindingRewriter):
         function = self._table.functions[kernel.name_hint]
         assert isinstance(function, tir.PrimFunc)
         axes = _transposition(function)
-        if axes is not None:
+        if axes is not None and given.fields[0] not in self._overwritten:
             self._transposed[binding.var] = given.fields[0], axes
             return binding
         fields = list(given.fields)

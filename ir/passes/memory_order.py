@@ -47,10 +47,10 @@ class MemoryOrder:
         return needs
 
     def overwritten(self, function: relax.Function) -> set[relax.Var]:
-        """Return the variables bound in `function` that hold what something overwrites."""
+        """Return the variables of `function` that hold what something overwrites."""
         flow = list(self._flow(_bindings(function)))
         written = {each for _, _, memory, _ in flow for each in memory}
-        return {var for var, _, _, held in flow if held & written}
+        return {*written, *(var for var, _, _, held in flow if held & written)}
 
     def _flow(self, bindings: Iterable[relax.Binding]) -> Iterator[tuple[relax.Var, _Memory, _Memory, _Memory]]:
         """Yield each variable with the memory that its value touches, that it overwrites, and that it may hold then."""

@@ -111,3 +111,27 @@ def test_readers_of_any_name_come_first() -> None:
         var.name_hint: [each.name_hint for each in kept] for var, kept in MemoryOrder(mod).needs(block.bindings).items()
     }
     assert {var: kept for var, kept in needs.items() if kept} == {"d": ["b", "c"], "f": ["d"]}
+
+
+def test_a_transposed_copy_outlives_what_it_was_made_of() -> None:
+    mod = tvms.parse("""#tvms 1
+
+I.ir_module Module:
+    T.prim_func(private=True) double(A: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("double"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = A[vi, vj] * T.float32(2)
+
+    R.function main(x: R.Tensor((4, 4), "float32"), y: R.Tensor((4, 4), "float32")):
+        with R.dataflow():
+            a = R.add(x, x)
+            t = R.permute_dims(a)
+            b = R.call_tir_inplace(Module.double, (a,), inplace_indices=[0], out_sinfo=R.Tensor((4, 4), "float32"))
+            out = R.add(R.matmul(y, t), b)
+            R.output(out)
+        return out
+""")
+    x, y = np.arange(16, dtype="float32").reshape(4, 4), np.full((4, 4), 3, "float32")
+    for result in (tvms.interpret(mod, "main", [x, y]), tvms.compile(mod)["main"](x, y)):
+        np.testing.assert_array_equal(result, y @ (2 * x).T + 4 * x)
