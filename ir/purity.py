@@ -9,6 +9,9 @@ from .ops.registry import find
 FORCE_PURE = "relax.force_pure"
 """The attribute of functions whose calls were lowered to some with side effects that together have none."""
 
+VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
+"""Operators that may return the memory that they are given."""
+
 
 def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
     """Whether a call is pure, or nothing is known of what it calls."""

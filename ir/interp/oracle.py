@@ -12,6 +12,7 @@ from .. import relax, tir
 from ..infer import infer_struct_info
 from ..numpy_dtype import numpy_dtype
 from ..ops.registry import RelaxOp
+from ..purity import VIEWS
 from .frame import fault
 from .memory import Array
 
@@ -33,7 +34,7 @@ def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
                 result = _as_tensor(compute(np, named), args)
         except (ValueError, TypeError, IndexError, ZeroDivisionError) as problem:
             raise fault("E0712", f"R.{op.script_name} fails on these values: {problem}", call) from None
-        return _apart(result, args)
+        return result if op.name in VIEWS else _apart(result, args)
 
     return evaluate
 

@@ -14,13 +14,12 @@ from ..diagnostics import error
 from ..dtype import parse_dtype
 from ..ops import dims as d
 from ..ops.inference import dims_of
+from ..purity import VIEWS
 from ..visit import walk
 
 ALLOC_TENSOR = Op("relax.builtin.alloc_tensor")
 UPPER_BOUNDS = "tir_var_upper_bound"
 """The attribute of a function that says how large symbolic dimensions of its parameters get, by name."""
-VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
-"""What may return the memory that it is given."""
 
 
 class Tensor(Struct, eq=False):

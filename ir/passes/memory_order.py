@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 from .. import relax
 from ..base import GlobalVar, IRModule, Node, Op
-from ..purity import inplace_arguments
+from ..purity import VIEWS, inplace_arguments
 from ..visit import walk
-from .allocation import VIEWS
 
 _FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
 """Calls that may return what they are given, as calls of graph-level functions may."""
