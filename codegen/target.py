@@ -125,11 +125,12 @@ def get_target(target: TargetLike) -> Target:
         return target
     if isinstance(target, str) and target in TARGETS:
         return TARGETS[target]
+    from .gpu.architectures import MODELS
     from .gpu.target import KINDS, gpu_target
     from .processor import KIND, processor_target
 
     kind = options_of(target)["kind"]
-    if kind in KINDS:
+    if kind in KINDS or kind in MODELS:
         return gpu_target(target)
     if kind == KIND:
         return processor_target(target)

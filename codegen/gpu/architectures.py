@@ -84,3 +84,20 @@ def occupancy(architecture: Architecture, threads: int, registers: int, shared_b
     if shared_bytes:
         blocks = min(blocks, architecture.shared_bytes // shared_bytes)
     return blocks * warps / architecture.warps
+
+
+_MODELS = {
+    "sm_70": "nvidia-v100 nvidia-titan-v quadro-gv100",
+    "sm_72": "jetson-agx-xavier",
+    "sm_75": "nvidia-t4 nvidia-titan-rtx geforce-rtx-2060 geforce-rtx-2070 geforce-rtx-2080 geforce-rtx-2080-ti "
+    "quadro-rtx-4000 quadro-rtx-5000 quadro-rtx-6000 quadro-rtx-8000 rtx-3000 rtx-4000 rtx-5000 t1000 t2000",
+    "sm_80": "nvidia-a100 nvidia-a30",
+    "sm_86": "nvidia-a2 nvidia-a10 nvidia-a10g nvidia-a16 nvidia-a40 rtx-a6000 geforce-rtx-3060 geforce-rtx-3070 "
+    "geforce-rtx-3070-ti geforce-rtx-3080 geforce-rtx-3080-ti geforce-rtx-3090 geforce-rtx-3090-ti",
+    "sm_87": "jetson-orin-nano jetson-agx-orin-32gb jetson-agx-orin-64gb",
+    "sm_89": "geforce-rtx-4090",
+    "sm_90a": "nvidia-h100",
+    "sm_100": "nvidia-b100",
+}
+MODELS = {f"nvidia/{model}": arch for arch, models in _MODELS.items() for model in models.split()}
+"""The architectures of GPUs, by the names that TVM has for them (its target tags)."""

@@ -3,6 +3,7 @@
 "cuda"                              PTX for any GPU since 2018
 "cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
 "cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
+"nvidia/nvidia-a100"                what that GPU is, by TVM's tag
 "cuda -simulate=each"               the same in each order, one after the other, with results that must not differ
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 from ...ir.diagnostics import TvmsError, error
 from ..llvm.intrinsics import CPU
 from ..target import Target, options_of
-from .architectures import ARCHITECTURES, DEFAULT
+from .architectures import ARCHITECTURES, DEFAULT, MODELS
 from .orders import ORDERS
 
 KINDS = ("cuda", "nvptx")
@@ -27,7 +28,7 @@ def gpu_target(target: str | Mapping[str, Any]) -> Target:
     """Return the target that `target` names; TvmsError E0601 where an option or an architecture is not known."""
     options = options_of(target)
     kind = options.pop("kind")
-    arch, order = DEFAULT, ""
+    kind, arch, order = ("cuda", MODELS[kind], "") if kind in MODELS else (kind, DEFAULT, "")
     for name, value in options.items():
         if name in _ARCHITECTURE_OPTIONS:
             arch = value

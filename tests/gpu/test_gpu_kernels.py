@@ -325,6 +325,15 @@ def test_targets_that_are_none(target: Any, said: str) -> None:
     assert caught.value.diagnostics[0].message == said
 
 
+def test_a_gpu_is_a_target_by_its_name() -> None:
+    from tvms.codegen.gpu.architectures import ARCHITECTURES, MODELS
+
+    assert set(MODELS.values()) <= ARCHITECTURES.keys()
+    module = MODULES["small floats and integers"]
+    assert tvms.emit(module, "ptx", "nvidia/geforce-rtx-3090-ti") == tvms.emit(module, "ptx", "cuda -arch=sm_86")
+    assert tvms.target.Target("nvidia/nvidia-a100") == "cuda -arch=sm_80"
+
+
 def test_an_iteration_may_begin_before_other_threads_have_ended_the_one_before() -> None:
     text = """
 T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32"), n: T.int32):
