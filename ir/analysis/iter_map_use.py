@@ -116,12 +116,14 @@ def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSu
 
 
 class Division(Struct, frozen=True):
-    """A binding as `outer * inner_extent + inner`."""
+    """A binding as `outer * inner_extent + inner`, where the predicates of both parts hold. `outer` takes the values from
+    0 to `outer_extent`, and `inner` those from `inner_start` to `inner_start + inner_extent`."""
 
     outer: tir.PrimExpr
     outer_extent: tir.PrimExpr
     inner: tir.PrimExpr
     inner_extent: tir.PrimExpr
+    inner_start: tir.PrimExpr
 
 
 class Subspaces(Struct, frozen=True):
@@ -163,17 +165,21 @@ def _divide(
     f = detector.factors
     one = f.number(1, whole.base)
     if not whole.args:
-        return Division(f.number(0, one), one, normalize_iter_map_to_expr(whole), one)
+        return Division(f.number(0, one), one, normalize_iter_map_to_expr(whole), one, simplify(whole.base))
     (top,) = whole.args
+    if not is_one(top.scale):
+        raise NotIterMap("a binding steps over values, or runs backwards")
     outside = frozenset(outer_iters)
     if not _uses(top, outside):
-        return Division(f.number(0, one), one, normalize_iter_map_to_expr(whole), top.extent)
+        inner = normalize_iter_map_to_expr(whole)
+        return Division(f.number(0, one), one, inner, top.extent, simplify(whole.base))
     if not _uses(top, inner_iters):
         zero = IterSumExpr(whole.args, f.number(0, one))
-        return Division(normalize_iter_map_to_expr(zero), top.extent, simplify(whole.base), one)
+        start = simplify(whole.base)
+        return Division(normalize_iter_map_to_expr(zero), top.extent, start, one, start)
     source = top.source.source
     is_overlapping = top.source in detector.overlapping
-    if not isinstance(source, IterSumExpr) or is_overlapping or not _is_whole(top) or not is_one(top.scale):
+    if not isinstance(source, IterSumExpr) or is_overlapping or not _is_whole(top):
         raise NotIterMap("a part depends on iterators of both spaces")
     inner = [split for split in source.args if not _uses(split, outside)]
     outer = [split for split in source.args if split not in inner]
@@ -192,6 +198,7 @@ def _divide(
         outer_extent,
         normalize_iter_map_to_expr(IterSumExpr(tuple(inner), base)),
         extent,
+        simplify(base),
     )
 
 

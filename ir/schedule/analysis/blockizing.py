@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from ... import make, tir
 from ...access import detect_regions
-from ...analysis.iter_map_use import Division, subspace_divide
+from ...analysis.iter_map_use import subspace_divide
 from ...base import Node
 from ...dtype import is_bool, is_int
 from ...int_set import cover, eval_set, from_range
 from ...simplify import simplify
-from ...visit import substitute, walk
+from ...visit import walk
 from ..conditions import Condition, name_of
 from ..program import Program
 from .bindings import Domains, domains_of
@@ -71,7 +71,8 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
         realize.iter_values, domains_of(loops), variables, realize.predicate, simplify_trivial_iterators=not keeps_units
     )
     if parts is None:
-        raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} mix the loops inside with those outside", block)
+        reason = "mix the loops inside with those outside, or do not count up by one"
+        raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} {reason}", block)
     if block.init is not None:
         check_reduction(program, block, scope_root(program, block))
         check_runs_once(realize, loops, inside or loops, [])
@@ -81,7 +82,8 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
     far = [each for each in program.around(scope_root(program, block)) if isinstance(each, tir.For)]
     for axis, part in zip(block.iter_vars, parts.divisions, strict=True):
         outer = tir.IterVar(_up_to(part.outer_extent), replace(axis.var, name=f"{axis.var.name}_o"), axis.iter_type)
-        told, (inner, start) = part.outer, _from_zero(part, inside)
+        told, start = part.outer, part.inner_start
+        inner = part.inner if is_zero(start) else simplify(make.sub(part.inner, start))
         is_alone = is_one(part.outer_extent) and not (keeps_units and is_one(part.inner_extent))
         whole = make.const(0, outer.var.dtype) if is_alone else make.mul(outer.var, part.inner_extent)
         if uses(start, far):  # loops outside of the scope, which the new block can use by its iterators only
@@ -120,13 +122,6 @@ def _check_nest(realize: tir.BlockRealize, inside: tuple[tir.For, ...], outside:
 
 def _up_to(extent: tir.PrimExpr) -> tir.Range:
     return tir.Range(make.const(0, extent.dtype), extent)
-
-
-def _from_zero(part: Division, inside: Sequence[tir.For]) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the inner part of a binding, counted from 0, and where it starts."""
-    first: dict[tir.Var, Node] = {loop.loop_var: loop.min for loop in inside}
-    start = simplify(substitute(part.inner, first))
-    return part.inner if is_zero(start) else simplify(make.sub(part.inner, start)), start
 
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:

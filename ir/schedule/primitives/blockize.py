@@ -55,6 +55,9 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
             raise DIVISIBLE.refuse(f"{name_of(block)} has T.init", block, help="decompose_reduction it first")
         loops = program.loops_of(block)
         inside = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
+        nest = nests[blocks.index(block)]
+        if nest is not (inside[0] if inside else program.realize_of(block)):
+            raise DIVISIBLE.refuse(f"a condition or a variable stands around {name_of(block)}", block)
         part = divide(program, block, inside, keeps_units)
         parts.append(_with_axes(program, part, parts[0], block) if parts else part)
     whole = replace(
@@ -77,12 +80,18 @@ def _side_by_side(
         raise DIVISIBLE.refuse(
             f"{len(set(blocks))} different blocks are given, not several", *blocks, argument="target"
         )
+    scopes = [program.scope_of(block) for block in blocks]
+    other = next((block for block, scope in zip(blocks, scopes, strict=True) if scope is not scopes[0]), None)
+    if other is not None:
+        raise DIVISIBLE.refuse(f"{name_of(other)} is in another scope than {name_of(blocks[0])}", blocks[0], other)
     paths = [[program.realize_of(block), *program.around(program.realize_of(block))] for block in blocks]
     shared = [each for each in paths[0] if all(each in path for path in paths)]
     place = next(each for each in shared if isinstance(each, tir.For | tir.Block))
     seq = shared[0]
     if not isinstance(seq, tir.SeqStmt):
-        raise DIVISIBLE.refuse(f"{name_of(blocks[1])} stands in another block of these", *blocks)
+        raise DIVISIBLE.refuse(
+            f"{name_of(blocks[0])} and {name_of(blocks[1])} stand in branches of one condition", *blocks
+        )
     nests = [path[path.index(seq) - 1] for path in paths]
     first = seq.seq.index(nests[0])
     if list(seq.seq[first : first + len(nests)]) != nests:
