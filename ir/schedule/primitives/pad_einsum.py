@@ -14,6 +14,7 @@ from ...dtype import is_int
 from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import walk
+from ..analysis.bindings import domains_of
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.caching import Spot, allocate, insert
 from ..analysis.copies import buffers_of
@@ -59,6 +60,7 @@ def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
     padded = _padded_extents(block, padding)
     outermost = outermost_loop(program, block)
     _check_einsum(block)
+    _check_runs_for_all(program, block)
     check_starts_anew(program, block, block.writes[0].buffer)
     _check_loops(program, block, padded)
     _check_harmless(block, padded)
@@ -126,6 +128,16 @@ def _check_einsum(block: tir.Block) -> None:
     others = [axis for axis in block.iter_vars if axis.iter_type not in (DATA_PAR, COMM_REDUCE)]
     if others or not spatial <= used:
         raise EINSUM.refuse(f"{name_of(block)} has iterators that neither pick what it writes nor are summed up", block)
+
+
+def _check_runs_for_all(program: Program, block: tir.Block) -> None:
+    """Refuse a block that a condition keeps from running for some of its iterators' values: what it leaves unwritten
+    would be copied back from memory that nothing wrote (E0565)."""
+    domains = domains_of(program.loops_of(block))
+    predicate = program.realize_of(block).predicate
+    if not prove(predicate, domains).is_proven:
+        reason = f"{name_of(block)} may leave elements unwritten: it runs only where {predicate}"
+        raise EINSUM.refuse(reason, block)
 
 
 def _check_loops(program: Program, block: tir.Block, padded: _Padded) -> None:
