@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.access import detect_regions
 from ...ir.analysis.regions import Place, is_covered
+from ...ir.software_pipeline import STAGE
 from ...ir.visit import substitute, walk
 from .rewriter import Rewriter
 from .uses import Scope, Use, Uses, common_path
@@ -28,8 +29,6 @@ from .uses import Scope, Use, Uses, common_path
 Box: TypeAlias = tuple[tir.Range, ...]
 
 TRUE = tir.IntImm("bool", 1)
-PIPELINE = "software_pipeline_stage"
-"""What marks a loop as a pipeline."""
 _OF_THREADS = ("local", "warp")
 """Scopes of memory that each thread, or each warp, has of its own."""
 
@@ -60,7 +59,7 @@ def _shared_depth(common: tuple[Scope, ...], start: int) -> int:
     """Return how many scopes may be around what threads share: none of a thread from `start` on, but for the pipelines of
     all threads together, of which each step has memory of its own."""
     inner = range(start, len(common))
-    pipelines = (depth + 1 for depth in inner if PIPELINE in getattr(common[depth], "annotations", ()))
+    pipelines = (depth + 1 for depth in inner if STAGE in getattr(common[depth], "annotations", ()))
     threads = (depth for depth in inner if _is_of_threads(common[depth]))
     return next(pipelines, next(threads, len(common)))
 

@@ -16,42 +16,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.access import detect_regions
 from ...ir.analysis.proof import Verdict, prove
 from ...ir.analysis.regions import are_disjoint
 from ...ir.base import Op
-from ...ir.diagnostics import TvmsError, error
+from ...ir.diagnostics import error
 from ...ir.simplify import simplify
+from ...ir.software_pipeline import (
+    ASYNC,
+    ORDER,
+    STAGE,
+    NotPipelined,
+    Part,
+    as_block,
+    async_stages,
+    body_of,
+    check_order,
+    is_pipeline,
+    number_of,
+    parts_of,
+)  # fmt: skip
 from ...ir.visit import substitute, walk
-from .locate import PIPELINE
 from .rewriter import NOTHING, Rewriter, copy_of, sequence
 
-_STAGE, _ORDER, _ASYNC = PIPELINE, "software_pipeline_order", "software_pipeline_async_stages"
 _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
 """The arguments of intrinsics that are pointers to buffers, each followed by an offset in elements."""
-
-
-class Part(Struct, frozen=True, eq=False):
-    """A statement of the body as a block, the stage in which it runs, and its place among all parts."""
-
-    block: tir.Block
-    stage: int
-    order: int
-
-    def reads(self, buffer: tir.Buffer) -> bool:
-        """Whether it reads `buffer`."""
-        return any(region.buffer is buffer for region in self.block.reads)
-
-    def writes(self, buffer: tir.Buffer) -> bool:
-        """Whether it writes `buffer`."""
-        return any(region.buffer is buffer for region in self.block.writes)
 
 
 def inject_software_pipelines(func: tir.PrimFunc) -> tir.PrimFunc:
@@ -70,108 +63,28 @@ class _Injector(Rewriter):
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         loop = self.rebuild(stmt)
-        if _STAGE not in loop.annotations and _ORDER not in loop.annotations:
+        if not is_pipeline(loop):
             return loop
-        buffers, statements = _body(loop)
-        parts = _parts(loop, statements)
-        _check(loop, parts, buffers)
-        kept = {key: value for key, value in loop.annotations.items() if key not in (_STAGE, _ORDER, _ASYNC)}
-        later = {int(_number(stage)) for stage in loop.annotations.get(_ASYNC, ())}
-        return _Pipeline(replace(loop, annotations=kept), parts, buffers, self._twice, later).build()
+        try:
+            body = body_of(loop)
+            parts = parts_of(loop, body)
+            check_order(parts, body.buffers)
+        except NotPipelined as problem:
+            raise error("E0616", problem.reason, loop.span, problem.remedy) from None
+        kept = {key: value for key, value in loop.annotations.items() if key not in (STAGE, ORDER, ASYNC)}
+        later = async_stages(loop)
+        return _Pipeline(replace(loop, annotations=kept), parts, body.buffers, self._twice, later).build()
 
 
 def _double_buffer(block: tir.Block) -> tir.Buffer:
-    position = int(_number(block.annotations["double_buffer_scope"]))
-    if not 0 <= position < len(block.writes):
+    position = number_of(block.annotations["double_buffer_scope"])
+    if position is None or not 0 <= position < len(block.writes):
         reason = (
-            f"block '{block.name_hint}' has {len(block.writes)} buffers that it writes, but none of number {position}"
+            f"block '{block.name_hint}' writes {len(block.writes)} buffers, but none of number "
+            f"{block.annotations['double_buffer_scope']}"
         )
         raise error("E0616", reason, block.span, "give 'double_buffer_scope' the position of one in T.writes")
     return block.writes[position].buffer
-
-
-def _number(value: Any) -> int:
-    return value.value if isinstance(value, tir.IntImm) else value
-
-
-# --- The body -------------------------------------------------------------------------------------------------
-
-
-def _body(loop: tir.For) -> tuple[list[tir.Buffer], list[tir.Stmt]]:
-    """Return the buffers that an iteration allocates, and its statements: those of blocks that stand alone one by one."""
-    buffers, body = list[tir.Buffer](), loop.body
-    if isinstance(body, tir.BlockRealize):
-        buffers, body = list(body.block.alloc_buffers), body.block.body
-    statements: list[tir.Stmt] = []
-    for stmt in body.seq if isinstance(body, tir.SeqStmt) else (body,):
-        if isinstance(stmt, tir.BlockRealize) and _is_true(stmt.predicate) and isinstance(stmt.block.body, tir.SeqStmt):
-            buffers += stmt.block.alloc_buffers
-            statements += stmt.block.body.seq
-        else:
-            statements.append(stmt)
-    return buffers, statements
-
-
-def _is_true(condition: tir.PrimExpr) -> bool:
-    return isinstance(condition, tir.IntImm) and condition.value == 1
-
-
-def _parts(loop: tir.For, statements: Sequence[tir.Stmt]) -> list[Part]:
-    numbers: list[list[int]] = []
-    for key in (_STAGE, _ORDER):
-        found = [_number(each) for each in loop.annotations.get(key, ())]
-        if len(found) != len(statements):
-            reason = f"the loop has {len(statements)} statements, but '{key}' has {len(found)} numbers"
-            raise error("E0616", reason, loop.span, "give one number for each statement")
-        numbers.append(found)
-    blocks = [_block(stmt) for stmt in statements]
-    return [Part(block, stage, order) for block, stage, order in zip(blocks, *numbers, strict=True)]
-
-
-def _block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
-    """Return `stmt` as a block that allocates `buffers`, and says what else it reads and writes."""
-    if isinstance(stmt, tir.BlockRealize) and _is_true(stmt.predicate):
-        return stmt.block
-    block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
-    own = {buffer for node in walk(block) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
-    used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node not in own)
-    reads, writes, both = detect_regions(block, used)
-    return replace(block, reads=(*reads, *both), writes=(*writes, *both))
-
-
-def _check(loop: tir.For, parts: Sequence[Part], buffers: Sequence[tir.Buffer]) -> None:
-    """Refuse orders that are none, and those in which a part would run before what it depends on."""
-    if sorted(part.order for part in parts) != list(range(len(parts))):
-        reason = f"'{_ORDER}' does not number the statements from 0 to {len(parts) - 1}"
-        raise error("E0616", reason, loop.span, "give each statement a place of its own")
-    for number, first in enumerate(parts):
-        for other, second in enumerate(parts[number + 1 :], number + 1):
-            for buffer in _shared(first, second):
-                if (first.stage, first.order if first.stage == second.stage else 0) > (second.stage, second.order):
-                    raise _before(loop, number, other, buffer)
-                if first.stage != second.stage and buffer not in buffers:
-                    raise _outside(loop, buffer)
-
-
-def _shared(first: Part, second: Part) -> list[tir.Buffer]:
-    """Return the buffers that both touch and one of them writes."""
-    touched = dict.fromkeys(region.buffer for region in (*first.block.reads, *first.block.writes))
-    return [
-        buffer
-        for buffer in touched
-        if (first.writes(buffer) and (second.reads(buffer) or second.writes(buffer)))
-        or (second.writes(buffer) and first.reads(buffer))
-    ]
-
-
-def _before(loop: tir.For, first: int, second: int, buffer: tir.Buffer) -> TvmsError:
-    reason = f"statement {second} of the loop would run before statement {first}, and both touch '{buffer.name}'"
-    return error("E0616", reason, loop.span, "put it in the same stage with a greater order, or in a later stage")
-
-
-def _outside(loop: tir.For, buffer: tir.Buffer) -> TvmsError:
-    reason = f"two stages touch '{buffer.name}', which one iteration shares with the next"
-    return error("E0616", reason, loop.span, "allocate it inside the loop, or put both in one stage")
 
 
 # --- The pipeline ---------------------------------------------------------------------------------------------
@@ -206,7 +119,7 @@ class _Pipeline:
         unroll = [True, False, True]
         emitted = [self._emit(*step, is_end) for step, is_end in zip(steps, unroll, strict=True)]
         buffers = [self._versions.get(each, each) for each in self._buffers]
-        return tir.BlockRealize((), _TRUE, _block(sequence(emitted), buffers))
+        return tir.BlockRealize((), _TRUE, as_block(sequence(emitted), buffers))
 
     def _emit(self, start: tir.PrimExpr, end: tir.PrimExpr, is_unrolled: bool) -> tir.Stmt:
         """Return the steps from `start` to `end`, counted as those of the first stage."""
@@ -231,7 +144,7 @@ class _Pipeline:
         if not is_once:
             kind = tir.ForKind.UNROLLED if is_unrolled else loop.kind
             parts = [replace(loop, loop_var=var, extent=count, kind=kind, body=sequence(parts))]
-        return tir.BlockRealize((), _TRUE, _block(sequence(parts)))
+        return tir.BlockRealize((), _TRUE, as_block(sequence(parts)))
 
     def _asynchronous(self, part: Part, stmt: tir.Stmt, goes_on: bool) -> tir.Stmt:
         """Say that what `part` copies may arrive later, and in a loop that goes on, how many iterations later it is read."""

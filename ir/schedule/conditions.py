@@ -54,6 +54,11 @@ class Condition(Struct, frozen=True):
 ARGUMENT = Condition("E0501", "every argument is what the primitive takes", "see its signature: help(Schedule.…)")
 EXISTS = Condition("E0502", "what is named exists, once", "sch.show() prints the program as it is")
 ALIVE = Condition("E0503", "the loop or block still exists", "get it anew: a primitive took it apart")
+PIPELINED = Condition(
+    "E0588",
+    "every loop that is annotated as a software pipeline can run as one",
+    "unannotate the loop first, and annotate it again when its body is as it shall be",
+)
 PLAIN_LOOP = Condition(
     "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"
 )

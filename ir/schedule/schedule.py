@@ -17,6 +17,7 @@ from ..simplify import simplify
 from ..verify import verify
 from ..visit import substitute
 from . import primitives as _primitives
+from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
 from .conditions import Refused
 from .declaration import PRIMITIVES, Primitive
@@ -227,6 +228,7 @@ class Schedule:
             given = primitive.bind(args, named)
             read = primitive.read(Reading(program, state.handles), given)
             result = primitive.run(program, read)
+            check_software_pipelines(program, state.module)
         except Refused as refused:
             before = self._program()
             level = self.error_render_level

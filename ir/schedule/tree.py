@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import tir
+from ..software_pipeline import is_pipeline
 
 _BELOW: dict[type[tir.Stmt], tuple[str, ...]] = {
     tir.SeqStmt: ("seq",),
@@ -31,9 +32,13 @@ class Tree:
         self.facts: dict[object, bool] = {}
         """What was found out about the function, by question: it does not change."""
         self.parents: dict[tir.Stmt, tir.Stmt | None] = {function.body: None}
+        self.pipelines: list[tir.For] = []
+        """The loops that are annotated as software pipelines."""
         stack = [function.body]
         while stack:
             parent = stack.pop()
+            if isinstance(parent, tir.For) and parent.annotations and is_pipeline(parent):
+                self.pipelines.append(parent)
             for child in statements_in(parent):
                 self.parents[child] = parent
                 stack.append(child)

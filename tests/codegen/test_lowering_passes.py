@@ -259,6 +259,9 @@ def test_stages_run_for_several_iterations_at_a_time() -> None:
         ("[0, 1, 1], 'software_pipeline_order': [0, 1, 1]", "'software_pipeline_order' does not number the statements from 0 to 2"),
         ("[1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "statement 1 of the loop would run before statement 0, and both touch 'X'"),
         ("[0, 1, 1], 'software_pipeline_order': [0, 2, 1]", "statement 2 of the loop would run before statement 1, and both touch 'Y'"),
+        ("[-1, 0, 1], 'software_pipeline_order': [0, 1, 2]", "'software_pipeline_stage' has a stage before the first one: -1"),
+        ("'012', 'software_pipeline_order': [0, 1, 2]", "'software_pipeline_stage' is not a list of integers"),
+        ("[0, 1, 1], 'software_pipeline_order': [0, 1, 2], 'software_pipeline_async_stages': [2]", "'software_pipeline_async_stages' names stage 2, but no statement runs in it"),
     ],
 )  # fmt: skip
 def test_what_is_no_pipeline_is_refused(annotations: str, message: str) -> None:
@@ -267,6 +270,43 @@ def test_what_is_no_pipeline_is_refused(annotations: str, message: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         get_pass("InjectSoftwarePipeline")(module)
     assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0616", message)]
+
+
+PREDICATED = """
+T.prim_func main(A: T.Buffer((8, 4), "int32"), B: T.Buffer((8, 4), "int32")):
+    for i in T.serial(8, annotations={"software_pipeline_stage": STAGES, "software_pipeline_order": ORDERS}):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.where(3 <= i)
+            T.reads(A[vi, 0:4])
+            T.writes(B[vi, 0:4])
+            for j in range(2):
+                B[vi, j] = A[vi, j] + 1
+            for j in range(2):
+                B[vi, j + 2] = A[vi, j + 2] * 2
+"""
+
+
+def test_a_pipeline_keeps_the_predicate_of_its_only_statement(agree: Any, numbers: Any) -> None:
+    text = PREDICATED.replace("STAGES", "[0]").replace("ORDERS", "[0]")
+    agree(text, numbers((8, 4), "int32"), numbers((8, 4), "int32"))
+
+
+def test_the_parts_of_a_predicated_block_are_one_statement() -> None:
+    module = tvms.parse(PREDICATED.replace("STAGES", "[0, 1]").replace("ORDERS", "[0, 1]"))
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(module, schedule=False)
+    message = "the loop has 1 statement, but 'software_pipeline_stage' has 2 numbers"
+    assert [(each.code, each.message) for each in caught.value.diagnostics] == [("E0616", message)]
+
+
+def test_a_parallel_loop_is_no_pipeline() -> None:
+    module = tvms.parse(PREDICATED.replace("STAGES", "[0]").replace("ORDERS", "[0]").replace("T.serial", "T.parallel"))
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(module, schedule=False)
+    assert [each.message for each in caught.value.diagnostics] == [
+        "the loop is parallel, so its iterations have no order"
+    ]
 
 
 def test_buffers_that_take_turns_share_memory(agree: Any, numbers: Any) -> None:

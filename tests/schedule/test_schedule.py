@@ -306,3 +306,21 @@ def test_who_uses_an_address_gets_that_of_the_copy() -> None:
     schedule.cache_write("C", "C", "local")
     (call,) = [each for each in walk(schedule.mod) if isinstance(each, tir.Call)]
     assert [str(each) for each in call.args[1:]] == ["A_global", "C_local"]
+
+
+def test_a_pipeline_that_was_wrong_before_refuses_nothing() -> None:
+    text = """
+        T.prim_func main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32")):
+            for i in T.serial(16, annotations={"software_pipeline_stage": [0], "software_pipeline_order": [1]}):
+                for j in range(4):
+                    with T.block("C"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        C[vi, vj] = A[vi, vj]
+    """
+    schedule = tvms.Schedule(tvms.parse(dedent(text)))
+    i, j = schedule.get_loops("C")
+    schedule.unroll(j)
+    schedule.unannotate(i, "software_pipeline_order")
+    with pytest.raises(tvms.TvmsError, match="does not number the statements from 0 to 0"):
+        schedule.annotate(i, "software_pipeline_order", [2])
+    schedule.annotate(i, "software_pipeline_order", [0])

@@ -16,7 +16,8 @@ KNOWN_KEY = Condition("E0527", "the annotation is there", "sch.show() prints the
 
 @primitive(requires=(NEW_KEY,))
 def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_val: Attribute) -> None:
-    """Say something about a loop or a block.
+    """Say something about a loop or a block. A loop with both `software_pipeline_stage` and `software_pipeline_order` must
+    be able to run as that pipeline, now and after every later step (E0588).
 
     Preserves: everything; what passes make of it is their affair. Comments stay.
     """

@@ -1,0 +1,83 @@
+"""Whether loops that are annotated as software pipelines can run as such: asked after every primitive."""
+
+from __future__ import annotations
+
+from ... import software_pipeline as pipelines
+from ... import tir
+from ...base import IRModule
+from ...software_pipeline import NotPipelined
+from ...visit import walk
+from ..conditions import PIPELINED, name_of
+from ..program import Program, follow
+from .pipeline import is_region_covered
+from .scope import Scope
+
+
+def check_software_pipelines(program: Program, before: IRModule) -> None:
+    """Refuse a program in which a loop is annotated as a pipeline that it cannot run as (E0588), unless it was so before."""
+    for name, function in program.module.functions.items():
+        if function is before.functions.get(name) or not isinstance(function, tir.PrimFunc):
+            continue
+        for loop in program.tree(name).pipelines:
+            problem = _why_not(program, loop)
+            if problem is None:
+                continue
+            known = _before(program, before, name, loop)
+            if known is not None and _why_not(_as_it_was(program, before), known) is not None:
+                continue
+            places = () if known is None else (known,)
+            raise PIPELINED.refuse(
+                f"{name_of(loop)} cannot run as a software pipeline: {problem.reason}", *places, help=problem.remedy
+            )
+
+
+def _as_it_was(program: Program, before: IRModule) -> Program:
+    return Program(before, {}, program.working_on, program.random)
+
+
+def _before(program: Program, before: IRModule, name: str, loop: tir.For) -> tir.For | None:
+    """Return the loop of the program before that became `loop`."""
+    if name not in before.functions:
+        return None
+    loops = [each for each in walk(before.functions[name]) if isinstance(each, tir.For)]
+    same = (each for each in loops if follow(each, program.became) is loop)
+    return next(same, next((each for each in loops if each.loop_var is loop.loop_var), None))
+
+
+def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
+    """Return why a loop cannot run as its annotations say; None where it can, or where they are not complete yet."""
+    try:
+        body = pipelines.body_of(loop)
+        pipelines.check_count(loop, body)
+        if pipelines.STAGE in loop.annotations and pipelines.ORDER in loop.annotations:
+            parts = pipelines.parts_of(loop, body)
+            own = [*body.buffers, *_used_here_alone(program, loop)]
+            _check_filled(program, loop, pipelines.check_order(parts, own))
+    except NotPipelined as problem:
+        return problem
+    return None
+
+
+def _used_here_alone(program: Program, loop: tir.For) -> list[tir.Buffer]:
+    """Return the buffers that blocks around a loop allocate and that nothing uses outside of it: the lowering can allocate
+    them inside."""
+    around = list(program.around(loop))
+    allocated = [buffer for each in around if isinstance(each, tir.Block) for buffer in each.alloc_buffers]
+    outside, stack = set[object](), [around[-1] if around else loop]
+    inside = {each for each in walk(loop) if isinstance(each, tir.BufferLoad | tir.BufferStore)}
+    for each in walk(stack[0]):
+        if isinstance(each, tir.BufferLoad | tir.BufferStore) and each not in inside:
+            outside.add(each.buffer)
+    return [each for each in allocated if each not in outside]
+
+
+def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> None:
+    """Raise NotPipelined where an iteration may read of a buffer that stages share what an earlier iteration has written."""
+    scope = Scope(loop)
+    for block in scope.blocks:
+        for read in block.reads:
+            if read.buffer in shared and read.buffer in scope.writers:
+                writes = [each for each in scope.producers(block) if each in scope.writers[read.buffer]]
+                if not writes or not is_region_covered(program, scope, block):
+                    reason = f"an iteration may read of '{read.buffer.name}' what an earlier one has written"
+                    raise NotPipelined(reason, "write all that is read in the same iteration, or put both in one stage")

@@ -1,0 +1,183 @@
+"""Software pipelines: what the annotations of a loop ask for, and whether its body allows it.
+
+`software_pipeline_stage` gives each statement of the loop body the stage in which it runs: a statement of stage `s` runs `s`
+iterations after one of stage 0. `software_pipeline_order` numbers the statements in the order in which one step of the
+pipeline runs them. Schedules check the annotations when they are set and after every later step; the lowering builds the
+pipeline (`codegen/lower/pipeline.py`). Both read the annotations here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from . import tir
+from .access import detect_regions
+from .visit import walk
+
+STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
+_KINDS = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
+
+
+class NotPipelined(Exception):
+    """A loop that is annotated as a pipeline but cannot run as one: the reason, and the remedy."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason)
+        self.reason, self.remedy = reason, remedy
+
+
+class Part(Struct, frozen=True, eq=False):
+    """A statement of the body as a block, the stage in which it runs, and its place among all parts."""
+
+    block: tir.Block
+    stage: int
+    order: int
+
+    def reads(self, buffer: tir.Buffer) -> bool:
+        """Whether it reads `buffer`."""
+        return any(region.buffer is buffer for region in self.block.reads)
+
+    def writes(self, buffer: tir.Buffer) -> bool:
+        """Whether it writes `buffer`."""
+        return any(region.buffer is buffer for region in self.block.writes)
+
+
+class Body(Struct, frozen=True, eq=False):
+    """What an iteration of a pipelined loop runs, and the buffers that it allocates."""
+
+    buffers: tuple[tir.Buffer, ...]
+    statements: tuple[tir.Stmt, ...]
+
+
+def is_pipeline(loop: tir.For) -> bool:
+    """Whether annotations ask for a software pipeline."""
+    return STAGE in loop.annotations or ORDER in loop.annotations
+
+
+def body_of(loop: tir.For) -> Body:
+    """Return the statements of a loop body. Those of a block that runs unconditionally count one by one, where the block is
+    all of the body or is itself one of several statements; a block with a predicate is one statement."""
+    buffers, statements, body = list[tir.Buffer](), list[tir.Stmt](), loop.body
+    if isinstance(body, tir.BlockRealize) and runs_always(body):
+        buffers += body.block.alloc_buffers
+        body = _with_init(body.block)
+    for stmt in body.seq if isinstance(body, tir.SeqStmt) else (body,):
+        inner = _with_init(stmt.block) if isinstance(stmt, tir.BlockRealize) and runs_always(stmt) else stmt
+        if isinstance(stmt, tir.BlockRealize) and isinstance(inner, tir.SeqStmt):
+            buffers += stmt.block.alloc_buffers
+            statements += inner.seq
+        else:
+            statements.append(stmt)
+    return Body(tuple(buffers), tuple(statements))
+
+
+def _with_init(block: tir.Block) -> tir.Stmt:
+    """Return the body of a block after its T.init, which the lowering turns into a statement."""
+    if block.init is None:
+        return block.body
+    rest = block.body.seq if isinstance(block.body, tir.SeqStmt) else (block.body,)
+    return tir.SeqStmt((block.init, *rest))
+
+
+def runs_always(realize: tir.BlockRealize) -> bool:
+    """Whether a block has no predicate."""
+    return isinstance(realize.predicate, tir.IntImm) and realize.predicate.value == 1
+
+
+def parts_of(loop: tir.For, body: Body) -> list[Part]:
+    """Return the statements of a pipeline with their stages and places; raises NotPipelined where the annotations do not
+    say them."""
+    stages, orders = (_numbers(loop, key, len(body.statements)) for key in (STAGE, ORDER))
+    if loop.kind not in _KINDS:
+        raise NotPipelined(f"the loop is {loop.kind.value}, so its iterations have no order", "pipeline a serial loop")
+    if sorted(orders) != list(range(len(orders))):
+        reason = f"'{ORDER}' does not number the statements from 0 to {len(orders) - 1}"
+        raise NotPipelined(reason, "give each statement a place of its own")
+    if min(stages) < 0:
+        raise NotPipelined(f"'{STAGE}' has a stage before the first one: {min(stages)}", "count stages from 0 on")
+    wrong = next((each for each in sorted(async_stages(loop)) if each not in stages), None)
+    if wrong is not None:
+        raise NotPipelined(f"'{ASYNC}' names stage {wrong}, but no statement runs in it", "name stages of statements")
+    blocks = [as_block(stmt) for stmt in body.statements]
+    return [Part(*each) for each in zip(blocks, stages, orders, strict=True)]
+
+
+def check_count(loop: tir.For, body: Body) -> None:
+    """Check those of the annotations that are there, while a schedule sets one after the other; raises NotPipelined."""
+    for key in (STAGE, ORDER):
+        if key in loop.annotations:
+            _numbers(loop, key, len(body.statements))
+
+
+def async_stages(loop: tir.For) -> set[int]:
+    """Return the stages whose copies may arrive later."""
+    return set(_list(loop, ASYNC))
+
+
+def _numbers(loop: tir.For, key: str, count: int) -> list[int]:
+    found = _list(loop, key)
+    if len(found) != count:
+        plural = "s" * (count != 1)
+        reason = f"the loop has {count} statement{plural}, but '{key}' has {len(found)} number{'s' * (len(found) != 1)}"
+        raise NotPipelined(reason, "give one number for each statement")
+    return found
+
+
+def _list(loop: tir.For, key: str) -> list[int]:
+    value: Any = loop.annotations.get(key, ())
+    numbers = [number_of(each) for each in value] if isinstance(value, list | tuple) else [None]  # type: ignore[reportUnknownVariableType]
+    found = [each for each in numbers if each is not None]
+    if len(found) != len(numbers):
+        raise NotPipelined(f"'{key}' is not a list of integers", "write a list such as [0, 1]")
+    return found
+
+
+def number_of(value: object) -> int | None:
+    """Return the integer that part of an annotation is; None where it is none."""
+    value = value.value if isinstance(value, tir.IntImm) else value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
+    """Return `stmt` as a block that allocates `buffers`, and says what else it reads and writes."""
+    if isinstance(stmt, tir.BlockRealize) and runs_always(stmt):
+        return stmt.block
+    block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
+    own = {buffer for node in walk(block) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
+    used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node not in own)
+    reads, writes, both = detect_regions(block, used)
+    return replace(block, reads=(*reads, *both), writes=(*writes, *both))
+
+
+def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Buffer]:
+    """Return the buffers that parts of different stages share; raises NotPipelined where a part would run before another one
+    that it depends on, or where stages share a buffer that is not one of `own`: those of which each iteration has its own."""
+    shared: dict[tir.Buffer, None] = {}
+    for number, first in enumerate(parts):
+        for other, second in enumerate(parts[number + 1 :], number + 1):
+            for buffer in _conflicts(first, second):
+                if (first.stage, first.order if first.stage == second.stage else 0) > (second.stage, second.order):
+                    reason = f"statement {other} of the loop would run before statement {number}, and both touch '{buffer.name}'"
+                    raise NotPipelined(reason, "put it in the same stage with a greater order, or in a later stage")
+                if first.stage != second.stage:
+                    shared[buffer] = None
+    outside = next((each for each in shared if each not in own), None)
+    if outside is not None:
+        reason = f"two stages touch '{outside.name}', which one iteration shares with the next"
+        raise NotPipelined(reason, "allocate it inside the loop, or put both in one stage")
+    return list(shared)
+
+
+def _conflicts(first: Part, second: Part) -> list[tir.Buffer]:
+    """Return the buffers that both touch and one of them writes."""
+    touched = dict.fromkeys(region.buffer for region in (*first.block.reads, *first.block.writes))
+    return [
+        buffer
+        for buffer in touched
+        if (first.writes(buffer) and (second.reads(buffer) or second.writes(buffer)))
+        or (second.writes(buffer) and first.reads(buffer))
+    ]
