@@ -16,7 +16,7 @@ tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (names
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
 from ..compatibility import is_tvm_text
+from .budget import Budget
 from .remedies import REMEDIES, did_you_mean, undefined
 
 _ABSENT = object()
@@ -56,14 +57,15 @@ class Scope:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._values = dict(names)
-        self._undo: list[list[tuple[str, Any]]] = []
+        self._undo: list[dict[str, Any]] = []
+        """For each open frame the names that it defines, with the values they had before."""
         self._named: dict[int, Any] = {}
         """What ever had a name, by its identity."""
 
     def define(self, name: str, value: Any) -> None:
         """Let `name` stand for `value` until the innermost frame ends."""
-        if self._undo:
-            self._undo[-1].append((name, self._values.get(name, _ABSENT)))
+        if self._undo and name not in self._undo[-1]:
+            self._undo[-1][name] = self._values.get(name, _ABSENT)
         self._values[name] = value
         self._named[id(value)] = value
 
@@ -77,19 +79,25 @@ class Scope:
         return len(self._undo)
 
     def outer(self, depth: int) -> Scope:
-        """Return a scope of the names as they are in the outermost `depth` frames, without those defined further in."""
-        result = Scope(self._values)
-        result._named = self._named
-        for changes in reversed(self._undo[depth:]):
-            _undo(result._values, changes)
-        return result
+        """Return a scope of the names as they are in the outermost `depth` frames, without those defined further in.
+
+        It is a view: neither scope may end a frame while the other is in use.
+        """
+        return _OuterScope(self, depth)
+
+    def at_depth(self, name: str, depth: int, default: Any = None) -> Any:
+        """Return what `name` stands for in the outermost `depth` frames."""
+        for changes in self._undo[depth:]:
+            if name in changes:
+                return default if changes[name] is _ABSENT else changes[name]
+        return self.get(name, default)
 
     def defines(self, name: str) -> bool:
         """Whether the innermost frame itself has given `name` a meaning."""
-        return any(each == name for each, _ in self._undo[-1])
+        return name in self._undo[-1]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return self.get(name, _ABSENT) is not _ABSENT
 
     def holds(self, value: object) -> bool:
         """Whether some name stands, or stood, for `value` itself."""
@@ -102,23 +110,45 @@ class Scope:
     @contextmanager
     def frame(self) -> Generator[None]:
         """Forget, on leaving, what was defined inside."""
-        self._undo.append([])
+        self._undo.append({})
         try:
             yield
         finally:
-            _undo(self._values, self._undo.pop())
+            for name, value in self._undo.pop().items():
+                if value is _ABSENT:
+                    del self._values[name]
+                else:
+                    self._values[name] = value
+
+
+class _OuterScope(Scope):
+    """The outermost frames of another scope, and frames of its own on top."""
+
+    def __init__(self, base: Scope, depth: int) -> None:
+        super().__init__({})
+        self._base, self._base_depth = base, depth
+        self._named = base._named
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name in self._values:
+            return self._values[name]
+        return self._base.at_depth(name, self._base_depth, default)
+
+    @property
+    def depth(self) -> int:
+        return self._base_depth + len(self._undo)
+
+    def at_depth(self, name: str, depth: int, default: Any = None) -> Any:
+        if depth <= self._base_depth:
+            return self._base.at_depth(name, depth, default)
+        return super().at_depth(name, depth - self._base_depth, default)
+
+    def names(self) -> Iterable[str]:
+        return [*(name for name in self._base.names() if name in self), *self._values]
 
 
 def _is_within(inner: Span | None, outer: Span | None) -> bool:
     return inner is not None and (outer is None or (outer.start <= inner.start and inner.end <= outer.end))
-
-
-def _undo(values: dict[str, Any], changes: Sequence[tuple[str, Any]]) -> None:
-    for name, value in reversed(changes):
-        if value is _ABSENT:
-            del values[name]
-        else:
-            values[name] = value
 
 
 class Context:
@@ -141,8 +171,8 @@ class Context:
         """Whether the parameters of a function are being read."""
         self.uses: list[Note] = []
         """The uses of macros in which the statement that is being built stands, outermost first."""
-        self.expanded = 0
-        """How many characters the uses of macros stand for so far."""
+        self.budget = Budget(len(source.text))
+        """What the text may still make."""
         self.unused_comments: dict[int, tuple[str, ...]] = {}
         """The comments inside each macro that was not used yet, by its place."""
 
@@ -178,7 +208,21 @@ class Context:
             raise self.error("E0101", f"name '{node.id}' is not defined", node, self._remedy(node.id))
         if value is POISON:
             raise Failed
+        if not self.budget.use(value):
+            raise self.exhausted(node)
         return value
+
+    def pay(self, nodes: int, node: syntax.Syntax) -> None:
+        """Pay for `nodes` that `node` makes; E0010, after which nothing is built, where the budget does not suffice."""
+        if not self.budget.pay(nodes):
+            raise self.exhausted(node)
+
+    def exhausted(self, node: syntax.Syntax) -> TooManyErrors:
+        """Record that the budget ends at `node`; return what to raise."""
+        message = f"names and macros expand to more than {self.budget.total:,} nodes"
+        help = "use a loop where they repeat, or a variable or buffer for a value that is used more than once"
+        self.error("E0010", message, node, help)
+        return TooManyErrors()
 
     def _remedy(self, name: str) -> str | None:
         help = undefined(name, self.scope.names(), "R" if self.tir is None else "T")

@@ -15,6 +15,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_dtype
 from .. import syntax
 from . import operators
+from .budget import TEXT
 from .context import Context, Failed
 from .convert import Mismatch, constant, describe, expression, is_dict, is_tuple
 from .forms import Closure, Form, MetadataTable, Method, ModuleReference, Namespace, Site
@@ -66,6 +67,7 @@ def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[A
             spread: Any = evaluate(context, node.value)
             if not is_tuple(spread):
                 raise context.error("E0202", f"expected a tuple after '*', got {describe(spread)}", node)
+            context.pay(len(spread), node)
             values.extend(spread)
             origins.extend([node] * len(spread))
         else:
@@ -232,6 +234,7 @@ def _lambda(context: Context, node: syntax.Lambda) -> Closure:
         if len(values) != len(names):
             message = f"the lambda takes {len(names)} arguments, but {len(values)} are given"
             raise context.error("E0105", message, node)
+        context.pay((node.end - node.start) // TEXT, node)
         with context.scope.frame():
             for name, value in zip(names, values, strict=True):
                 context.scope.define(name, value)

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import syntax
 from ..comments import comments_in, without_comments
+from .budget import TEXT
 from .context import Context, TooManyErrors
 from .convert import CONVERTERS, Flag
 from .expressions import evaluate
@@ -17,8 +18,6 @@ from .forms import Form, Parameter, Signature, Site, form
 from .tir_frames import Expansion
 from .tir_statements import build_statements
 
-MAX_EXPANDED = 2**22
-"""How many characters all uses together may stand for: what is read in about ten seconds."""
 MAX_NESTED = 200
 
 
@@ -74,13 +73,8 @@ def _is_hygienic(context: Context, definition: syntax.Definition) -> bool:
 
 
 def _check_limits(context: Context, site: Site, definition: syntax.Definition) -> None:
-    context.expanded += definition.end - definition.start
     if len(context.uses) >= MAX_NESTED:
-        message, help = f"more than {MAX_NESTED} macros are used inside each other", "let one of them end the circle"
-    elif context.expanded > MAX_EXPANDED:
-        message = f"the uses of macros stand for more than {MAX_EXPANDED // 2**20} MiB of text"
-        help = "use a loop where they repeat"
-    else:
-        return
-    site.error("E0010", message, help)
-    raise TooManyErrors
+        message = f"more than {MAX_NESTED} macros are used inside each other"
+        site.error("E0010", message, "let one of them end the circle")
+        raise TooManyErrors
+    context.pay((definition.end - definition.start) // TEXT, site.node)

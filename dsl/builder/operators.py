@@ -10,12 +10,13 @@ from ...ir.base import Span
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype, with_lanes
 from .. import syntax
+from .budget import CHARACTERS
 from .context import Context
 from .convert import Mismatch, constant, describe, expression, is_tuple
 
 _Number = bool | int | float
-_LIMIT_OF_SHIFT = 4096
-"""Plain integers are exact, but no program needs one of more bits."""
+MAX_BITS = 4096
+"""Of a plain integer: such integers are exact, but no program needs a greater one."""
 
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
@@ -40,6 +41,7 @@ def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
     if isinstance(left, _Number | str | None) and isinstance(right, _Number | str | None):
         return _plain(context, node, left, right)
     if is_tuple(left) and is_tuple(right) and node.op == "+":
+        context.pay(len(left) + len(right), node)
         return left + right
     span = Span(context.source, node.start, node.end)
     try:
@@ -124,14 +126,40 @@ def _beside(op: str, value: _Number, other: tir.PrimExpr, span: Span) -> tir.Pri
 
 def _plain(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
     try:
-        if node.op in ("<<", "**") and isinstance(right, int) and abs(right) > _LIMIT_OF_SHIFT:
-            raise OverflowError
+        _check_size(context, node, left, right)
         return _PLAIN[node.op](left, right)
     except ZeroDivisionError:
         raise context.error("E0206", "division by zero", node, "divide by another number") from None
     except (TypeError, ValueError, OverflowError):
         message = f"'{node.op}' does not apply to {describe(left)} and {describe(right)}"
         raise context.error("E0206", message, node) from None
+
+
+def _check_size(context: Context, node: syntax.Binary, left: Any, right: Any) -> None:
+    """Check that the value of an operator on plain values is not too large before it is made; TypeError for "%d" % 1."""
+    op = node.op
+    if isinstance(left, str) or isinstance(right, str):
+        if op == "%":
+            raise TypeError
+        if op in ("+", "*"):
+            context.pay(_characters(left, right, op) // CHARACTERS, node)
+    elif isinstance(left, int) and isinstance(right, int) and _bits(left, right, op) > MAX_BITS:
+        message = f"'{op}' makes an integer of more than {MAX_BITS:,} bits"
+        raise context.error("E0010", message, node, "an integer of a program has at most 64 bits")
+
+
+def _characters(left: Any, right: Any, op: str) -> int:
+    if isinstance(left, str) and isinstance(right, str):
+        return len(left) + len(right) if op == "+" else 0
+    text, times = (left, right) if isinstance(left, str) else (right, left)
+    return len(text) * max(times, 0) if isinstance(times, int) else 0
+
+
+def _bits(left: int, right: int, op: str) -> int:
+    """Return how many bits the value may have; 0 for an operator whose value has no more than its operands."""
+    if op in ("**", "<<"):
+        return left.bit_length() * max(right, 1) if op == "**" else left.bit_length() + right
+    return left.bit_length() + right.bit_length() if op in ("*", "+", "-") else 0
 
 
 def is_condition(value: tir.PrimExpr) -> bool:

@@ -63,6 +63,8 @@ def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
         value = replace(value, struct_info=said)
     info = said or value.struct_info
     assert info is not None
+    if isinstance(info, relax.TupleStructInfo):
+        builder.context.pay(builder.context.budget.size(info), target.node)
     var = new_var(builder, target, info)
     builder.append(relax.VarBinding(var, value, span=_statement_span(var, value), trivia=target.trivia))
     builder.context.scope.define(target.name, var)
