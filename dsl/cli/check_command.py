@@ -19,7 +19,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     except TvmsError as problem:
         return problem.diagnostics
     found = verify(module, arguments.level, arguments.strict)
-    if not arguments.strict:
+    if arguments.trust:
         found = as_tvm_takes_them(found)
     if arguments.round_trip:
         from ..round_trip import check_round_trip

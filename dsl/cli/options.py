@@ -58,6 +58,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="also warn of accesses that are not proven to be inside")
     parser.add_argument(
+        "--trust",
+        choices=("tvm-tests",),
+        help="in texts of TVM's dialects, such as its own tests, what TVM does not check is a warning: accesses, races, threads",
+    )
+    parser.add_argument(
         "--round-trip", action="store_true", help="also print each module in every dialect and read it back"
     )
     parser.add_argument(

@@ -29,7 +29,7 @@ from ...ir.base import BaseFunc, IRModule, Node, Source
 from ...ir.building.values import plain_nodes
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_dtype
-from ..compatibility import as_tvm_takes_them
+from ..compatibility import FAULTS, TRUSTED, as_tvm_takes_them
 from ..load import parse_source
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -113,7 +113,7 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
     if check_well_formed:
         from ...ir.verify import verify
 
-        found = [each for each in as_tvm_takes_them(verify(module)) if each.severity == "error"]
+        found = [each for each in as_tvm_takes_them(verify(module), TRUSTED - FAULTS) if each.severity == "error"]
         if found:
             raise TvmsError(found)
     return module if module.name else _only(module)

@@ -1,7 +1,11 @@
-"""What TVM takes on trust is a warning in a text of its dialects, and an error in a native one."""
+"""What TVM does not check is an error in every dialect; `--trust tvm-tests` makes it a warning in texts of TVM's."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from tvms.dsl.cli import main
 from tvms.dsl.compatibility import TRUSTED, as_tvm_takes_them
 from tvms.dsl.load import parse
 from tvms.ir.codes import CODES
@@ -62,3 +66,20 @@ def test_what_tvm_refuses_stays_an_error() -> None:
     module = parse("@T.prim_func\ndef f(x: T.int32):\n    T.evaluate(T.Var('y', 'int32'))\n", "case")
     assert [each.severity for each in as_tvm_takes_them(verify(module))] == ["error"]
     assert CODES.keys() > TRUSTED
+
+
+HEADS = {
+    "native": "T.prim_func f(",
+    "decorated": "@T.prim_func\ndef f(",
+    "0.21": "from tvm.script import tir as T\n\n@T.prim_func\ndef f(",
+    "0.27": "from tvm.script import tirx as T\n\n@T.prim_func(s_tir=True)\ndef f(",
+}
+
+
+@pytest.mark.parametrize("dialect", HEADS)
+@pytest.mark.parametrize("store", ["B[16] = A[0]", "B[-1] = A[0]", "B[0] = A[16]", "T.evaluate(A[20])"])
+def test_a_definite_fault_is_an_error_in_every_dialect(dialect: str, store: str, tmp_path: Path) -> None:
+    path = tmp_path / "fault.py"
+    path.write_text(f'{HEADS[dialect]}A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):\n    {store}\n')
+    assert main(["check", str(path)]) == 1
+    assert main(["check", "--trust", "tvm-tests", str(path)]) == (1 if dialect == "native" else 0)
