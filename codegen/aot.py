@@ -18,6 +18,7 @@ from ..ir.base import BaseFunc, IRModule
 from ..ir.deep import deep
 from ..ir.diagnostics import error
 from ..ir.dtype import parse_dtype
+from ..ir.files import memory_limit, read_file, write_together
 from .build import Built, Settings, build, lower_module, prepare
 from .llvm.api import ir
 from .llvm.backend import optimise, to_object
@@ -125,17 +126,19 @@ def _link(objects: dict[str, bytes], options: list[str]) -> bytes:
     if compiler is None:
         help = f"install one of {', '.join(COMPILERS)}, or write an object file with --emit obj"
         raise error("E0608", "there is no C compiler to link the library with", None, help)
-    with tempfile.TemporaryDirectory(prefix="tvms-") as folder:
-        files: list[str] = []
-        for name, image in objects.items():
-            files.append(str(Path(folder, f"{name}.o")))
-            Path(files[-1]).write_bytes(image)
-        result = Path(folder, "library.so")
-        command = [compiler, "-shared", "-o", str(result), *files, *options, "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise error("E0608", f"the library cannot be linked: {done.stderr.strip().splitlines()[-1]}", None)
-        return result.read_bytes()
+    try:
+        with tempfile.TemporaryDirectory(prefix="tvms-") as folder:
+            files = {str(Path(folder, f"{name}.o")): image for name, image in objects.items()}
+            write_together([(image, path) for path, image in files.items()])
+            result = Path(folder, "library.so")
+            command = [compiler, "-shared", "-o", str(result), *files, *options, "-lm"]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            if done.returncode:
+                reason = (done.stderr.strip() or f"{compiler} ends with {done.returncode}").splitlines()[-1]
+                raise error("E0608", f"cannot link the library: {reason}", None)
+            return read_file(result, memory_limit())
+    except OSError as problem:
+        raise error("E0608", f"cannot link the library: {problem.strerror}", None) from None
 
 
 def _messages(built: Built, target: Target) -> str:

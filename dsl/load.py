@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import re
 import sys
 from collections.abc import Generator, Mapping
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.base import IRModule, Source
 from ..ir.diagnostics import TvmsError, error
+from ..ir.files import MIB, read_file
 from .builder.module import build_module
 from .parser import parse_syntax
 from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
@@ -19,6 +22,8 @@ from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MAX_BYTES = 64 * MIB
+"""The largest text that is read: more than the longest that is parsed, in any characters."""
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -65,7 +70,7 @@ def load_module(path: str | Path) -> IRModule:
     """
     path = str(path)
     module = parse_source(read_source(path))
-    if not names_tensors(module) or path == "-" or not sidecar_of(Path(path)).exists():
+    if not names_tensors(module) or path == "-" or not os.path.lexists(sidecar_of(Path(path))):
         return module
     return with_constants(module, read_constants(sidecar_of(Path(path))))
 
@@ -81,6 +86,13 @@ def load_verified(path: str) -> IRModule:
     return module
 
 
+def _standard_input() -> bytes:
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES // MIB} MiB")
+    return data
+
+
 def read_source(path: str) -> Source:
     """Return the text of a file, without a byte-order mark.
 
@@ -91,14 +103,14 @@ def read_source(path: str) -> Source:
     if path == "-" and sys.stdin is None:  # type: ignore[reportUnnecessaryComparison]  # as a shell's `<&-` makes it
         raise error("E0001", "standard input is closed", help="name a file, or give it a text")
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = _standard_input() if path == "-" else read_file(path, MAX_BYTES)
     except IsADirectoryError:
         raise error("E0001", f"'{path}' is a folder", help="name a file in it") from None
     except FileNotFoundError:
         raise error("E0001", f"there is no file '{path}'", help="check the path; '-' reads standard input") from None
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise error("E0001", f"'{path}' cannot be read: {reason}", help="check the path and its permissions") from None
+    except OSError as problem:
+        help = "check the path and its permissions; '-' reads standard input"
+        raise error("E0001", f"'{name}' cannot be read: {problem.strerror}", help=help) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from ..ir import relax
 from ..ir.base import BaseFunc, IRModule, Metadata
 from ..ir.diagnostics import TvmsError, error
-from ..ir.files import write_whole
+from ..ir.files import memory_limit, read_file, write_together
 from ..ir.infer import infer_struct_info
 from ..ir.visit import rewrite, walk
 
@@ -36,15 +37,14 @@ def sidecar_of(path: Path) -> Path:
     return path.with_suffix(".safetensors")
 
 
-def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms") -> None:
+def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms", below: str | None = None) -> None:
     """Write the text of `node` to `path`, and beside it the tensors that it only names, if there are any.
 
-    E0802 where a file cannot be written.
+    With `below`, `path` is relative to that folder (`ir.files`). E0802 where a file cannot be written.
     """
     text, tensors = dump(node, dialect)
-    if tensors:
-        write_whole(tensors, str(sidecar_of(Path(path))))
-    write_whole(text + "\n", path)
+    beside: list[tuple[str | bytes, str]] = [(tensors, str(sidecar_of(Path(path))))] if tensors else []
+    write_together([*beside, (text + "\n", path)], below=below)
 
 
 def dump(node: IRModule | BaseFunc, dialect: str = "tvms") -> tuple[str, bytes]:
@@ -64,12 +64,20 @@ def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
 
 
 def read_constants(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a sidecar file by name; E0018 where it holds no tensors."""
+    """Return the tensors of a sidecar file by name; E0018 where it holds no tensors, or is a link out of its folder."""
     try:
-        data = path.read_bytes()
+        _check_stays(path)
+        data = read_file(path, memory_limit())
     except OSError as problem:
-        raise _unreadable(str(path), problem) from None
+        raise _unreadable(str(path), problem.strerror or str(problem)) from None
     return tensors_in(data, str(path))
+
+
+def _check_stays(path: Path) -> None:
+    """Raise OSError where `path` is a link to a file that is not below its folder."""
+    folder = path.parent.resolve()
+    if not path.resolve().is_relative_to(folder):
+        raise OSError(errno.EINVAL, f"it is a symbolic link that leaves the folder '{folder}'")
 
 
 def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
@@ -89,8 +97,8 @@ def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
     return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
 
 
-def _unreadable(path: str, problem: Exception) -> TvmsError:
-    return error("E0018", f"'{path}' cannot be read: {problem}", help="is it a safetensors file?")
+def _unreadable(path: str, reason: object) -> TvmsError:
+    return error("E0018", f"'{path}' cannot be read: {reason}", help="is it a safetensors file?")
 
 
 def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRModule:

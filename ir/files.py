@@ -1,40 +1,187 @@
-"""Writing files: whole or not at all."""
+"""Reading and writing files: the only functions that open what a user names.
+
+A file is written whole or not at all. The data goes to a temporary file in the same folder, which is synchronised with
+the disk and then renamed; after a crash, a full disk or Ctrl-C, the path names the old file or the new one. Folders
+are opened once and used by descriptor, so that nobody can exchange them in between. Links, pipes and devices are refused.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
-from pathlib import Path
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import PurePath
+from secrets import token_hex
 
 from .diagnostics import error
 
+MIB = 2**20
+_CHUNK = MIB
+_KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
+          (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))  # fmt: skip
+_HELP = "give a path you may write to"
 
-def write_whole(data: str | bytes, path: str) -> None:
-    """Write to the file `path`, in the place of one that is there; E0802 where that cannot be, and all stays as it was."""
-    payload = data.encode() if isinstance(data, str) else data
-    target = Path(os.path.realpath(path))  # a link stays a link
+
+def read_file(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Return the contents of the regular file at `path`, of at most `limit` bytes.
+
+    Raises OSError, whose `strerror` is the reason: also for pipes, devices, folders, and files that are too large.
+    """
+    descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(payload)
-                file.flush()
-                temporary.chmod(_mode(target))
-                temporary.replace(target)
-            except OSError:
-                temporary.unlink(missing_ok=True)
+        status = os.fstat(descriptor)
+        check_regular(status, path)
+        parts: list[bytes] = []
+        size = status.st_size if status.st_size > limit else 0
+        while size <= limit and (part := os.read(descriptor, max(_CHUNK, min(status.st_size - size, limit) + 1))):
+            parts.append(part)  # files in /proc do not tell their size
+            size += len(part)
+    finally:
+        os.close(descriptor)
+    if size > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit // MIB:,} MiB", str(path))
+    return b"".join(parts)
+
+
+def _open(path: str | os.PathLike[str], flags: int) -> int:
+    try:
+        return os.open(path, flags)
+    except ValueError as problem:  # a NUL or a lone surrogate in the path
+        raise OSError(errno.EINVAL, str(problem), str(path)) from None
+
+
+def check_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+    """Raise OSError where `status` is of anything but a regular file."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
+
+
+def memory_limit() -> int:
+    """Return how many bytes a file may have whose contents are kept in memory: the size of the machine's memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def write_whole(data: str | bytes, path: str, follow: bool = False, below: str | None = None) -> None:
+    """Write to the file `path`, in the place of one that is there; E0802 where that cannot be, and all stays as it was.
+
+    A link at `path` is refused; with `follow`, the file that it leads to is written instead. With `below`, an output
+    folder, `path` is relative to it; its folders are made where they are missing, and no link on the way is followed.
+    """
+    write_together([(data, path)], follow, below)
+
+
+def write_together(files: Sequence[tuple[str | bytes, str]], follow: bool = False, below: str | None = None) -> None:
+    """Write several files, given with their paths, that belong together: all are on the disk before the first one takes
+    its place. Options and errors are those of `write_whole`."""
+    with ExitStack() as stack:
+        staged: list[_Staged] = []
+        for data, path in files:
+            with _reported(path if below is None else os.path.join(below, path)):
+                target = PurePath(os.path.realpath(path) if follow else path)
+                folder = _open_folder(target.parent, stack) if below is None else _make_folders(below, target, stack)
+                staged.append(stack.enter_context(_stage(data, folder, target.name)))
+        for file, (_, path) in zip(staged, files, strict=True):
+            with _reported(path if below is None else os.path.join(below, path)):
+                file.replace()
+
+
+def _make_folders(below: str, target: PurePath, stack: ExitStack) -> int:
+    """Return the descriptor of the folder of `target`, which is made below another one where it is missing."""
+    if ".." in target.parts or target.is_absolute():
+        raise OSError(errno.EINVAL, f"it is not below '{below}'")
+    os.makedirs(below, exist_ok=True)
+    folder = _open_folder(below, stack)
+    for part in target.parts[:-1]:
+        with suppress(FileExistsError):
+            os.mkdir(part, dir_fd=folder)
+        folder = _open_folder(part, stack, folder)
+    return folder
+
+
+def _open_folder(path: str | PurePath, stack: ExitStack, parent: int | None = None) -> int:
+    """Return the descriptor of a folder; below `parent`, a link to one is refused."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (os.O_NOFOLLOW if parent is not None else 0)
+    try:
+        descriptor = os.open(path, flags, dir_fd=parent)
+    except NotADirectoryError:
+        is_link = stat.S_ISLNK(os.stat(path, dir_fd=parent, follow_symlinks=False).st_mode)
+        reason = f"'{path}' is {'a symbolic link' if is_link else 'not a folder'}"
+        raise NotADirectoryError(errno.ENOTDIR, reason) from None
+    stack.callback(_close, descriptor)
+    return descriptor
+
+
+def _close(folder: int) -> None:
+    with suppress(OSError):  # nothing was written through it
+        os.close(folder)
+
+
+@contextmanager
+def _reported(path: str) -> Generator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise error("E0802", f"cannot write '{path}': {reason}", help=_HELP) from None
+
+
+class _Staged:
+    """A file that is on the disk under a temporary name, in the folder with the descriptor `folder`."""
+
+    def __init__(self, folder: int, temporary: str, name: str) -> None:
+        self.folder, self.temporary, self.name = folder, temporary, name
+
+    def replace(self) -> None:
+        """Let it take the place of the file that is there."""
+        os.rename(self.temporary, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        try:
+            os.fsync(self.folder)
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:  # a file system that cannot synchronise folders
                 raise
-    except OSError as problem:
-        raise error(
-            "E0802", f"cannot write '{path}': {problem.strerror}", help="give a path you may write to"
-        ) from None
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions of the file at `path`, or those that a new file would get."""
+@contextmanager
+def _stage(data: str | bytes, folder: int, name: str) -> Generator[_Staged]:
+    """Write a temporary file beside the one called `name`, and remove it at the end, if it is still there."""
+    if not name:
+        raise OSError(errno.EISDIR, "it names no file")
+    payload = data.encode() if isinstance(data, str) else data
+    mode = _old_mode(folder, name)
+    temporary = f".tvms-{token_hex(8)}.tmp"
     try:
-        return path.stat().st_mode & 0o7777
+        _create(temporary, folder, payload, mode)
+        yield _Staged(folder, temporary, name)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+
+
+def _old_mode(folder: int, name: str) -> int | None:
+    """Return the permissions of the file that is there; None where there is none. OSError where it is none to replace."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None
+    check_regular(status, name)
+    return status.st_mode & 0o777
+
+
+def _create(name: str, folder: int, payload: bytes, mode: int | None) -> None:
+    """Make a new file and bring it to the disk; it gets the permissions `mode`, or those of any new file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
+    try:
+        rest = memoryview(payload)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ...ir.files import write_whole
+
 _SECONDS = 120
 
 
@@ -53,7 +55,7 @@ def assemble(ptx: str, arch: str, program: str) -> Assembled:
     """Return what the assembler `program` makes of `ptx` for an architecture."""
     with tempfile.TemporaryDirectory() as folder:
         source, image = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
-        source.write_text(ptx)
+        write_whole(ptx, str(source))
         command = [program, f"-arch={arch}", "-v", "-o", str(image), str(source)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)

@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache as once
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from ...ir import relax, script, tir
 from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ...ir.files import write_whole
+from ...ir.files import memory_limit, read_file, write_whole
 from ..artifact import Manifest, check_machine, faults_of, machine_of, pack, refused, unpack, version
 from ..build import Built, Settings, build, prepare
 from ..cache import Cache, find_cache
@@ -192,10 +191,9 @@ def load_compiled(data: bytes, name: str) -> Executable:
 def load_module(path: str | PathLike[str]) -> Executable:
     """Return the compiled module in a file (`Executable.export_library`); raises as `load_compiled`."""
     try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise refused(str(path), f"it cannot be read: {reason}", "check the path") from None
+        data = read_file(path, memory_limit())
+    except OSError as problem:
+        raise refused(str(path), f"it cannot be read: {problem.strerror}", "check the path") from None
     return load_compiled(data, str(path))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -18,17 +19,15 @@ SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
 def run(arguments: argparse.Namespace) -> int:
     """Convert; a file that cannot be read is reported, and the others are converted."""
     if arguments.output is None:
-        if len(arguments.paths) != 1 or Path(arguments.paths[0]).is_dir():
+        if len(arguments.paths) != 1 or os.path.isdir(arguments.paths[0]):
             raise options.UsageError("several files need -o FOLDER")
         options.write_module(load_module(arguments.paths[0]), arguments.to, None)
         return 0
     found: list[Diagnostic] = []
-    jobs = list(_jobs(arguments.paths, Path(arguments.output), arguments.to))
+    below, jobs = _jobs(arguments.paths, arguments.output, arguments.to)
     for source, target in jobs:
         try:
-            module = load_module(source)
-            _make_folder(target.parent)
-            options.write_module(module, arguments.to, str(target))
+            options.write_module(load_module(source), arguments.to, str(target), below)
         except TvmsError as problem:
             found.extend(problem.diagnostics)
     if found:
@@ -37,24 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
     return options.exit_code(found)
 
 
-def _jobs(paths: list[str], output: Path, dialect: str) -> list[tuple[str, Path]]:
-    """Pair every input with its output: `output` itself for one file, else the same tree below the folder `output`."""
-    if len(paths) == 1 and not Path(paths[0]).is_dir() and not output.is_dir():
-        return [(paths[0], output)]
+def _jobs(paths: list[str], output: str, dialect: str) -> tuple[str | None, list[tuple[str, Path]]]:
+    """Pair every input with its output: `output` itself for one file, else the same tree below the folder `output`,
+    which is returned as well."""
+    if len(paths) == 1 and not os.path.isdir(paths[0]) and not os.path.isdir(output):
+        return None, [(paths[0], Path(output))]
     jobs: dict[Path, str] = {}
     for path in paths:
-        root = Path(path) if Path(path).is_dir() else Path(path).parent
+        root = Path(path) if os.path.isdir(path) else Path(path).parent
         for file in options.find_files([path], ("*.tvms", "*.py")):
-            target = (output / Path(file).relative_to(root)).with_suffix(SUFFIXES[dialect])
+            target = Path(file).relative_to(root).with_suffix(SUFFIXES[dialect])
             if target in jobs:
-                message = f"'{jobs[target]}' and '{file}' would both become '{target}'"
+                message = f"'{jobs[target]}' and '{file}' would both become '{Path(output, target)}'"
                 raise error("E0810", message, help="convert them one by one, or rename one")
             jobs[target] = file
-    return [(file, target) for target, file in jobs.items()]
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise error("E0802", f"cannot make '{folder}': {problem.strerror}", help="give another folder") from None
+    return output, [(file, target) for target, file in jobs.items()]

@@ -8,6 +8,7 @@ import sys
 
 from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError
+from ...ir.files import write_whole
 from ..diagnostics import in_order
 from ..formatter import format_text
 from ..load import read_source
@@ -47,7 +48,7 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
     elif path == "-":
         options.write_output(formatted, None)
     elif is_changed:
-        options.write_output(formatted, path)
+        write_whole(formatted, path, follow=True)
     return is_changed
 
 

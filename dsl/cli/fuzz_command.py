@@ -125,12 +125,7 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
 
 def _save(arguments: argparse.Namespace, failure: Failure) -> str:
     """Write a failing example where the tests find it, under a name that says its law and seed."""
-    folder = Path(arguments.save)
-    path = folder / f"{arguments.law}_{arguments.seed}.tvms"
+    name = f"{arguments.law}_{arguments.seed}.tvms"
     head = f"# law: {arguments.law}, seed {arguments.seed}\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise error("E0802", f"cannot write '{folder}': {problem.strerror}", None, "give --save DIR") from None
-    options.write_output(head + failure.text.rstrip("\n") + "\n", str(path))
-    return str(path)
+    options.write_output(head + failure.text.rstrip("\n") + "\n", name, below=arguments.save)
+    return str(Path(arguments.save, name))

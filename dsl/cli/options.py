@@ -319,7 +319,7 @@ def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> lis
         raise UsageError("'-' is given twice", help="standard input is read once: name each file once")
     files: list[str] = []
     for path in paths:
-        if path == "-" or not Path(path).is_dir():
+        if path == "-" or not os.path.isdir(path):
             files.append(path)
             continue
         below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
@@ -343,15 +343,15 @@ def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
     return result
 
 
-def write_output(data: str | bytes, path: str | None) -> None:
-    """Write to the file `path`, whole or not at all, or to standard output."""
+def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:
+    """Write to the file `path` (`ir.files.write_whole`), or to standard output."""
     if path is not None:
-        write_whole(data, path)
+        write_whole(data, path, below=below)
     else:
         sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
 
 
-def write_module(module: IRModule, dialect: str, path: str | None) -> None:
+def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:
     """Write a module in a dialect, its large tensors beside it; warn of schedules, which only our dialect has."""
     if dialect != "tvms":
         left_out = [
@@ -363,6 +363,6 @@ def write_module(module: IRModule, dialect: str, path: str | None) -> None:
     if path is not None:
         from ..sidecar import save_module
 
-        save_module(module, path, dialect)
+        save_module(module, path, dialect, below)
     else:
         write_output(module.script(dialect) + "\n", None)

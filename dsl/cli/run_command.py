@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable
-from pathlib import Path
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, cast
 
 from ...ir import relax
 from ...ir.base import IRModule
-from ...ir.diagnostics import error
 from ..load import load_verified
 from . import options
 from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
@@ -25,6 +25,8 @@ TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-
 """The greatest difference that `--verify` accepts, relative to values above one; other floats get the last."""
 
 Results = dict[str, Any]
+_UNSAFE, _LONGEST = re.compile(r"[^\w\[\].-]|^\."), 60
+"""What of a result's name does not appear in the name of a file, and how many of its characters do."""
 
 
 def _copy(value: Any) -> Any:
@@ -85,14 +87,20 @@ def _save(results: Results, folder: str) -> None:
 
     import numpy as np
 
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise error("E0802", f"cannot write to '{folder}': {problem.strerror}", None, "give a folder") from None
+    used: set[str] = set()
     for name, value in results.items():
         payload = io.BytesIO()
         np.save(payload, np.asarray(value), allow_pickle=False)
-        options.write_output(payload.getvalue(), str(Path(folder) / f"{name}.npy"))
+        options.write_output(payload.getvalue(), _file_name(name, used), below=folder)
+
+
+def _file_name(name: str, used: set[str]) -> str:
+    """Return the name of the file of a result, which is in one folder with those that are `used`."""
+    stem = _UNSAFE.sub("_", name)[:_LONGEST]
+    names = chain([stem], (f"{stem}_{number}" for number in count(2)))
+    chosen = next(each for each in names if each not in used)
+    used.add(chosen)
+    return f"{chosen}.npy"
 
 
 def _interpreted(module: IRModule, entry: str, order: ThreadOrder, is_trapped: bool) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import Struct, field
 
 from ...ir.base import Source
+from ...ir.files import MIB, read_file, write_whole
 from .laws import find_law
 from .laws.law import Law
 from .oracle import Execute
@@ -154,7 +155,7 @@ class _State(Struct):
 def read_state(path: Path, run: str) -> tuple[Total, set[int]]:
     """Return what was found so far in `run`, and the batches done; nothing where the file is not there or another's."""
     try:
-        state = msgspec.json.decode(path.read_bytes(), type=_State)
+        state = msgspec.json.decode(read_file(path, 64 * MIB), type=_State)
     except (OSError, msgspec.DecodeError):
         return Total(), set()
     return (state.total, state.done) if state.run == run else (Total(), set())
@@ -162,4 +163,4 @@ def read_state(path: Path, run: str) -> tuple[Total, set[int]]:
 
 def write_state(path: Path, run: str, total: Total, done: set[int]) -> None:
     """Keep what `run` found so far."""
-    path.write_bytes(msgspec.json.encode(_State(run, total, done)))
+    write_whole(msgspec.json.encode(_State(run, total, done)), str(path))
