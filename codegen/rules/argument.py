@@ -4,7 +4,8 @@
         better = V[i] < A[i, k]              →         64 pairs at once, each as the loop would find its own,
         I[i], V[i] = … k …, … A[i, k] …                then those combined, always in the same order
 
-The same function that takes in an element combines two pairs, which is the case where ties go to the lesser index.
+The same function that takes in an element combines two pairs. That is right where it chooses one of the two, and the same
+one in any order, as where ties go to the lesser index (`is_choice`); sums, and choices of the first that comes, decline.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.analysis.update import Update, is_choice, key_of
 from ...ir.base import Node
 from ...ir.equal import structural_equal
 from ...ir.visit import substitute, walk
@@ -36,7 +38,7 @@ from .build import (
     vector_loop,
     vectorized,
 )
-from .nest import Axis, Declined, axes_of, check_loop
+from .nest import Axis, Declined, axes_of, check_loop, check_own_elements, check_plain
 from .rows import PARTS, around_rows
 from .strides import step_along
 
@@ -84,20 +86,24 @@ def _read(stmt: tir.Stmt) -> _Pair:
         stmt = stmt.body
     if not isinstance(stmt, tir.BlockRealize) or not isinstance(stmt.block.init, tir.SeqStmt):
         raise Declined("it is no reduction of several values")
-    block, init, bound, body = stmt.block, stmt.block.init, dict[Node, Node](), stmt.block.body
+    init, bound, body = stmt.block.init, dict[Node, Node](), stmt.block.body
+    check_plain(stmt)
     axes, units = axes_of(stmt, loops)
+    update = Update.of(body)
     while isinstance(body, tir.LetStmt):
         bound[body.var] = substitute(body.value, bound)
         body = body.body
     stores, inits = _stores(body), _stores(init)
     reduced = [axis for axis in axes if axis.is_reduced]
-    if block.alloc_buffers or block.match_buffers or units or len(reduced) != 1 or (len(stores), len(inits)) != (2, 2):
+    if units or len(reduced) != 1 or (len(stores), len(inits)) != (2, 2):
         raise Declined("it is no reduction of two values along one axis")
     if any(each.value not in bound for each in stores) or any(
         a.buffer is not b.buffer or not structural_equal(a.indices, b.indices)
         for a, b in zip(stores, inits, strict=True)
     ):
         raise Declined("its values are not computed before the first of them is stored")
+    for each in stores:
+        check_own_elements([axis for axis in axes if not axis.is_reduced], each)
     values = tuple([bound[each.value] for each in stores])
     loads = [node for value in values for node in walk(value) if isinstance(node, tir.BufferLoad)]
     buffers = [each.buffer for each in stores]
@@ -105,12 +111,14 @@ def _read(stmt: tir.Stmt) -> _Pair:
     others = [node for node in loads if node not in old]
     if not others or any(not structural_equal(node, others[0]) for node in others):
         raise Declined("it takes in more than one element in a step")
-    if any(not structural_equal(node.indices, stores[place].indices) for node, place in old.items()):
-        raise Declined("it reads another result than its own")
+    if update is None or not is_choice(update, reduced[0].var, key_of(others[0])):
+        raise Declined("it is no choice of one of two pairs that is the same in any order")
     if any(old.get(node) == 0 for node in walk(values[1]) if isinstance(node, tir.BufferLoad)):
         raise Declined("the second value depends on the first")
-    first, second = stores
     starts = tuple([each.value for each in inits])
+    if not all(isinstance(start, tir.IntImm | tir.FloatImm) for start in starts):
+        raise Declined("it does not start from constants")
+    first, second = stores
     return _Pair(axes, reduced[0], (first, second), starts, values, others[0], old, tuple(others))
 
 

@@ -7,12 +7,14 @@ for i, k in T.grid(64, 128):              axes    i: 64, k: 128 (reduced)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.analysis.proof import prove
 from ...ir.base import Node, Trivia
 from ...ir.equal import structural_equal
 from ...ir.simplify import simplify
@@ -77,10 +79,7 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     if not isinstance(inner, tir.BlockRealize):
         raise Declined("the loops hold more than one block")
     block = inner.block
-    if not (isinstance(inner.predicate, tir.IntImm) and inner.predicate.value == 1):
-        raise Declined(f"block '{block.name_hint}' has a predicate")
-    if block.alloc_buffers or block.match_buffers or block.annotations.keys() - SAYS_NOTHING:
-        raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
+    check_plain(inner)
     store, init = _only_store(block.body, block), None
     if block.init is not None:
         start = _only_store(block.init, block)
@@ -92,7 +91,60 @@ def read_nest(stmt: tir.Stmt) -> Nest:
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
         raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
     init = None if init is None else substitute(init, units)
-    return with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
+    nest = with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
+    check_order(nest)
+    return nest
+
+
+def check_plain(realize: tir.BlockRealize) -> None:
+    """Raise Declined where a block has more than iterators and a body."""
+    block = realize.block
+    if not (isinstance(realize.predicate, tir.IntImm) and realize.predicate.value == 1):
+        raise Declined(f"block '{block.name_hint}' has a predicate")
+    if block.alloc_buffers or block.match_buffers or block.annotations.keys() - SAYS_NOTHING:
+        raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
+
+
+def check_order(nest: Nest) -> None:
+    """Raise Declined where it is not certain that iterations which differ in a spatial axis may run in any order.
+
+    Each must store an element of its own, which no other one reads; a reduction updates and starts that one element.
+    """
+    memory = nest.store.buffer.data
+    reduced = {axis.var for axis in nest.reduced}
+    if nest.init is not None:
+        for node in walk(nest.init):
+            if node in reduced or (isinstance(node, tir.BufferLoad) and node.buffer.data is memory):
+                raise Declined(f"block '{nest.name}' starts from what it computes")
+        if any(node in reduced for index in nest.store.indices for node in walk(index)):
+            raise Declined(f"a reduced axis of block '{nest.name}' picks the element that is stored")
+    check_own_elements(nest.spatial, nest.store)
+    for load in nest.loads():
+        is_other = load.buffer.data is memory and not structural_equal(load.indices, nest.store.indices)
+        if is_other and not _are_apart(nest.axes, nest.store.indices, load.indices):
+            raise Declined(f"iterations of block '{nest.name}' read what others store")
+
+
+def check_own_elements(spatial: Sequence[Axis], store: tir.BufferStore) -> None:
+    """Raise Declined where iterations that differ in `spatial` axes may store the same element."""
+    axes = [axis for axis in spatial if axis.size != 1]
+    if {axis.var for axis in axes} <= {index for index in store.indices if isinstance(index, tir.Var)}:
+        return
+    if not _are_apart(axes, store.indices, store.indices, is_same_known=True):
+        raise Declined(f"iterations may store the same element of '{store.buffer.name}'")
+
+
+def _are_apart(
+    axes: Sequence[Axis], a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr], is_same_known: bool = False
+) -> bool:
+    """Whether indices `a` of one iteration are proven to differ from `b` of any iteration, or of any other one."""
+    fresh = {axis.var: tir.Var(axis.var.dtype, axis.var.name) for axis in axes}
+    both = [(axis.var, axis.extent) for axis in axes] + [(fresh[axis.var], axis.extent) for axis in axes]
+    domains = {var: tir.Range(tir.IntImm(var.dtype, 0), extent) for var, extent in both}
+    no: tir.PrimExpr = tir.IntImm("bool", 0)
+    differ = reduce(make.logical_or, [make.not_equal(x, substitute(y, fresh)) for x, y in zip(a, b, strict=True)], no)
+    others = reduce(make.logical_or, [make.not_equal(var, fresh[var]) for var in fresh], no)
+    return prove(differ, domains, [others] if is_same_known else []).is_proven
 
 
 def with_plain_indices(nest: Nest) -> Nest:
@@ -141,14 +193,24 @@ def _only_store(body: tir.Stmt, block: tir.Block) -> tir.BufferStore:
 
 
 def axes_of(
-    realize: tir.BlockRealize, loops: Iterable[tir.For]
+    realize: tir.BlockRealize, loops: Sequence[tir.For]
 ) -> tuple[tuple[Axis, ...], dict[tir.Var, tir.PrimExpr]]:
     """Return the axes in the order of the loops, and the values of the iterators that have only one."""
     block, units = realize.block, dict[tir.Var, tir.PrimExpr]()
     by_loop: dict[tir.Var, Axis] = {}
     extents = {loop.loop_var: loop.extent for loop in loops}
+    for loop in loops:
+        outer = next((node for node in walk(loop.extent) if isinstance(node, tir.Var) and node in extents), None)
+        if outer is not None:
+            raise Declined(f"the extent of loop '{loop.loop_var.name}' depends on loop '{outer.name}'")
     for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        is_reduced = iterator.iter_type is tir.IterVarType.COMM_REDUCE
+        start = iterator.dom.min if iterator.dom is not None else None
+        if is_reduced and not (isinstance(start, tir.IntImm) and start.value == 0):
+            raise Declined(f"iterator '{iterator.var.name}' does not start at 0")
         if isinstance(value, tir.IntImm):
+            if is_reduced and value.value:
+                raise Declined(f"iterator '{iterator.var.name}' is never at its start")
             units[iterator.var] = tir.IntImm(iterator.var.dtype, value.value)
         elif iterator.dom is None or not isinstance(value, tir.Var) or value in by_loop:
             raise Declined(f"iterator '{iterator.var.name}' is not one loop")
@@ -157,7 +219,6 @@ def axes_of(
         elif iterator.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
             raise Declined(f"iterator '{iterator.var.name}' is neither spatial nor reduced")
         else:
-            is_reduced = iterator.iter_type is tir.IterVarType.COMM_REDUCE
             by_loop[value] = Axis(iterator.var, make.cast(iterator.dom.extent, iterator.var.dtype), is_reduced)
     if set(by_loop) != set(extents):
         raise Declined("a loop is no iterator of the block")

@@ -36,7 +36,7 @@ PARALLEL_ELEMENTS = 1 << 16
 def schedule_transpose(nest: Nest, machine: Machine) -> tir.Stmt:
     """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
     source = nest.store.value
-    if not isinstance(source, tir.BufferLoad) or nest.init is not None:
+    if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
         raise Declined("it is no copy")
     count = machine.vector_bytes // parse_dtype(source.dtype).bytes
     if not 4 <= count <= MOST_LANES:

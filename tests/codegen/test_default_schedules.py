@@ -294,8 +294,8 @@ T.prim_func main(A: T.Buffer(({n}, {m}), "float32"), I: T.Buffer(({n},), "int64"
             with T.init():
                 I[vi] = T.int64(-1)
                 V[vi] = T.{start}("float32")
-            index: T.int64 = T.Select(V[vi] {sign} A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < T.Cast("int64", vk), I[vi], T.Cast("int64", vk))
-            value: T.float32 = T.Select(V[vi] {sign} A[vi, vk], V[vi], A[vi, vk])
+            index: T.int64 = T.Select(V[vi] {sign} A[vi, vk] or V[vi] != V[vi] and A[vi, vk] == A[vi, vk] or (V[vi] {sign}= A[vi, vk] or V[vi] != V[vi]) and I[vi] < T.Cast("int64", vk), I[vi], T.Cast("int64", vk))
+            value: T.float32 = T.Select(V[vi] {sign}= A[vi, vk] or V[vi] != V[vi], V[vi], A[vi, vk])
             I[vi] = index
             V[vi] = value
 """
@@ -316,6 +316,8 @@ def test_the_first_of_the_greatest_is_found_by_vectors(
     np.testing.assert_array_equal(index, find(rows, 1))
     np.testing.assert_array_equal(value, np.take_along_axis(rows, find(rows, 1)[:, None], 1)[:, 0])
     if n < 300:
+        agree(text, rows, index, value)
+        rows[:, ::7] = np.nan
         agree(text, rows, index, value)
 
 

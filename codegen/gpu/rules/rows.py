@@ -18,7 +18,7 @@ from ....ir import make, tir
 from ....ir.base import Node
 from ....ir.dtype import parse_dtype
 from ....ir.equal import structural_equal
-from ....ir.visit import rewrite, substitute
+from ....ir.visit import rewrite, substitute, walk
 from ...lower.rewriter import sequence
 from ...rules.build import (
     Index,
@@ -102,10 +102,16 @@ def combined_value(nest: Nest) -> tir.PrimExpr:
     neutral = _NEUTRAL[type(value)]
     if neutral is not None and not (isinstance(nest.init, tir.IntImm | tir.FloatImm) and nest.init.value == neutral):
         raise Declined(f"it does not begin with {neutral}")
+    if not isinstance(nest.init, tir.IntImm | tir.FloatImm | None):
+        raise Declined("it does not begin with a constant")
     for own, other in ((value.a, value.b), (value.b, value.a)):
-        if structural_equal(own, before):
+        if structural_equal(own, before) and not _reads(other, nest.store.buffer):
             return other
     raise Declined("it does not add to the element before")
+
+
+def _reads(expr: tir.PrimExpr, buffer: tir.Buffer) -> bool:
+    return any(isinstance(node, tir.BufferLoad) and node.buffer.data is buffer.data for node in walk(expr))
 
 
 def reduced_together(nest: Nest, own: tir.PrimExpr, total: tir.BufferLoad, thread: tir.Var) -> tir.Stmt:

@@ -23,7 +23,7 @@ SIDE, ROWS = 32, 8
 def schedule_transpose(nest: Nest) -> tir.Stmt:
     """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
     source = nest.store.value
-    if not isinstance(source, tir.BufferLoad) or nest.init is not None:
+    if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
         raise Declined("it is no copy")
     written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
     down = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)

@@ -1,0 +1,305 @@
+"""The update of a block as a function: from the old values of the elements that it stores to the new ones.
+
+Let-bound variables, several stores and conditions are followed statement by statement, on numbers; what else the body
+reads are operands of the function. Numbers are exact: integers and fractions, or floats where only comparisons matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from .. import tir
+from ..base import Node, Op
+from ..dtype import is_float, is_int, parse_dtype
+from ..fold import wrap
+from ..visit import children, walk
+
+Number: TypeAlias = int | float | Fraction
+Key: TypeAlias = tuple[object, ...]
+
+_BINARY: dict[type[tir.PrimExpr], Callable[[Number, Number], Number]] = {
+    tir.Add: lambda a, b: a + b, tir.Sub: lambda a, b: a - b, tir.Mul: lambda a, b: a * b,
+    tir.Min: min, tir.Max: max, tir.EQ: lambda a, b: a == b, tir.NE: lambda a, b: a != b,
+    tir.LT: lambda a, b: a < b, tir.LE: lambda a, b: a <= b, tir.GT: lambda a, b: a > b, tir.GE: lambda a, b: a >= b,
+    tir.And: lambda a, b: int(bool(a and b)), tir.Or: lambda a, b: int(bool(a or b)),
+    tir.FloorDiv: lambda a, b: a // b, tir.FloorMod: lambda a, b: a % b,
+}  # fmt: skip
+_COMMUTE = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
+
+
+class _Unknown(Exception):
+    """Something that exact numbers do not have."""
+
+
+class Update:
+    """The update of `body`; `elements` are what it stores, `operands` what else it reads: equal ones are one.
+
+    `update(old, operands)` returns the new values of the elements, in their order.
+    """
+
+    def __init__(self, body: tir.Stmt) -> None:
+        self.body = body
+        self.elements: dict[Key, tir.BufferStore] = {}
+        self.operands: dict[Key, tir.PrimExpr] = {}
+        self._bound: set[Node] = set()
+        self._find_elements(body)
+        self._memory = {store.buffer.data for store in self.elements.values()}
+        self._find_operands(body)
+
+    @staticmethod
+    def of(body: tir.Stmt) -> Update | None:
+        """Return the update of `body`; None where it is no function of numbers, or reads what other steps may store."""
+        try:
+            return Update(body)
+        except _Unknown:
+            return None
+
+    def is_plain(self) -> bool:
+        """Whether each element is combined, once and by a commutative operation, with what reads none of them: most are."""
+        values = {node.var: node.value for node in walk(self.body) if isinstance(node, tir.LetStmt)}
+        stores = [node for node in walk(self.body) if isinstance(node, tir.BufferStore)]
+        if len(stores) != len(self.elements) or any(isinstance(node, tir.IfThenElse) for node in walk(self.body)):
+            return False
+        return all(self._is_plain(store, values.get(store.value, store.value)) for store in stores)
+
+    def _is_plain(self, store: tir.BufferStore, value: tir.PrimExpr) -> bool:
+        if not isinstance(value, tir.BinaryOp):
+            return False
+        own = _key(tir.BufferLoad(store.buffer.dtype, store.buffer, store.indices))
+        for element, other in ((value.a, value.b), (value.b, value.a)):
+            commutes = isinstance(value, _COMMUTE) or (isinstance(value, tir.Sub) and element is value.a)
+            if commutes and isinstance(element, tir.BufferLoad) and _key(element) == own:
+                return not any(
+                    node in self._bound or (isinstance(node, tir.BufferLoad) and node.buffer.data in self._memory)
+                    for node in walk(other)
+                )
+        return False
+
+    # --- What it is made of
+
+    def _find_elements(self, stmt: tir.Stmt) -> None:
+        match stmt:
+            case tir.SeqStmt():
+                for each in stmt.seq:
+                    self._find_elements(each)
+            case tir.LetStmt():
+                self._find_elements(stmt.body)
+            case tir.IfThenElse():
+                for branch in (stmt.then_case, stmt.else_case):
+                    if branch is not None:
+                        self._find_elements(branch)
+            case tir.BufferStore(predicate=None):
+                if any(isinstance(node, tir.BufferLoad) for index in stmt.indices for node in walk(index)):
+                    raise _Unknown
+                self.elements.setdefault(_key(_element(stmt)), stmt)
+            case _:
+                raise _Unknown
+
+    def _find_operands(self, node: Node) -> None:
+        match node:
+            case tir.LetStmt() | tir.Let():
+                self._find_operands(node.value)
+                self._bound.add(node.var)
+                self._find_operands(node.body)
+            case tir.BufferStore():
+                self._find_operands(node.value)
+            case tir.BufferLoad():
+                if any(
+                    isinstance(each, tir.BufferLoad) and each.buffer.data in self._memory
+                    for index in node.indices
+                    for each in walk(index)
+                ) or any(each in self._bound for index in node.indices for each in walk(index)):
+                    raise _Unknown
+                if node.buffer.data not in self._memory:
+                    self.operands.setdefault(_key(node), node)
+                elif _key(node) not in self.elements:
+                    raise _Unknown
+            case tir.Var():
+                if node not in self._bound:
+                    self.operands.setdefault(_key(node), node)
+            case tir.Stmt():
+                for child in children(node):
+                    self._find_operands(child)
+            case tir.PrimExpr():
+                for part in _parts(node):
+                    self._find_operands(part)
+            case _:
+                pass
+
+    # --- What it computes
+
+    def __call__(self, old: Sequence[Number], operands: Mapping[Key, Number]) -> tuple[Number, ...]:
+        """Return the new values of the elements."""
+        values: dict[Key, Number] = {**operands, **dict(zip(self.elements, old, strict=True))}
+        self._run(self.body, values)
+        return tuple([values[key] for key in self.elements])
+
+    def start(self, init: tir.Stmt | None) -> tuple[Number, ...] | None:
+        """Return the values from which `init` lets the elements start; None where they are no finite constants."""
+        parts = init.seq if isinstance(init, tir.SeqStmt) else (init,)
+        found: dict[Key, Number] = {}
+        for each in parts:
+            if not isinstance(each, tir.BufferStore) or not isinstance(each.value, tir.IntImm | tir.FloatImm):
+                return None
+            found[_key(_element(each))] = each.value.value
+        numbers = [found.get(key) for key in self.elements]
+        finite = [number for number in numbers if number is not None and abs(number) < float("inf")]
+        return tuple(finite) if len(finite) == len(numbers) else None
+
+    def _run(self, stmt: tir.Stmt, values: dict[Key, Number]) -> None:
+        match stmt:
+            case tir.SeqStmt():
+                for each in stmt.seq:
+                    self._run(each, values)
+            case tir.LetStmt():
+                values[_key(stmt.var)] = self._value(stmt.value, values)
+                self._run(stmt.body, values)
+            case tir.IfThenElse():
+                branch = stmt.then_case if self._value(stmt.condition, values) else stmt.else_case
+                if branch is not None:
+                    self._run(branch, values)
+            case tir.BufferStore():
+                values[_key(_element(stmt))] = self._value(stmt.value, values)
+            case _:
+                raise AssertionError(stmt)
+
+    def _value(self, expr: tir.PrimExpr, values: dict[Key, Number]) -> Number:
+        match expr:
+            case tir.IntImm():
+                return expr.value
+            case tir.FloatImm():
+                return Fraction(expr.value)
+            case tir.BufferLoad() | tir.Var():
+                return values[_key(expr)]
+            case tir.Let():
+                values[_key(expr.var)] = self._value(expr.value, values)
+                return self._value(expr.body, values)
+            case _:
+                numbers = [self._value(part, values) for part in _parts(expr)]
+        match expr:
+            case tir.BinaryOp():
+                return _BINARY[type(expr)](*numbers)
+            case tir.Not():
+                return int(not numbers[0])
+            case tir.Cast() if is_int(expr.dtype) and isinstance(numbers[0], int):
+                return wrap(numbers[0], expr.dtype)
+            case tir.Call(op=Op(name="tir.isnan")):
+                return int(numbers[0] != numbers[0])
+            case _:
+                return numbers[0] if len(numbers) == 1 else numbers[1] if numbers[0] else numbers[2]
+
+
+def is_choice(update: Update, index: tir.Var, taken: Key) -> bool:
+    """Whether an update of an index and a value keeps the better one of two such pairs, whatever their order is.
+
+    The update takes in `index` and the element `taken`. Nothing but comparisons decides, so that it is enough to look at
+    few numbers: what holds for all ways in which three pairs compare to each other, holds for any pairs.
+    """
+    if not all(map(_only_compares, _values_in(update.body))):
+        return False
+    if len(update.elements) != 2 or set(update.operands) != {_key(index), taken}:
+        return False
+    numbers: tuple[Number, ...] = (0, 1, 2, float("nan")) if is_float(update.operands[taken].dtype) else (0, 1, 2)
+    pairs = [_Pair(*pair) for pair in product((-1, 0, 1, 2), numbers)]
+    try:
+        table = {
+            (x, y): _Pair(*update(x.pair, {_key(index): y.pair[0], taken: y.pair[1]})) for x in pairs for y in pairs
+        }
+        return (
+            all(table[x, x] == x for x in pairs)
+            and all(table[x, y] == table[y, x] for x in pairs for y in pairs)
+            and all(table[table[x, y], z] == table[x, table[y, z]] for x in pairs for y in pairs for z in pairs)
+        )
+    except KeyError:  # it makes a pair of neither
+        return False
+
+
+def _values_in(stmt: tir.Stmt) -> list[tir.PrimExpr]:
+    """Return what statements compute."""
+    values = {tir.LetStmt: "value", tir.BufferStore: "value", tir.IfThenElse: "condition"}
+    return [getattr(node, values[type(node)]) for node in walk(stmt) if type(node) in values]
+
+
+def _only_compares(expr: tir.PrimExpr) -> bool:
+    """Whether nothing but comparisons decides which of its operands `expr` is."""
+    match expr:
+        case tir.Var() | tir.BufferLoad():
+            return True
+        case tir.Cast(value=value):
+            a, b = parse_dtype(value.dtype), parse_dtype(expr.dtype)
+            is_same = is_float(value.dtype) == is_float(expr.dtype) and a.code != "bool"
+            return is_same and a.bits <= b.bits and isinstance(value, tir.Var | tir.BufferLoad)
+        case tir.CmpOp() | tir.And() | tir.Or() | tir.Not() | tir.Select() | tir.Call():
+            return all(map(_only_compares, _parts(expr)))
+        case _:
+            return False
+
+
+class _Pair:
+    """An index and a value; NaN is equal to itself."""
+
+    def __init__(self, index: Number, value: Number) -> None:
+        self.pair = (index, value)
+        self._shown = (index, "NaN" if value != value else value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Pair) and self._shown == other._shown
+
+    def __hash__(self) -> int:
+        return hash(self._shown)
+
+
+def _element(store: tir.BufferStore) -> tir.BufferLoad:
+    return tir.BufferLoad(store.buffer.dtype, store.buffer, store.indices)
+
+
+def _key(expr: tir.PrimExpr) -> Key:
+    """Return what equal expressions, and only they, have in common."""
+    match expr:
+        case tir.Var():
+            return (id(expr),)
+        case tir.IntImm() | tir.FloatImm():
+            return (expr.dtype, expr.value)
+        case tir.BufferLoad():
+            return ("load", id(expr.buffer.data), *map(_key, expr.indices))
+        case tir.Call():
+            op = expr.op.name if isinstance(expr.op, Op) else id(expr.op)
+            return (op, *[_key(each) if isinstance(each, tir.PrimExpr) else id(each) for each in expr.args])
+        case _:
+            parts = [_key(each) for each in children(expr) if isinstance(each, tir.PrimExpr)]
+            return (type(expr), expr.dtype, *parts)
+
+
+def key_of(expr: tir.PrimExpr) -> Key:
+    """Return the key of an operand."""
+    return _key(expr)
+
+
+def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...]:
+    """Return the operands of an operation that exact numbers have; raises `_Unknown` for others."""
+    match expr:
+        case tir.IntImm():
+            return ()
+        case tir.FloatImm() if abs(expr.value) < float("inf"):
+            return ()
+        case tir.FloorDiv() | tir.FloorMod():
+            if is_int(expr.dtype) and isinstance(expr.b, tir.IntImm) and expr.b.value > 0:
+                return expr.a, expr.b
+        case tir.BinaryOp() if type(expr) in _BINARY:
+            return expr.a, expr.b
+        case tir.Cast(value=value) if is_float(expr.dtype) or (is_int(expr.dtype) and not is_float(value.dtype)):
+            return (value,)
+        case tir.Not():
+            return (expr.a,)
+        case tir.Select():
+            return expr.condition, expr.true_value, expr.false_value
+        case tir.Call(op=Op(name="tir.if_then_else" | "tir.likely" | "tir.isnan")):
+            parts = tuple([each for each in expr.args if isinstance(each, tir.PrimExpr)])
+            if len(parts) == len(expr.args):
+                return parts
+        case _:
+            pass
+    raise _Unknown
