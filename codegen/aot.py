@@ -22,7 +22,7 @@ from ..ir.files import memory_limit, read_file, write_together
 from .build import Built, Settings, build, lower_module, prepare
 from .llvm.api import ir
 from .llvm.backend import optimise, to_object
-from .llvm.module import Fault
+from .llvm.faults import Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle

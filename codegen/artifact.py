@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..ir.base import Source, Span
 from ..ir.diagnostics import TvmsError, error
 from .build import Built, Settings
-from .llvm.module import Fault
+from .llvm.faults import Fault
 from .lower import Safety
 from .rules import Decision
 from .runtime.signature import Signature

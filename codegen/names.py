@@ -20,3 +20,8 @@ def local_name(name: str) -> str:
     """Return a name for a value inside a function, for people who read the output; it need not be unique. LLVM cuts long
     names off, with what tells them apart."""
     return re.sub(r"[^A-Za-z0-9_]", "_", name[:_LONGEST])
+
+
+def kernel_symbol(name: str) -> str:
+    """Return the symbol of the kernel `name`; `mangle(name)` is what programs in C call."""
+    return f"{mangle(name)}.kernel"

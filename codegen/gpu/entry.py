@@ -50,7 +50,7 @@ class LoadedProgram:
             self.is_noting, number = False, int(self._status.numpy()[0])
             if number:
                 self._status.copyfrom(np.zeros(1, np.int32))
-                raise TvmsError(self.program.faults[number - 1].diagnostic())
+                raise TvmsError(self.program.faults[number - 1].diagnostic(()))
 
 
 class DeviceEntry:

@@ -11,7 +11,7 @@ from ...ir.base import IRModule
 from ...ir.visit import walk
 from ..build import Settings, lower_module
 from ..llvm.backend import optimise, to_assembly
-from ..llvm.module import Fault
+from ..llvm.faults import Fault
 from ..llvm.nvptx import emit_kernels
 from ..lower import Safety
 from ..rules import Decision

@@ -31,7 +31,7 @@ class NativeEntry:
         self._result = self._find(native.returned)
         self._workspaces: list[Array] = []
         self._workspace_bytes = native.plan.size
-        self._quick: Callable[..., int] | None = None
+        self._quick: Callable[..., Any] | None = None
         self._calls = 0
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -52,15 +52,15 @@ class NativeEntry:
 
     def _run(self, *args: Any) -> None:
         """Call the driver, the first times with all checks in Python."""
-        status = REFUSED if self._quick is None else self._quick(*args)
-        if status == REFUSED:
+        record = REFUSED if self._quick is None else self._quick(*args)
+        if record is REFUSED:
             inputs = self._native.inputs
             self._kernel(*args[:inputs], *self._native.constants, *args[inputs:])
             self._calls += 1
             if self._calls == PLAIN_CALLS:
                 self._quick = self._make_quick()
-        elif status:
-            self._kernel.check_status(status)
+        else:
+            self._kernel.check_record(record)
 
     def _take_workspace(self) -> Array:
         """Return memory that no other call uses now; where a call fails, its memory goes."""
@@ -71,7 +71,7 @@ class NativeEntry:
             start = -memory.ctypes.data % ALIGNMENT
             return memory[start : start + self._workspace_bytes]
 
-    def _make_quick(self) -> Callable[..., int] | None:
+    def _make_quick(self) -> Callable[..., Any] | None:
         """Return what checks arguments and calls the driver in machine code, in which the constants are bound."""
         native = self._native
         bound = {native.inputs + position: data.ctypes.data for position, data in enumerate(native.constants)}

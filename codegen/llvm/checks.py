@@ -1,4 +1,4 @@
-"""Checks of indices: where one fails, the numbers that say so are kept, and the function is left."""
+"""Checks of indices: where one fails, its numbers go to the fault record, and the function returns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from ...ir.diagnostics import error
 from ...ir.dtype import lanes_of, with_lanes
 from .api import Value, ir
 from .casts import emit_cast
-from .expressions import ExpressionEmitter
-from .module import MOST_DIMENSIONS, Fault
+from .expressions import RECORD_POINTER, ExpressionEmitter
+from .faults import MOST_DIMENSIONS, Fault, emit_claim
 from .operators import intrinsic, number
 from .types import I32, I64
 
@@ -28,12 +28,11 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     fault = Fault("E0707", name.value, call.span, rank, dimension.value)
     with builder.if_then(emitter.any_lane(is_outside), likely=False):
         lane = _first_lane(emitter, is_outside)
-        for position, part in enumerate(parts[:rank]):
-            told = _wide(emitter, emitter.emit(part), part.dtype)
-            told = told if lanes_of(part.dtype) == 1 else builder.extract_element(told, lane)
-            builder.store(told, emitter.module.trap_place(builder, position))
-        builder.store(extent, emitter.module.trap_place(builder, MOST_DIMENSIONS))
-        emitter.leave(number(I32, emitter.module.add_fault(fault)))
+        indices = [_wide(emitter, emitter.emit(part), part.dtype) for part in parts[:rank]]
+        scalars = [each if each.type == I64 else builder.extract_element(each, lane) for each in indices]
+        status = emitter.module.add_fault(fault)
+        emit_claim(builder, emitter.values[RECORD_POINTER], status, extent, scalars)
+        emitter.leave(number(I32, status))
     return value
 
 

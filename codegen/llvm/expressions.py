@@ -50,6 +50,10 @@ _ROUNDED = (tir.Add, tir.Sub, tir.Mul, tir.Div)
 """Operators of floats that LLVM may compute otherwise where the target lets it."""
 
 
+RECORD_POINTER = tir.Var("handle", "fault_record")
+"""The variable whose value is the address of the fault record of the call (`faults`)."""
+
+
 class ExpressionEmitter(ABC):
     """Emits the expressions of one function at `builder`; `values` holds what each variable is."""
 

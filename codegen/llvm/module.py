@@ -1,13 +1,14 @@
 """A module of kernels as LLVM IR.
 
-Every kernel is a function `tvms_<name>` that returns a 32-bit status: 0, or the number of the entry in `faults`, from
-1 on, that says what went wrong. Its parameters are those of the lowered function (`codegen.lower.signature`): pointers
-for buffers, numbers for scalars and symbolic sizes; and a pointer to the result, where it returns one.
+Every kernel is a function `tvms_<name>.kernel` that returns a 32-bit status: 0, or the number of the entry in `faults`,
+from 1 on, that says what went wrong. Its parameters are those of the lowered function (`codegen.lower.signature`):
+pointers for buffers, numbers for scalars and symbolic sizes; a pointer to the result, where it returns one; and a pointer
+to the fault record of the call (`faults`). Programs in C call `tvms_<name>`, which has no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -15,38 +16,16 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic, TvmsError, error
-from ..names import local_name, mangle
-from .api import Builder, LLVMType, Value, ir
-from .expressions import ExpressionEmitter
+from ..names import kernel_symbol, local_name, mangle
+from .api import LLVMType, Value, ir
+from .expressions import RECORD_POINTER, ExpressionEmitter
+from .faults import Fault, emit_record
 from .operators import number
 from .statements import ALIGNMENT, StatementEmitter
-from .types import I32, I64, POINTER, memory_type, register_type
+from .types import I32, POINTER, memory_type, register_type
 
 if TYPE_CHECKING:
     from ..target import Target
-
-
-TRAP = "tvms_trap"
-MOST_DIMENSIONS = 16
-"""The indices that a fault tells are at `tvms_trap`, then the size of the dimension."""
-
-
-class Fault(Struct, frozen=True):
-    """What a status means: a fault, and for an index outside its buffer how many indices to tell, and which is it."""
-
-    code: str
-    message: str
-    span: Span | None = None
-    rank: int = 0
-    dimension: int = 0
-
-    def diagnostic(self, trapped: Sequence[int] = ()) -> Diagnostic:
-        """Return what to say, with the numbers that were trapped."""
-        if not self.rank:
-            return Diagnostic(self.code, self.message, self.span)
-        said = f"{self.message}[{', '.join(map(str, trapped[: self.rank]))}] is outside the buffer"
-        said += f": its dimension {self.dimension} has {trapped[MOST_DIMENSIONS]} elements"
-        return Diagnostic(self.code, said, self.span)
 
 
 class EmittedModule(Struct, frozen=True):
@@ -99,15 +78,17 @@ class ModuleEmitter:
             params = [register_type(param.dtype, param.span) for param in function.params]
             if result_type(function) is not None:
                 params.append(POINTER)
-            self._functions[name] = ir.Function(self.module, ir.FunctionType(I32, params), mangle(name))
+            kind = ir.FunctionType(I32, [*params, POINTER])
+            self._functions[name] = ir.Function(self.module, kind, kernel_symbol(name))
         return self._functions[name]
 
     def emit_kernel(self, name: str, function: tir.PrimFunc) -> None:
         """Emit the body of kernel `name`."""
         llvm_function = self.declare(name)
         llvm_function.attributes.add("nounwind")
-        results = llvm_function.args[-1] if result_type(function) is not None else None
+        results = llvm_function.args[-2] if result_type(function) is not None else None
         emitter = StatementEmitter(self, llvm_function, results)
+        emitter.values[RECORD_POINTER] = llvm_function.args[-1]
         is_alone = bool(function.attrs.get("tir.noalias"))
         for param, value in zip(function.params, llvm_function.args, strict=False):
             value.name = local_name(param.name)
@@ -118,6 +99,15 @@ class ModuleEmitter:
         emitter.run(function.body)
         if not emitter.builder.block.is_terminated:
             emitter.leave(number(I32, 0))
+        self._emit_c_function(name, llvm_function)
+
+    def _emit_c_function(self, name: str, kernel: Value) -> None:
+        """Emit the function that programs in C call: the kernel without a fault record."""
+        params = kernel.function_type.args[:-1]
+        function = ir.Function(self.module, ir.FunctionType(I32, params), mangle(name))
+        function.attributes.add("nounwind")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder.ret(builder.call(kernel, [*function.args, emit_record(builder)], attrs=("noinline",)))
 
     def fault(self, code: str, message: str, span: Span | None) -> int:
         """Return the status that stands for this fault."""
@@ -127,15 +117,6 @@ class ModuleEmitter:
         """Return the status that stands for this fault."""
         self.faults.append(fault)
         return len(self.faults)
-
-    def trap_place(self, builder: Builder, position: int) -> Value:
-        """Return the address of one of the numbers that faults tell."""
-        variable = self.module.globals.get(TRAP)
-        if variable is None:
-            numbers = ir.ArrayType(I64, MOST_DIMENSIONS + 1)
-            variable = ir.GlobalVariable(self.module, numbers, TRAP)
-            variable.initializer, variable.type = ir.Constant(numbers, None), POINTER
-        return builder.gep(variable, [number(I64, position)], source_etype=I64)
 
     def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
         """Return the declaration of a function of the C library."""
@@ -153,10 +134,10 @@ class ModuleEmitter:
             reason = f"'{name}' takes ({', '.join(wanted)}), but is called with ({', '.join(given)})"
             raise error("E0606", reason, call.span, "only a function of static shapes can be called from a loop")
         values = [emitter.emit(arg) for arg in args]
-        returned = result_type(callee)
+        returned, record = result_type(callee), emitter.values[RECORD_POINTER]
         if returned is None:
-            emitter.fail_with(emitter.builder.call(self.declare(name), values))
+            emitter.fail_with(emitter.builder.call(self.declare(name), [*values, record]))
             return number(I32, 0)
         place = emitter.stack_memory(returned, ALIGNMENT)
-        emitter.fail_with(emitter.builder.call(self.declare(name), [*values, place]))
+        emitter.fail_with(emitter.builder.call(self.declare(name), [*values, place, record]))
         return emitter.read(place, call.dtype, 1)

@@ -18,6 +18,7 @@ from ...ir import tir
 from ...ir.visit import walk
 from .api import Value, ir
 from .casts import emit_cast
+from .expressions import RECORD_POINTER
 from .operators import number
 from .types import I32, I64, POINTER
 from .work import ENOUGH, statements_run
@@ -56,8 +57,8 @@ def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
 
 
 def _captured(emitter: StatementEmitter, loop: tir.For) -> dict[tir.Var, Value]:
-    """Return what the loop uses of the function around it."""
-    found: dict[tir.Var, Value] = {}
+    """Return the values of the enclosing function that the loop uses."""
+    found = {RECORD_POINTER: emitter.values[RECORD_POINTER]}
     for node in (*walk(loop.body), *walk(loop.min)):
         var = node.data if isinstance(node, tir.Buffer) else node
         if isinstance(var, tir.Var) and var in emitter.values:

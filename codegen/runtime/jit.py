@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from ...ir.dtype import parse_dtype
 from ..llvm.api import binding
-from ..llvm.module import MOST_DIMENSIONS, TRAP
 from ..llvm.nvptx_intrinsics import PATTERN
 from ..llvm.parallel import PARALLEL
-from ..names import mangle
+from ..names import kernel_symbol
 from ..target import Target
 from .threads import parallel_entry
 
@@ -34,26 +33,18 @@ class Library(Struct, frozen=True):
 
     addresses: dict[str, int]
     keep_alive: Any
-    trap: int | None = None
-    """Where the numbers lie that a fault tells."""
     pattern: int | None = None
     """Where the numbers lie that say in which order simulated threads take turns."""
-
-    def trapped(self) -> list[int]:
-        """Return the numbers that the last fault told."""
-        if self.trap is None:
-            return []
-        return list((ctypes.c_int64 * (MOST_DIMENSIONS + 1)).from_address(self.trap))
 
 
 def link(image: bytes, names: Iterable[str], target: Target) -> Library:
     """Link an object file of kernels in memory."""
-    symbols = {name: mangle(name) for name in names}
+    symbols = {name: kernel_symbol(name) for name in names}
     runtime = {PARALLEL: parallel_entry()} if PARALLEL.encode() in image else {}
-    states = [symbol for symbol in (TRAP, PATTERN) if symbol.encode() in image]
+    states = [PATTERN] if PATTERN.encode() in image else []
     addresses, keep_alive = link_symbols(image, [*symbols.values(), *states], target, runtime)
     kernels = {name: addresses[symbol] for name, symbol in symbols.items()}
-    return Library(kernels, keep_alive, addresses.get(TRAP), addresses.get(PATTERN))
+    return Library(kernels, keep_alive, addresses.get(PATTERN))
 
 
 def link_symbols(

@@ -12,7 +12,7 @@ from ...ir import tir
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import is_bool
 from ...ir.numpy_dtype import numpy_dtype
-from ..llvm.module import Fault
+from ..llvm.faults import RECORD_WORDS, Fault, status_in
 from ..lower.signature import size_variables
 from .addresses import address_reader
 from .jit import Library, c_type, make_callable
@@ -24,6 +24,8 @@ from .specs import Place, ScalarSpec, TensorSpec
 PLAIN_CALLS = 4
 """From this call on, arguments that are plainly right are not looked at in Python: machine code that does so instead
 takes as long to make as a thousand calls take before. Threads that are simulated in each order are called three times."""
+
+_Record = ctypes.c_int64 * RECORD_WORDS
 
 
 class PrimEntry:
@@ -57,7 +59,7 @@ class PrimEntry:
         self._alone = self._alone if signature.is_alone else []
         self._for_overlapping = for_overlapping
         self._calls = 0
-        self._quick: Callable[..., int] | None = None
+        self._quick: Callable[..., Any] | None = None
         self._make_quick = lambda: make_quick_call(source, library.addresses[name], written, bool(self._alone))
 
     def _parameter(
@@ -91,7 +93,7 @@ class PrimEntry:
             if passed is None:
                 raise error("E0604", f"a scalar argument of dtype '{dtype}' cannot be passed", self._span)
             types.append(passed)
-        return [*types, ctypes.c_void_p] if self._result is not None else types
+        return [*types, *[ctypes.c_void_p] * (1 if self._result is None else 2)]
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays and numbers, by position or by name; returns what the function returns, else None.
@@ -100,9 +102,9 @@ class PrimEntry:
         overlaps another although the function is `tir.noalias`, and what goes wrong while it runs.
         """
         if self._quick is not None and not named and len(args) == len(self.parameters):
-            status = self._quick(*args)
-            if status != REFUSED:
-                return self.check_status(status)
+            record = self._quick(*args)
+            if record is not REFUSED:
+                return self.check_record(record)
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place in self.parameters], args, named)
         frame: list[Any] = [None] * len(self._slots)
@@ -124,17 +126,25 @@ class PrimEntry:
         if overlap is not None:
             return self._call_overlapping(values, *overlap)
         passed += [0 if frame[slot] is None else frame[slot] for slot in self._size_slots]
+        record = _Record()
         if self._result is None:
-            self.check_status(self._function(*passed))
+            self._check_status(self._function(*passed, ctypes.addressof(record)), record)
             return None
         result = np.empty((), numpy_dtype(self._result))
-        self.check_status(self._function(*passed, result.ctypes.data))
+        self._check_status(self._function(*passed, result.ctypes.data, ctypes.addressof(record)), record)
         return bool(result) if is_bool(self._result) else result[()]
 
-    def check_status(self, status: int) -> None:
-        """Raise the fault that a status of the machine code stands for, if any."""
+    def check_record(self, record: bytes | None) -> None:
+        """Raise the fault that a fault record with a status tells; None is no fault."""
+        if record is not None:
+            numbers = _Record.from_buffer_copy(record)
+            self._check_status(numbers[1], numbers)
+
+    def _check_status(self, status: int, record: ctypes.Array[ctypes.c_int64]) -> None:
+        """Raise the fault that `status` stands for, if any; a fault that has claimed the record comes first."""
         if status:
-            raise TvmsError(self._faults[status - 1].diagnostic(self._library.trapped()))
+            numbers = list(record)
+            raise TvmsError(self._faults[status_in(status, numbers) - 1].diagnostic(numbers))
 
     def _find_overlap(self, addresses: list[Any], values: list[Any]) -> tuple[int, int] | None:
         """Return an argument that is written and another one in whose memory it lies, by their positions."""

@@ -18,6 +18,7 @@ from ...ir import tir
 from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.api import Builder, Value, ir
 from ..llvm.backend import optimise, to_object
+from ..llvm.faults import RECORD_WORDS, emit_record
 from ..llvm.operators import number
 from ..llvm.types import I32, I64, POINTER, register_type
 from ..lower.signature import size_variables
@@ -25,8 +26,8 @@ from ..target import TARGETS
 from .addresses import ARRAY_INTERFACE
 from .jit import link_symbols
 
-REFUSED = -1
-"""What a quick call returns where the arguments are not plainly right."""
+REFUSED = NotImplemented
+"""What a quick call returns if it cannot handle the arguments."""
 _LAYOUT, _WRITEABLE = 0x1 | 0x100 | 0x200, 0x400
 """NPY_ARRAY_C_CONTIGUOUS, _ALIGNED and _NOTSWAPPED; NPY_ARRAY_WRITEABLE."""
 _RANK, _KIND, _ITEM_SIZE, _FLAGS, _SHAPE, _DATA = 1, 2, 3, 4, 5, 7
@@ -40,8 +41,8 @@ def make_quick_call(
     written: set[tir.Var],
     checks_overlap: bool,
     bound: Mapping[int, int] = {},
-) -> Callable[..., int] | None:
-    """Return the function from arrays to the status of the kernel at that address, or to `REFUSED`.
+) -> Callable[..., Any] | None:
+    """Return a function of arrays that calls the kernel at that address: None, the bytes of a fault record, or `REFUSED`.
 
     `bound` holds the addresses of arrays, by position, that are always the same, and not given in a call.
 
@@ -56,7 +57,7 @@ def make_quick_call(
     target = TARGETS["llvm"]
     image = to_object(optimise(text, target, 1), target)
     addresses, keep_alive = link_symbols(image, [_SYMBOL], target, {_KERNEL: kernel})
-    function = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
+    function = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.py_object] * (len(plain) - len(bound)))(addresses[_SYMBOL])
     function.keep_alive = keep_alive  # type: ignore[attr-defined]
     return function
 
@@ -80,7 +81,7 @@ class _Caller:
         self.buffers, self.sizes, self.written, self.bound = buffers, sizes, written, bound
         self.module: Any = ir.Module("quick_call")
         self.module.triple = TARGETS["llvm"].machine.triple
-        kind = ir.FunctionType(I32, [POINTER] * (len(buffers) - len(bound)))
+        kind = ir.FunctionType(POINTER, [POINTER] * (len(buffers) - len(bound)))
         self.function = ir.Function(self.module, kind, _SYMBOL)
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self._bound: dict[tir.Var, Value] = {}
@@ -96,7 +97,13 @@ class _Caller:
     def _require(self, condition: Value) -> None:
         """Refuse where `condition` does not hold."""
         with self.builder.if_then(self.builder.not_(condition), likely=False):
-            self.builder.ret(number(I32, REFUSED))
+            self._return_object(REFUSED)
+
+    def _return_object(self, value: object) -> None:
+        """Return a new reference to an object that lives as long as the process."""
+        address = self._address(id(value))
+        self._c("Py_IncRef", ir.VoidType(), address)
+        self.builder.ret(address)
 
     def emit(self, checks_overlap: bool) -> str:
         """Return the module as text."""
@@ -114,9 +121,16 @@ class _Caller:
                  for var in self.sizes]  # fmt: skip
         arguments = [starts[position] for position in range(len(self.buffers))] + sizes
         state = self._c("PyEval_SaveThread", POINTER)
-        status = self._c(_KERNEL, I32, *arguments)
+        record = emit_record(builder)
+        status = self._c(_KERNEL, I32, *arguments, record)
         self._c("PyEval_RestoreThread", ir.VoidType(), state)
-        builder.ret(status)
+        with builder.if_then(builder.icmp_unsigned("!=", status, number(I32, 0)), likely=False):
+            place = builder.gep(record, [number(I64, 1)], source_etype=I64)
+            is_noted = builder.icmp_unsigned("!=", builder.load(record, typ=I64), number(I64, 0))
+            noted = builder.select(is_noted, builder.load(place, typ=I64), builder.zext(status, I64))
+            builder.store(noted, place)
+            builder.ret(self._c("PyBytes_FromStringAndSize", POINTER, record, number(I64, 8 * RECORD_WORDS)))
+        self._return_object(None)
         return str(self.module)
 
     def _array(self, argument: Value, buffer: tir.Buffer, is_written: bool) -> tuple[Value, Value]:
@@ -128,7 +142,7 @@ class _Caller:
         null = ir.Constant(POINTER, None)
         with builder.if_then(builder.icmp_unsigned("==", capsule, null), likely=False):
             self._c("PyErr_Clear", ir.VoidType())
-            builder.ret(number(I32, REFUSED))
+            self._return_object(REFUSED)
         interface = self._c("PyCapsule_GetPointer", POINTER, capsule, null)
 
         def field(position: int, llvm_type: object) -> Value:
@@ -150,7 +164,7 @@ class _Caller:
         dimensions: list[Value] = []
         with builder.if_then(builder.not_(is_right), likely=False):
             self._c("Py_DecRef", ir.VoidType(), capsule)
-            builder.ret(number(I32, REFUSED))
+            self._return_object(REFUSED)
         for axis in range(len(buffer.shape)):
             place = builder.gep(shape, [number(I64, axis)], source_etype=I64)
             dimensions.append(builder.load(place, typ=I64))

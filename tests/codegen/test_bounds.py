@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,37 @@ def test_an_index_outside_its_buffer_is_told(kind: str, bounds: Any, bad: int, v
     indices[3] = 0
     call(a, indices, b)
     np.testing.assert_array_equal(b, 1 + ("+ A[vi, vi]" in value))
+
+
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Let Python's threads take turns as often as possible."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("frequent_switches")
+@pytest.mark.parametrize("kind", ["T.serial", "T.parallel"])
+def test_a_message_shows_the_indices_of_its_own_call(kind: str) -> None:
+    call = tvms.compile(tvms.parse(GATHER.format(kind=kind, value="A[vi, J[vi]]")))["main"]
+    a = np.ones((8, 16), "f4")
+
+    def messages(thread: int) -> list[str]:
+        said: list[str] = []
+        for number in range(200):
+            indices = np.full(8, 1000 * thread + number + 16, "i4")
+            with pytest.raises(tvms.TvmsError) as caught:
+                call(a, indices, np.zeros(8, "f4"))
+            said.append(caught.value.diagnostics[0].message)
+        return said
+
+    with ThreadPoolExecutor(8) as pool:
+        for thread, said in enumerate(pool.map(messages, range(8))):
+            for number, message in enumerate(said):
+                rows = {f"A[{row}, {1000 * thread + number + 16}] is outside the buffer" for row in range(8)}
+                assert message.partition(":")[0] in rows
 
 
 def test_what_is_proven_is_not_checked() -> None:

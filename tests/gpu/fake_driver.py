@@ -14,6 +14,7 @@ from tvms.codegen.gpu.launch import parameters
 from tvms.codegen.gpu.matrix_units import expand_copies
 from tvms.codegen.gpu.simulate import simulate
 from tvms.codegen.llvm.backend import optimise, to_object
+from tvms.codegen.llvm.faults import RECORD_WORDS
 from tvms.codegen.llvm.module import emit_module
 from tvms.codegen.names import mangle
 from tvms.codegen.runtime.jit import c_type, link
@@ -83,7 +84,8 @@ class FakeDriver:
     ) -> None:
         self.asked.append(("launch", function, tuple(grid), tuple(block), shared))
         call, faults = self._simulated(function, tuple(grid))
-        status = call(*(arg.item() for arg in args[:-1]))
+        record = (ctypes.c_int64 * RECORD_WORDS)()
+        status = call(*(arg.item() for arg in args[:-1]), ctypes.addressof(record))
         if status:
             noted = [(each.code, each.span) for each in self.faults[function]]
             number = noted.index((faults[status - 1].code, faults[status - 1].span)) + 1
@@ -104,7 +106,8 @@ class FakeDriver:
             plain = tir.PrimFunc(params, simulate(whole, is_ascending=False))
             emitted = emit_module({"kernel": plain}, target)
             library = link(to_object(optimise(emitted.text, target, 1), target), ["kernel"], target)
-            call = ctypes.CFUNCTYPE(ctypes.c_int32, *(c_type(param.dtype) for param in params))
+            types = [*(c_type(param.dtype) for param in params), ctypes.c_void_p]
+            call = ctypes.CFUNCTYPE(ctypes.c_int32, *types)
             self._made[kernel, grid] = call(library.addresses["kernel"]), emitted.faults, library
         return self._made[kernel, grid][:2]
 

@@ -14,7 +14,7 @@ import pytest
 from tvms.codegen.llvm.api import ir
 from tvms.codegen.llvm.backend import optimise, to_object
 from tvms.codegen.llvm.device_mathematics import FUNCTIONS
-from tvms.codegen.runtime.jit import link
+from tvms.codegen.runtime.jit import link_symbols
 from tvms.codegen.target import get_target
 
 F32, I64, POINTER = ir.FloatType(), ir.IntType(64), ir.PointerType()
@@ -44,8 +44,9 @@ def compiled(name: str) -> Callable[[Any], Any]:
     machine = get_target("llvm")
     library = ctypes.CDLL(ctypes.util.find_library("m"))
     llvm.add_symbol("exp2f", ctypes.cast(library.exp2f, ctypes.c_void_p).value)
-    linked = link(to_object(optimise(str(module), machine, 1), machine), ["f"], machine)
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(linked.addresses["f"])
+    image = to_object(optimise(str(module), machine, 1), machine)
+    addresses, linked = link_symbols(image, ["tvms_f"], machine)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(addresses["tvms_f"])
 
     def run(values: Any) -> Any:
         result = np.empty_like(values)

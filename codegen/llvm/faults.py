@@ -1,0 +1,70 @@
+"""Faults of compiled code, and the record that each call of a kernel keeps of an index outside its buffer.
+
+A kernel returns a status: 0, or the number of a `Fault`. The last argument of a kernel is the address of its fault
+record, an array of 64-bit integers that belongs to this call alone:
+
+    [count, status, size of the dimension, index 0, index 1, …]
+
+The caller sets the count to 0. A check that fails adds one to it atomically, and stores its numbers if it was the first, so
+that the threads of a call cannot mix their numbers. A record whose count is 0 holds none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ...ir.base import Span
+from ...ir.diagnostics import Diagnostic
+from .api import Builder, Value, ir
+from .operators import number
+from .types import I64, POINTER
+
+MOST_DIMENSIONS = 16
+"""The most dimensions whose indices a record holds."""
+RECORD_WORDS = 3 + MOST_DIMENSIONS
+RECORD = ir.ArrayType(I64, RECORD_WORDS)
+
+
+class Fault(Struct, frozen=True):
+    """What a status means: a code and a message, or, where `rank` is not 0, an index outside a buffer.
+
+    Then `message` names the buffer, `rank` counts its indices, and `dimension` is the one that is violated.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    rank: int = 0
+    dimension: int = 0
+
+    def diagnostic(self, record: Sequence[int]) -> Diagnostic:
+        """Return the diagnostic of this fault, with the indices in `record`."""
+        if not self.rank:
+            return Diagnostic(self.code, self.message, self.span)
+        _, _, extent, *indices = record
+        said = f"{self.message}[{', '.join(map(str, indices[: self.rank]))}] is outside the buffer"
+        return Diagnostic(self.code, f"{said}: its dimension {self.dimension} has {extent} elements", self.span)
+
+
+def emit_record(builder: Builder) -> Value:
+    """Emit an empty record on the stack; return its address."""
+    record = builder.alloca(RECORD)
+    record.align, record.type = 8, POINTER
+    builder.store(number(I64, 0), record)
+    return record
+
+
+def emit_claim(builder: Builder, record: Value, status: int, extent: Value, indices: Sequence[Value]) -> None:
+    """Emit the stores of `status` and the numbers into `record`, unless another thread of this call was first."""
+    count = builder.atomic_rmw("add", record, number(I64, 1), "monotonic")
+    with builder.if_then(builder.icmp_unsigned("==", count, number(I64, 0))):
+        for position, value in enumerate((number(I64, status), extent, *indices), 1):
+            builder.store(value, builder.gep(record, [number(I64, position)], source_etype=I64))
+
+
+def status_in(status: int, record: Sequence[int]) -> int:
+    """Return the status to report: that of the fault whose numbers `record` holds, else what the kernel returned."""
+    count, noted, *_ = record
+    return noted if count else status
