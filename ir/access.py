@@ -176,6 +176,8 @@ class _Detector:
         covered = _covered(match.buffer, region)
         source = match.source.region
         leading = len(source) - len(covered)
+        if leading < 0:  # no such buffer can be matched: the verifier says so
+            return [eval_set(from_range(axis.min, axis.extent), self.domains) for axis in source]
         ranges = [*source[:leading]]
         for outer, inner in zip(source[leading:], covered, strict=True):
             ranges.append(tir.Range(make.add(outer.min, inner.min), inner.extent))

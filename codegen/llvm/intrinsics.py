@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_float, lanes_of, with_lanes
+from ...ir.dtype import is_float, lanes_of, parse_dtype, with_lanes
+from ...ir.interp.intrinsics import FIXED_POINT_SHIFT, NEGATIVE_SHIFT, WORD_BITS
 from .api import Value, ir
 from .c_functions import call_extern, libm
 from .casts import emit_cast
@@ -101,6 +102,10 @@ def _multiply_fixed_point(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     else:
         left, right, q = rest[:3]
     total, one = builder.add(q, right), number(x.type, 1)
+    is_wrong = builder.icmp_unsigned(">=", left, number(x.type, WORD_BITS))
+    is_wrong = builder.or_(is_wrong, builder.icmp_signed("<", right, number(x.type, 0)))
+    is_wrong = builder.or_(is_wrong, builder.icmp_unsigned(">", builder.sub(total, one), number(x.type, 61)))
+    emitter.fail_if(emitter.any_lane(is_wrong), "E0712", FIXED_POINT_SHIFT, call.span)
     half = builder.shl(one, builder.sub(total, one))
     product = builder.mul(builder.shl(x, left), y)
     return emit_cast(builder, builder.ashr(builder.add(product, half), total), wide, call.dtype)
@@ -128,9 +133,25 @@ def intrinsic_of_two(emitter: ExpressionEmitter, name: str, first: Value, second
     return emitter.builder.call(function, [first, second])
 
 
-def _shift_right(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    value, count = emitter.operands(call)
-    return (emitter.builder.ashr if kind_of(call.dtype) == "signed" else emitter.builder.lshr)(value, count)
+def _shift(name: str) -> Intrinsic:
+    """Shift an integer: a negative count is a fault, and a count of all bits or more leaves zeros or copies of the sign."""
+
+    def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+        value, count = emitter.operands(call)
+        builder, bits = emitter.builder, parse_dtype(call.dtype).bits
+        is_arithmetic = name == "shift_right" and kind_of(call.dtype) == "signed"
+        shift = builder.shl if name == "shift_left" else builder.ashr if is_arithmetic else builder.lshr
+        amount = call.args[1]
+        if isinstance(amount, tir.IntImm) and 0 <= amount.value < bits:
+            return shift(value, count)
+        if isinstance(amount, tir.PrimExpr) and kind_of(amount.dtype) == "signed":
+            is_negative = builder.icmp_signed("<", count, number(count.type, 0))
+            emitter.fail_if(emitter.any_lane(is_negative), "E0712", NEGATIVE_SHIFT, call.span)
+        is_all = builder.icmp_unsigned(">=", count, number(count.type, bits))
+        shifted = shift(value, builder.select(is_all, number(count.type, bits - 1), count))
+        return shifted if is_arithmetic else builder.select(is_all, number(value.type, 0), shifted)
+
+    return emit
 
 
 def _count_bits(name: str) -> Intrinsic:
@@ -191,8 +212,7 @@ ANY: Table = {
     "tir.bitwise_or": instruction("or_"),
     "tir.bitwise_xor": instruction("xor"),
     "tir.bitwise_not": instruction("not_"),
-    "tir.shift_left": instruction("shl"),
-    "tir.shift_right": _shift_right,
+    **named("shift_left shift_right", _shift),
     "tir.popcount": _count_bits("ctpop"),
     "tir.clz": _count_bits("ctlz"),
     "tir.isnan": _float_test(_is_nan, of_integers=False),

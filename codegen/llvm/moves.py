@@ -87,12 +87,22 @@ def _is_null(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emitter.builder.icmp_unsigned("==", pointer, ir.Constant(pointer.type, None))
 
 
+_HINTS = (("rw", 1), ("locality", 3), ("cache", 1))
+"""The hints of a prefetch, each with its greatest value: a write, data that stays, the data cache."""
+
+
 def _prefetch(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """`(address, rw, locality, cache)`, the last three constants as LLVM has them."""
     address, *hints = call.args
     numbers = [hint.value for hint in hints if isinstance(hint, tir.IntImm)]
-    if not isinstance(address, tir.PrimExpr) or len(numbers) != 3:
+    if not isinstance(address, tir.PrimExpr) or address.dtype != "handle" or len(numbers) != 3:
         raise error("E0606", "a prefetch takes an address and three constants", call.span)
+    for (what, most), value in zip(_HINTS, numbers, strict=True):
+        if not 0 <= value <= most:
+            reason, help = f"a prefetch has {what} = {value}", f"{what} is a number from 0 to {most}"
+            raise error("E0606", reason, call.span, help)
+    if numbers[-1] == 0:
+        return number(I32, 0)  # not every processor prefetches instructions
     module, name = emitter.builder.module, "llvm.prefetch.p0"
     kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
     function = module.globals.get(name) or ir.Function(module, kind, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.diagnostics import error
 from .layout import flat_index, strides_of
 from .rewriter import Rewriter
 from .vectors import add, widen
@@ -43,6 +44,9 @@ class MatchedBuffers(Rewriter):
     def _match(self, match: tir.MatchBufferRegion) -> None:
         """Let accesses of the matched buffer go to its source, and bind the variables of its declaration."""
         buffer = match.buffer
+        if len(buffer.shape) > len(match.source.region):
+            reason = f"'{buffer.name}' has {len(buffer.shape)} dimensions, more than the region that it matches"
+            raise error("E0606", reason, match.span or buffer.span, "declare the shape of the region")
         source, region = self._resolve(match.source.buffer), self.rewrite(match.source.region)
         mins = self._in_source(match.source.buffer, tuple([part.min for part in region]))
         self._views[buffer] = (source, mins)

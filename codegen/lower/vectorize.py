@@ -32,6 +32,7 @@ _ELEMENTWISE = {
 """The intrinsics whose lanes do not know of each other, without their prefix."""
 
 
+_SHIFTS = (Op("tir.shift_left"), Op("tir.shift_right"))
 _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
 _IF_THEN_ELSE = Op("tir.if_then_else")
 
@@ -190,6 +191,8 @@ class _Vectorizer(Rewriter):
             return substitute(node, {self._loop.loop_var: self._loop.min})  # one check for all lanes
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
             raise _Declined
+        if self._mask is not None and node.op in _SHIFTS and not isinstance(node.args[1], tir.IntImm):
+            raise _Declined  # a lane that is off must not shift by a negative count
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
 

@@ -18,7 +18,7 @@ from .addresses import address_reader
 from .jit import Library, c_type, make_callable
 from .quick_call import REFUSED, make_quick_call
 from .signature import Signature
-from .sizes import Slots
+from .sizes import Size, Slots, compile_size
 from .specs import Place, ScalarSpec, TensorSpec
 
 PLAIN_CALLS = 4
@@ -50,6 +50,7 @@ class PrimEntry:
         scalars = [param for param in source.params if param not in source.buffer_map]
         self._slots.update({param: slot for slot, param in enumerate([*sizes, *scalars])})
         self.parameters = tuple(self._parameter(param, source, written) for param in source.params)
+        self._offsets = self._compile_offsets(source)
         self._checks = tuple((*self.parameters[i], i) for i in self._order())
         self._size_slots = range(len(sizes))
         self._result = signature.result
@@ -69,18 +70,27 @@ class PrimEntry:
         if buffer is None:
             place = Place(param.name, self.name, param.span)
             return (None if param.dtype == "handle" else ScalarSpec(param.dtype, self._slots[param])), place
-        self._bind_offset(buffer)
+        self._check_offset(buffer)
         is_written = buffer.data in written
         spec = TensorSpec(buffer.dtype, buffer.shape, self._slots, strides=buffer.strides, is_written=is_written)
         made_up = param.name in (f"{buffer.name}_handle", f"var_{buffer.name}")
         name = buffer.name if made_up else param.name
         return spec, Place(name, self.name, buffer.span or param.span)
 
-    def _bind_offset(self, buffer: tir.Buffer) -> None:
+    def _check_offset(self, buffer: tir.Buffer) -> None:
         """Arrays start at their first element, so that the offset a buffer declares is always 0."""
         offset = buffer.elem_offset
         if isinstance(offset, tir.IntImm) and offset.value != 0:
             raise error("E0606", f"argument '{buffer.name}' cannot start at element {offset.value}", buffer.span)
+
+    def _compile_offsets(self, source: tir.PrimFunc) -> list[tuple[Size, Place]]:
+        """Return the offsets to be checked once all sizes are bound: those that more than the array itself decides."""
+        found: list[tuple[Size, Place]] = []
+        for param, (_, place) in zip(source.params, self.parameters, strict=True):
+            buffer = source.buffer_map.get(param)
+            if buffer is not None and not isinstance(buffer.elem_offset, tir.IntImm | None):
+                found.append((compile_size(buffer.elem_offset, self._slots), place))
+        return found
 
     def _order(self) -> list[int]:
         """Scalars first: they may be sizes of the buffers."""
@@ -114,6 +124,9 @@ class PrimEntry:
         for spec, place, index in self._checks:
             if isinstance(spec, TensorSpec):
                 spec.check_deferred(values[index], place, frame)
+        for offset, place in self._offsets:
+            if offset([0 if size is None else size for size in frame]):
+                raise place.fault("E0706", "it starts at element 0, but its buffer declares another elem_offset")
         return self._launch(values, frame)
 
     def _launch(self, values: list[Any], frame: list[Any]) -> Any:

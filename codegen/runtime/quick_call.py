@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import tir
+from ...ir.dtype import int_range
 from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.api import Builder, Value, ir
 from ..llvm.backend import optimise, to_object
@@ -65,7 +66,9 @@ def make_quick_call(
 def _is_plain(buffer: tir.Buffer) -> bool:
     kind = numpy_dtype(buffer.dtype)
     is_simple = kind.kind in "fiub" and kind.isbuiltin == 1 and "x" not in buffer.dtype
-    return is_simple and not buffer.strides and all(isinstance(size, tir.IntImm | tir.Var) for size in buffer.shape)
+    is_at_start = isinstance(buffer.elem_offset, tir.IntImm | None)
+    sizes = all(isinstance(size, tir.IntImm | tir.Var) for size in buffer.shape)
+    return is_simple and is_at_start and not buffer.strides and sizes
 
 
 class _Caller:
@@ -180,6 +183,9 @@ class _Caller:
         elif isinstance(declared, tir.Var) and declared in self._bound:
             self._require(self.builder.icmp_signed("==", actual, self._bound[declared]))
         elif isinstance(declared, tir.Var):
+            if declared.dtype != "int64":
+                most = number(I64, int_range(declared.dtype)[1])
+                self._require(self.builder.icmp_signed("<=", actual, most))
             self._bound[declared] = actual
 
     def _check_overlaps(self, parts: Mapping[int, tuple[Value, Value]]) -> None:

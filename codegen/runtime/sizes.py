@@ -57,12 +57,13 @@ def compile_size(expr: tir.PrimExpr, slots: Slots) -> Size:
 
 
 def _compile_operation(expr: tir.BinaryOp, slots: Slots) -> Size:
-    operate = _OPERATIONS[type(expr)][1]
+    """Sizes wrap around in their dtype, as they do in machine code."""
+    operate, dtype = _OPERATIONS[type(expr)][1], expr.dtype
     a, b = compile_size(expr.a, slots), compile_size(expr.b, slots)
 
     def evaluate(frame: Frame) -> int:
         try:
-            return operate(a(frame), b(frame))
+            return wrap(operate(a(frame), b(frame)), dtype)
         except ZeroDivisionError:
             raise error("E0708", "division by zero in a size", expr.span) from None
 

@@ -47,6 +47,8 @@ class ShapeSpec:
             for axis, size in enumerate(shape)
             if not isinstance(size, tir.IntImm | tir.Var)
         ]
+        narrow = ((axis, size.dtype) for axis, size in enumerate(shape) if not isinstance(size, tir.IntImm))
+        self._limits = [(axis, dtype, int_range(dtype)[1]) for axis, dtype in narrow if dtype != "int64"]
         self.is_static = len(self._fixed) == len(self.declared)
         self.has_deferred = bool(self._deferred)
 
@@ -66,6 +68,14 @@ class ShapeSpec:
     def agrees(self, actual: tuple[int, ...], frame: Frame) -> bool:
         """Whether the dimensions that are expressions are as declared."""
         return all(actual[axis] == size(frame) for axis, size in self._deferred)
+
+    def check_fit(self, place: Place, actual: tuple[int, ...], what: str = "dimension") -> None:
+        """E0703 where a number of `actual` does not fit the dtype of what it is bound to or compared with."""
+        for axis, dtype, most in self._limits:
+            if actual[axis] > most:
+                declared = size_text(self.declared[axis])
+                said = f"{what} {axis} is {actual[axis]}, but '{declared}' has dtype {dtype}, which ends at {most}"
+                raise place.fault("E0703", said, "declare the size as int64")
 
     def fault(self, place: Place, actual: tuple[int, ...], frame: Frame) -> TvmsError:
         """Return the error that says what was expected and what came."""
@@ -129,15 +139,23 @@ class TensorSpec:
         if self.shape is not None:
             if not self.shape.bind(array.shape, frame):
                 raise self.shape.fault(place, array.shape, frame)
+            self.shape.check_fit(place, array.shape)
         elif self.ndim >= 0 and array.ndim != self.ndim:
             raise place.fault("E0704", f"expected {self.ndim} dimensions, got shape {array.shape}")
-        if self._strides is not None and not self._strides.bind(self._steps(array, place), frame):
-            raise place.fault("E0706", f"expected other strides than {self._steps(array, place)} elements")
+        if self._strides is not None:
+            steps = self._steps(array, place)
+            if not self._strides.bind(steps, frame):
+                raise place.fault("E0706", f"expected other strides than {steps} elements")
+            self._strides.check_fit(place, steps, "stride")
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
         """Check the dimensions that are expressions, once every variable is bound."""
         if self.shape is not None and self.shape.has_deferred and not self.shape.agrees(value.shape, frame):
             raise self.shape.fault(place, value.shape, frame)
+        if self._strides is not None and self._strides.has_deferred:
+            steps = self._steps(value, place)
+            if not self._strides.agrees(steps, frame):
+                raise place.fault("E0706", f"expected other strides than {steps} elements")
 
     def _steps(self, array: Any, place: Place) -> tuple[int, ...]:
         size = array.itemsize * self._lanes

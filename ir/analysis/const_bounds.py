@@ -179,7 +179,7 @@ def _call(expr: tir.Call, of: BoundsOf) -> Bounds:
         ):
             value, least, most = of(a), of(b).min, of(b).max
             return Bounds(min(value.min >> least, value.min >> most), max(value.max >> least, value.max >> most))
-        case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if by >= 0:
+        case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if 0 <= by < 64:
             return Bounds(of(a).min << by, of(a).max << by)
         case _:
             return of_dtype(expr.dtype)

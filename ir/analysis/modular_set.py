@@ -110,7 +110,7 @@ def _call(expr: tir.Call, of: ModularOf) -> ModularSet:
     match expr:
         case tir.Call(op=Op(name="tir.if_then_else"), args=(_, tir.PrimExpr() as yes, tir.PrimExpr() as no)):
             return of(yes).join(of(no))
-        case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if by >= 0:
+        case tir.Call(op=Op(name="tir.shift_left"), args=(tir.PrimExpr() as a, tir.IntImm(value=by))) if 0 <= by < 64:
             return _product(of(a), ModularSet(0, 1 << by))
         case _:
             return EVERY

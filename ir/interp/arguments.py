@@ -33,6 +33,7 @@ def settle(frame: Frame, sizes: Iterable[Size], free: set[tir.Var]) -> None:
     sizes = list(sizes)
     for size in sizes:
         if isinstance(size.declared, tir.Var) and size.declared in free:
+            check_fit(size)
             frame[size.declared] = size.actual
             free.discard(size.declared)
     for size in sizes:
@@ -41,6 +42,14 @@ def settle(frame: Frame, sizes: Iterable[Size], free: set[tir.Var]) -> None:
             is_known = isinstance(size.declared, tir.IntImm)
             shown = str(expected) if is_known else f"{size.declared}, which is {expected}"
             raise fault(size.code, f"{size.said} is {shown}", size.node)
+
+
+def check_fit(size: Size) -> None:
+    """E0703 where a size does not fit the dtype of the variable that it binds."""
+    dtype = size.declared.dtype
+    if not int_range(dtype)[0] <= size.actual <= int_range(dtype)[1]:
+        said = f"{size.said} is bound to {size.declared} of dtype {dtype}"
+        raise fault("E0703", said, size.node, "declare the size as int64")
 
 
 def shape_sizes(shape: Sequence[tir.PrimExpr], actual: Sequence[int], subject: str, node: Node) -> list[Size]:

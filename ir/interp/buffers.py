@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TypeAlias
 
 from .. import tir
 from ..base import Node
 from ..diagnostics import TvmsError
+from ..dtype import lanes_of
+from ..numpy_dtype import numpy_dtype
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
-from .memory import View
+from .memory import Pointer, View
 from .observer import Access, is_observed
 from .scalars import Value, constant, decoder
 
 Position: TypeAlias = Callable[[Frame, View], int]
 
 _TRUE = tir.IntImm("bool", 1)
+MOST_BYTES = 2**63 - 1
+"""The size of the largest memory that can be counted."""
 
 
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
@@ -31,7 +35,27 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
     data, shape = compile_expr(buffer.data), compile_all(buffer.shape)
     strides = compile_all(buffer.strides)
     offset = compile_expr(buffer.elem_offset or tir.IntImm("int32", 0))
-    return lambda frame: View(data(frame), buffer.dtype, shape(frame), strides(frame), offset(frame))
+
+    def view(frame: Frame) -> View:
+        return View(memory_of(data(frame), buffer), buffer.dtype, shape(frame), strides(frame), offset(frame))
+
+    return view
+
+
+def memory_of(value: Value, node: Node) -> Pointer:
+    """Return `value`, through which memory is accessed; E0725 where it points to none."""
+    if not isinstance(value, Pointer):
+        raise fault("E0725", "this pointer points to no memory that the program knows", node)
+    return value
+
+
+def pointed_element(value: Value, dtype: str, node: Node) -> tuple[View, int]:
+    """Return the element that a pointer points at, as a view and its place in it; E0707 where it is outside its memory."""
+    view = View(memory_of(value, node), dtype, (1,))
+    place = view.find(0)
+    if place is None:
+        raise fault("E0707", "this pointer points outside of its memory", node)
+    return view, place
 
 
 def compile_declaration(buffer: tir.Buffer) -> Callable[[Frame], None]:
@@ -51,10 +75,21 @@ def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
     def allocate(frame: Frame) -> None:
         sizes, steps = shape(frame), strides(frame)
         count = 1 + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True)) if steps else prod(sizes)
-        frame[buffer.data] = frame.world.allocate(buffer.dtype, count, buffer.scope)
+        frame[buffer.data] = new_memory(frame, buffer.dtype, (*sizes, count), buffer.scope, buffer.name, buffer)
         declare(frame)
 
     return allocate
+
+
+def new_memory(frame: Frame, dtype: str, sizes: Sequence[int], scope: str, name: str, node: Node) -> Pointer:
+    """Return poisoned memory for as many elements as the last of `sizes` says; E0717 where it cannot be had."""
+    count = sizes[-1]
+    if min(sizes) < 0 or count * numpy_dtype(dtype).itemsize * lanes_of(dtype) > MOST_BYTES:
+        raise fault("E0717", f"buffer '{name}' has a size that is negative or too large", node)
+    try:
+        return frame.world.allocate(dtype, count, scope)
+    except MemoryError:
+        raise fault("E0717", f"there is no memory left for buffer '{name}'", node) from None
 
 
 def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
@@ -68,11 +103,13 @@ def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
 
 
 def compile_position(access: Access) -> Position:
-    """Return the function from a view to the position of the element that `access` means; E0707 outside it."""
+    """Return the function from a view to where the element that `access` means begins in its memory; E0707 outside it."""
     indices, last = tuple(map(compile_expr, access.indices)), len(access.indices)
     if last != len(access.buffer.shape):
         said = f"'{access.buffer.name}' has {len(access.buffer.shape)} dimensions, but {last} indices are given"
         raise fault("E0704", said, access)
+    if any(is_vector(index.dtype) for index in access.indices):
+        raise fault("E0712", f"elements of '{access.buffer.name}' at several places have no address", access)
 
     def position(frame: Frame, view: View) -> int:
         place = view.offset
@@ -81,9 +118,10 @@ def compile_position(access: Access) -> Position:
             if not 0 <= value < extent:
                 raise _outside(access, [index(frame) for index in indices], view)
             place += value * stride
-        if not 0 <= place < view.size:
+        found = view.find(place)
+        if found is None:
             raise _beyond(access, place, view)
-        return place
+        return found
 
     if not is_observed():
         return position
@@ -114,11 +152,12 @@ def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | Non
             if not all(0 <= value < extent for value, extent in zip(point, view.shape, strict=True)):
                 raise _outside(access, point, view)
             place = view.offset + sum(value * stride for value, stride in zip(point, view.strides, strict=True))
-            if not 0 <= place * view.lanes < view.size:
+            first = view.find(place)
+            if first is None:
                 raise _beyond(access, place, view)
             if is_told:
                 frame.world.tell_access(access, tuple(point), frame)
-            found.extend(range(place * view.lanes, (place + 1) * view.lanes))
+            found.extend(range(first, first + view.lanes))
         return found
 
     return positions
@@ -131,7 +170,7 @@ def _outside(access: Access, indices: list[int], view: View) -> TvmsError:
 
 
 def _beyond(access: Access, place: int, view: View) -> TvmsError:
-    held = view.size // view.lanes
+    held = max(view.size - view.base, 0) // view.lanes
     said = f"element {place} of '{access.buffer.name}' is outside its memory, which holds {held} elements"
     return fault("E0707", said, access, "check the shape, strides and elem_offset that the buffer was declared with")
 

@@ -6,12 +6,20 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from .. import tir
-from ..base import GlobalVar, Op
-from ..dtype import is_float, lanes_of
+from ..base import GlobalVar, Node, Op
+from ..dtype import is_float, lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from . import intrinsics, scalars
-from .buffers import compile_buffer, compile_position
-from .expressions import VSCALE, Expression, compile_all, compile_expr, is_vector, meaning_of
+from .buffers import compile_buffer, compile_position, memory_of, pointed_element, put
+from .expressions import (
+    VSCALE,
+    Expression,
+    compile_all,
+    compile_expr,
+    integer_as_pointer,
+    is_vector,
+    meaning_of,
+)
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave, Return
 from .memory import Pointer, View
@@ -65,8 +73,8 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
     def run(frame: Frame) -> Value:
         try:
             return compute(frame)
-        except ValueError:
-            raise fault("E0712", "a shift by a negative count", call) from None
+        except ValueError as problem:
+            raise fault("E0712", str(problem), call) from None
         except ZeroDivisionError:
             raise fault("E0708", "division by zero", call) from None
 
@@ -135,6 +143,8 @@ def _jump(call: tir.Call) -> Expression:
 @intrinsic("reinterpret")
 def _reinterpret(call: tir.Call) -> Expression:
     (operand,) = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+    if parse_dtype(call.dtype).code == "handle" and parse_dtype(operand.dtype).code != "handle":
+        return integer_as_pointer(call)
     value, convert = compile_expr(operand), scalars.reinterpret(operand.dtype, call.dtype)
     return lambda frame: convert(value(frame))
 
@@ -211,6 +221,14 @@ def _nothing(call: tir.Call) -> Expression:
 # --- Addresses ------------------------------------------------------------------------------------------------
 
 
+def moved(value: Value, offset: int, node: Node) -> Pointer:
+    """Return a pointer `offset` bytes further; E0707 where that cannot be counted."""
+    pointer = memory_of(value, node)
+    if not -(2**63) <= pointer.offset + offset < 2**63:
+        raise fault("E0707", "this pointer lies outside of the address space", node)
+    return Pointer(pointer.memory, pointer.offset + offset)
+
+
 @intrinsic("address_of")
 def _address_of(call: tir.Call) -> Expression:
     load = call.args[0]
@@ -238,7 +256,7 @@ def _access_ptr(call: tir.Call) -> Expression:
     def address(frame: Frame) -> Pointer:
         dtype, pointer, offset, *_ = operands(frame)
         size = numpy_dtype(dtype).itemsize * lanes_of(dtype)
-        return Pointer(pointer.memory, pointer.offset + offset * size)
+        return moved(pointer, offset * size, call)
 
     return address
 
@@ -249,7 +267,7 @@ def _byte_offset(call: tir.Call) -> Expression:
 
     def address(frame: Frame) -> Pointer:
         pointer, offset = operands(frame)
-        return Pointer(pointer.memory, pointer.offset + offset)
+        return moved(pointer, offset, call)
 
     return address
 
@@ -262,9 +280,9 @@ def _atomic_add(call: tir.Call) -> Expression:
 
     def update(frame: Frame) -> Value:
         pointer, value = operands(frame)
-        place = View(pointer, call.dtype, (1,))
-        before = decode(place.flat[0])
-        place.flat[0] = add(before, value)
+        view, place = pointed_element(pointer, call.dtype, call)
+        before = decode(view.flat[place])
+        put(call, view, place, add(before, value))
         return before
 
     return update
@@ -314,6 +332,10 @@ def _make_array(call: tir.Call) -> Expression:
 
     def make(frame: Frame) -> Any:
         data, shape, strides, _, _, offset = operands(frame)
-        return View(data, dtype, tuple(shape), tuple(strides or ()), offset).as_array()
+        view = View(memory_of(data, call), dtype, tuple(shape), tuple(strides or ()), offset)
+        try:
+            return view.as_array()
+        except IndexError:
+            raise fault("E0707", "this array reaches outside of its memory", call) from None
 
     return make

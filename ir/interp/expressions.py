@@ -115,8 +115,19 @@ def _not(expr: tir.Not) -> Expression:
     return lambda frame: not a(frame)
 
 
+def integer_as_pointer(expr: tir.PrimExpr) -> Expression:
+    """Return the function that refuses to make a pointer of an integer: it would point to memory that nobody knows."""
+
+    def refuse(frame: Frame) -> Value:
+        raise fault("E0725", "an integer cannot become a pointer", expr, "take the address of an element of a buffer")
+
+    return refuse
+
+
 @meaning_of(tir.Cast)
 def _cast(expr: tir.Cast) -> Expression:
+    if parse_dtype(expr.dtype).code == "handle" and parse_dtype(expr.value.dtype).code != "handle":
+        return integer_as_pointer(expr)
     value, convert = compile_expr(expr.value), scalars.cast(expr.value.dtype, expr.dtype)
     return lambda frame: convert(value(frame))
 

@@ -39,7 +39,7 @@ class World:
 
     def allocate(self, dtype: str, count: int, scope: str) -> Pointer:
         """Return poisoned memory."""
-        return allocate(dtype, max(count, 0), scope, self.random, self.track)
+        return allocate(dtype, count, scope, self.random, self.track)
 
     def order(self, count: int) -> Iterable[int]:
         """Return the order in which `count` threads take their turns."""

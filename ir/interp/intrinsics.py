@@ -81,6 +81,28 @@ FLOAT: dict[str, Function] = {
 """By name, for floats. `fma` rounds once, `round` halves away from zero, `nearbyint` halves to even."""
 
 
+NEGATIVE_SHIFT = "a shift by a negative count"
+FIXED_POINT_SHIFT = "a fixed-point shift that is negative or too large"
+WORD_BITS = 32
+"""The bits of a fixed-point number."""
+
+
+def _left(value: int, count: int) -> int:
+    """Shift to the left; a count of 64 bits or more leaves nothing of any dtype."""
+    return _checked(value, count) << count if count < 64 else 0
+
+
+def _right(value: int, count: int) -> int:
+    """Shift to the right; a count of all bits leaves copies of the sign."""
+    return _checked(value, count) >> count
+
+
+def _checked(value: int, count: int) -> int:
+    if count < 0:
+        raise ValueError(NEGATIVE_SHIFT)
+    return value
+
+
 def q_multiply_shift(x: int, y: int, q: int, shift: int) -> int:
     """Multiply fixed-point numbers with `q` fractional bits and shift; round to nearest, halves upwards."""
     return q_multiply_shift_per_axis(x, y, max(shift, 0), max(-shift, 0), q)
@@ -89,6 +111,8 @@ def q_multiply_shift(x: int, y: int, q: int, shift: int) -> int:
 def q_multiply_shift_per_axis(x: int, y: int, left: int, right: int, q: int, *_required: int) -> int:
     """As `q_multiply_shift`, with the shifts to the left and to the right given apart."""
     total = q + right
+    if not (0 <= left < WORD_BITS and right >= 0 and 1 <= total < 63):
+        raise ValueError(FIXED_POINT_SHIFT)
     return ((x << left) * y + (1 << (total - 1))) >> total
 
 
@@ -101,8 +125,8 @@ _INTEGER_BINARY: dict[str, Binary] = {
     "bitwise_and": lambda a, b: a & b,
     "bitwise_or": lambda a, b: a | b,
     "bitwise_xor": lambda a, b: a ^ b,
-    "shift_left": lambda a, b: a << b,
-    "shift_right": lambda a, b: a >> b,
+    "shift_left": _left,
+    "shift_right": _right,
     "pow": lambda a, b: int(a**b),
 }
 INTEGER: dict[str, Function] = {

@@ -16,6 +16,7 @@ from .. import matrix_units, tir
 from ..base import Node
 from ..matrix_units import WARP, Fragment, fragment_of, load_of, name_of, number, product_of
 from ..numpy_dtype import numpy_dtype
+from .buffers import memory_of
 from .calls import intrinsic
 from .expressions import Expression, compile_all
 from .frame import Frame, fault
@@ -32,8 +33,9 @@ Cell: TypeAlias = tuple[int, int]
 def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> View:
     """Return `count` elements from `offset` on; E0707 where memory ends before."""
     size = numpy_dtype(dtype).itemsize
+    place = memory_of(place, call)
     view = View(Pointer(place.memory, place.offset + offset * size), dtype, (count,))
-    if place.offset + offset * size < 0 or view.size < count:
+    if view.find(0, count) is None:
         raise fault(
             "E0707", f"T.{name_of(call)} reaches outside of its memory: {count} elements from {offset} on", call
         )
@@ -42,16 +44,18 @@ def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
 
 def _read(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> Array:
     view = _part(call, place, dtype, offset, count)
-    if view.written is not None and not view.written[:count].all():
+    part = slice(view.base, view.base + count)
+    if view.written is not None and not view.written[part].all():
         raise fault("E0710", f"T.{name_of(call)} reads what was never written", call)
-    return view.flat[:count].copy()
+    return view.flat[part].copy()
 
 
 def _write(call: tir.Call, place: Pointer, dtype: str, offset: int, values: Array) -> None:
     view = _part(call, place, dtype, offset, len(values))
-    view.flat[: len(values)] = values
+    part = slice(view.base, view.base + len(values))
+    view.flat[part] = values
     if view.written is not None:
-        view.written[: len(values)] = True
+        view.written[part] = True
 
 
 def _operands(call: tir.Call) -> Expression:
@@ -194,9 +198,9 @@ def _tile(frame: Frame, call: tir.Call, position: int, fragment: Fragment) -> Ar
     view = _part(call, pointer, fragment.dtype, first, (rows - 1) * pitch + columns)
     if view.written is not None:
         for row in range(rows):
-            view.written[row * pitch : row * pitch + columns] = True
+            view.written[view.base + row * pitch : view.base + row * pitch + columns] = True
     size = view.flat.itemsize
-    return np.lib.stride_tricks.as_strided(view.flat, (rows, columns), (pitch * size, size))
+    return np.lib.stride_tricks.as_strided(view.flat[view.base :], (rows, columns), (pitch * size, size))
 
 
 def _oriented(tile: Array, fragment: Fragment) -> Array:

@@ -37,7 +37,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A place in memory, `offset` bytes from its start."""
+    """A place `offset` bytes from the start of `memory`, an allocation; it may lie outside, where nothing is accessed."""
 
     memory: Memory
     offset: int = 0
@@ -78,10 +78,11 @@ class View:
     """A buffer while its program runs: memory as elements of a dtype, and the place of each index.
 
     `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours among the `size` of
-    `flat`. `axes` are pairs of extent and stride.
+    `flat`, which holds the whole allocation: `pointer` points at number `base` of it. `axes` are pairs of extent and
+    stride.
     """
 
-    __slots__ = ("axes", "dtype", "flat", "lanes", "offset", "pointer", "shape", "size", "strides", "written")
+    __slots__ = ("axes", "base", "dtype", "flat", "lanes", "offset", "pointer", "shape", "size", "strides", "written")
 
     def __init__(
         self, pointer: Pointer, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] = (), offset: int = 0
@@ -94,27 +95,34 @@ class View:
         self.axes = tuple(zip(shape, self.strides, strict=True))
         self.offset = offset
         self.lanes = parse_dtype(dtype).lanes
-        whole = len(pointer.memory.data) - (len(pointer.memory.data) - pointer.offset) % storage.itemsize
-        self.flat = pointer.memory.data[pointer.offset : whole].view(storage)
-        self.size = len(self.flat)
+        self.base, first = divmod(pointer.offset, storage.itemsize)
+        self.size = max(len(pointer.memory.data) - first, 0) // storage.itemsize
+        end = first + self.size * storage.itemsize
+        self.flat = pointer.memory.data[first:end].view(storage)
         written = pointer.memory.written
-        if written is not None:
-            written = written[pointer.offset : whole].reshape(-1, storage.itemsize)
-        self.written = written
+        self.written = None if written is None else written[first:end].reshape(-1, storage.itemsize)
 
     def moved(self, pointer: Pointer) -> View:
         """Return the same view of other memory."""
         return View(pointer, self.dtype, self.shape, self.strides, self.offset)
 
-    def address(self, position: int) -> Pointer:
-        """Return a pointer to the element at `position`."""
-        size = self.flat.itemsize * self.lanes
-        return Pointer(self.pointer.memory, self.pointer.offset + position * size)
+    def find(self, place: int, count: int = 1) -> int | None:
+        """Return where `count` elements from `place` on, counted from the pointer, begin in `flat`; None outside of it."""
+        first = self.base + place * self.lanes
+        return first if first >= 0 and first + count * self.lanes <= self.size else None
+
+    def address(self, first: int) -> Pointer:
+        """Return a pointer to number `first` of `flat`."""
+        return Pointer(self.pointer.memory, self.pointer.offset + (first - self.base) * self.flat.itemsize)
 
     def as_array(self) -> Array:
-        """Return the elements as a NumPy array that shares the memory."""
+        """Return the elements as a NumPy array that shares the memory; IndexError where some lie outside of it."""
         size = self.flat.itemsize
         lanes = (self.lanes,) if self.lanes > 1 else ()
         strides = (*(stride * size * self.lanes for stride in self.strides), *(size for _ in lanes))
         start = self.pointer.offset + self.offset * size * self.lanes
+        ends = [(extent - 1) * stride for extent, stride in self.axes]
+        first, last = (self.offset + sum(pick(0, end) for end in ends) for pick in (min, max))
+        if 0 not in self.shape and (self.find(first) is None or self.find(last) is None):
+            raise IndexError
         return np.ndarray((*self.shape, *lanes), self.flat.dtype, self.pointer.memory.data, start, strides)

@@ -109,6 +109,8 @@ def cast(source: str, target: str) -> Unary:
     Integers wrap around. Floats are rounded towards zero on their way to integers; one outside the range becomes the
     nearest bound, and NaN becomes zero. Anything but zero is true.
     """
+    if "handle" in (parse_dtype(source).code, parse_dtype(target).code):
+        return reinterpret(source, target)
     if is_bool(target):
         return lanewise(bool, target)
     if is_float(target):

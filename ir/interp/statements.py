@@ -17,7 +17,7 @@ import numpy as np
 from .. import tir
 from ..base import Node
 from .arguments import compile_match
-from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, region_view
+from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, new_memory, region_view
 from .expressions import compile_all, compile_expr, is_true
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
@@ -192,7 +192,8 @@ def _allocate(stmt: tir.Allocate) -> Statement:
     def run(frame: Frame) -> Iterable[Node]:
         memory = frame.shared.get(stmt)
         if memory is None:
-            memory = frame.world.allocate(stmt.dtype, prod(extents(frame)), scope)
+            sizes = extents(frame)
+            memory = new_memory(frame, stmt.dtype, (*sizes, prod(sizes)), scope, stmt.buffer_var.name, stmt)
         if scope.startswith("shared"):
             frame.shared[stmt] = memory
         frame[stmt.buffer_var] = memory
@@ -342,6 +343,9 @@ def _compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame], None]:
     Dimensions, strides and the offset that are variables are bound; those that are given must agree.
     """
     buffer, region = match.buffer, match.source.region
+    if len(buffer.shape) > len(region):
+        said = f"matched buffer '{buffer.name}' has {len(buffer.shape)} dimensions, more than its region"
+        raise fault("E0704", said, match)
     source, bind = compile_buffer(match.source.buffer), compile_match(match)
     mins, extents = compile_all(tuple(r.min for r in region)), compile_all(tuple(r.extent for r in region))
 

@@ -17,7 +17,7 @@ from ..base import Node, Op
 from ..exchanges import BARRIERS, SHUFFLES
 from ..matrix_units import whole_warp_calls
 from ..visit import post_order
-from .buffers import compile_buffer, compile_position, put
+from .buffers import compile_buffer, compile_position, pointed_element, put
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
 from .jumps import Leave
@@ -245,7 +245,7 @@ def _compile_target(source: tir.PrimExpr, target: tir.PrimExpr) -> Callable[[Fra
     """Return the function to where a result goes: an element of a buffer, or what a pointer points at."""
     if not isinstance(target, tir.BufferLoad):
         pointer, dtype = compile_expr(target), source.dtype
-        return lambda frame: (View(pointer(frame), dtype, (1,)), 0)
+        return lambda frame: pointed_element(pointer(frame), dtype, target)
     buffer, position = compile_buffer(target.buffer), compile_position(target)
 
     def find(frame: Frame) -> tuple[View, int]:

@@ -22,7 +22,7 @@ from .races import check_races
 from .reductions import check_reductions
 from .regions import check_matches, check_regions
 from .scoping import check_scoping
-from .sizes import check_sizes
+from .sizes import check_matched_shapes, check_sizes
 from .subject import Subject
 from .values import check_values
 
@@ -60,6 +60,8 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
           check_loops),
     Check("scopes", "types", ("E0418",), "A buffer lives in a storage scope that exists.", check_scopes),
     Check("sizes", "types", ("E0426",), "Memory and buffers have no negative extent.", check_sizes),
+    Check("matched-shapes", "types", ("E0427",), "A matched buffer has the dimensions and strides of its region.",
+          check_matched_shapes),
     Check("bindings", "bounds", ("E0415",), "An axis is bound to values of its domain only.", check_bindings),
     Check("bounds", "bounds", ("E0414", "E0420"), "An access lies inside its buffer.", check_bounds),
     Check("regions", "bounds", ("E0413",), "What a block touches lies in the regions that it declares.", check_regions),

@@ -1,0 +1,234 @@
+"""The law of memory in compiled code and in the interpreter: what is accessed lies in its allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.ir.interp import run
+
+Arguments = Callable[[], tuple[Any, ...]]
+
+WAYS = ("interpreted", "check at O0", "check", "prove at O0", "prove")
+
+
+def told(text: str, way: str, arguments: Arguments, calls: int = 1) -> str:
+    """Return the codes and messages of the error of a call, "" where there is none."""
+    module = tvms.parse(text, "memory.tvms")
+    bounds: Any = way.split()[0]
+    try:
+        if way == "interpreted":
+            run(module, "main", arguments())
+            return ""
+        function = tvms.compile(module, bounds=bounds, level=0 if "O0" in way else 3)["main"]
+        for _ in range(calls):
+            function(*arguments())
+    except tvms.TvmsError as problem:
+        return "; ".join(f"{each.code}: {each.message}" for each in problem.diagnostics)
+    return ""
+
+
+# --- Sizes ------------------------------------------------------------------------------------------------------
+
+NARROW = """
+T.prim_func main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int8")
+    B = T.match_buffer(b, (1,), "int8")
+    B[0] = T.int8(1)
+"""
+
+
+def test_sizes_fit_their_dtype_at_the_call() -> None:
+    large = np.empty(2**31 + 5, "i1")  # never touched, so that it takes no memory
+    for way in WAYS:
+        said = told(NARROW, way, lambda: (large, np.zeros(1, "i1")))
+        if way == "interpreted":
+            expected = "argument 'A' has shape (2147483653,), but its dimension 0 is bound to n of dtype int32"
+        else:
+            expected = (
+                "argument 'a' of 'main': dimension 0 is 2147483653, but 'n' has dtype int32, which ends at 2147483647"
+            )
+        assert said == f"E0703: {expected}"
+
+
+def test_sizes_fit_their_dtype_in_quick_calls() -> None:
+    call = tvms.compile(tvms.parse(NARROW))["main"]
+    small, result = np.zeros(4, "i1"), np.zeros(1, "i1")
+    for _ in range(8):
+        call(small, result)
+    with pytest.raises(tvms.TvmsError, match="dimension 0 is 2147483653"):
+        call(np.empty(2**31 + 5, "i1"), result)
+
+
+def test_sizes_that_are_expressions_fit_their_dtype() -> None:
+    text = NARROW.replace('(1,), "int8"', '(n * 2,), "int8"')
+    large = np.empty(2**31, "i1")
+    for way in WAYS[1:]:
+        said = told(text, way, lambda: (large[: 2**30], large))
+        reason = "dimension 0 is 2147483648, but 'n * 2' has dtype int32, which ends at 2147483647"
+        assert said == f"E0703: argument 'b' of 'main': {reason}"
+
+
+def test_strides_that_are_expressions_are_checked() -> None:
+    text = """
+T.prim_func main(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 4), "int8", strides=[n * 100, 1])
+    A[n - 1, 0] = T.int8(1)
+"""
+    for way in WAYS:
+        assert told(text, way, lambda: (np.zeros((4, 4), "i1"),)).startswith("E0706")
+
+
+@pytest.mark.parametrize("offset", ["k", "k * 2", "k + 4 - 1"])
+def test_arrays_start_at_element_0(offset: str) -> None:
+    text = f"""
+T.prim_func main(a: T.handle, k: T.int32):
+    A = T.match_buffer(a, (4,), "int8", elem_offset={offset})
+    A[0] = T.int8(1)
+"""
+    for way in WAYS:
+        assert told(text, way, lambda: (np.zeros(4, "i1"), 1), calls=6).startswith("E0706"), way
+
+
+def test_an_offset_of_its_own_is_0() -> None:
+    text = """
+T.prim_func main(a: T.handle):
+    k = T.int32()
+    A = T.match_buffer(a, (4,), "int8", elem_offset=k)
+    A[k] = T.int8(1)
+"""
+    for way in WAYS:
+        assert told(text, way, lambda: (np.zeros(4, "i1"),), calls=6) == ""
+
+
+# --- Shifts -----------------------------------------------------------------------------------------------------
+
+SHIFTS = """
+T.prim_func main(A: T.Buffer((8,), "{dtype}"), N: T.Buffer((8,), "{dtype}")):
+    for i in {kind}(8):
+        with T.block("shift"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = T.{name}(A[vi], N[vi])
+"""
+
+
+@pytest.mark.parametrize("kind", ["T.serial", "T.vectorized"])
+@pytest.mark.parametrize("name", ["shift_left", "shift_right"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64"])
+def test_shifts_by_any_count(dtype: str, name: str, kind: str) -> None:
+    text = SHIFTS.format(dtype=dtype, name=name, kind=kind)
+    values = np.array([1, 3, -1, -7, 100, 127, -128, 5]).astype(dtype)
+    counts = np.array([0, 1, 7, 8, 31, 32, 64, 127]).astype(dtype)
+    expected = values.copy()
+    run(tvms.parse(text), "main", (expected, counts))
+    wide = [int(value) for value in values]
+    shifted = [v << int(n) if name == "shift_left" else v >> int(n) for v, n in zip(wide, counts, strict=True)]
+    np.testing.assert_array_equal(expected, np.array([each % 2**64 for each in shifted], "u8").astype(dtype))
+    for bounds in ("check", "prove"):
+        found = values.copy()
+        tvms.compile(tvms.parse(text), bounds=bounds)["main"](found, counts)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["T.serial", "T.vectorized"])
+@pytest.mark.parametrize("name", ["shift_left", "shift_right"])
+def test_shifts_by_a_negative_count(name: str, kind: str) -> None:
+    text = SHIFTS.format(dtype="int32", name=name, kind=kind)
+    for way in WAYS:
+        said = told(text, way, lambda: (np.ones(8, "i4"), np.array([0, 1, 2, 3, 4, 5, -1, 0], "i4")))
+        assert said == "E0712: a shift by a negative count"
+
+
+def test_lanes_that_are_off_shift_by_any_count() -> None:
+    text = SHIFTS.format(dtype="int32", name="shift_left", kind="T.vectorized")
+    text = text.replace("A[vi] = ", "if N[vi] >= 0:\n                A[vi] = ")
+    for way in WAYS:
+        assert told(text, way, lambda: (np.ones(8, "i4"), np.arange(-4, 4, dtype="i4"))) == ""
+
+
+def test_fixed_point_shifts() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((1,), "int32"), q: T.int32, s: T.int32):
+    A[0] = T.q_multiply_shift(A[0], 1 << 30, q, s)
+"""
+    for q, s, expected in ((31, 1, ""), (31, -3, ""), (0, 1, "E0712"), (31, -40, "E0712"), (31, 40, "E0712")):
+        for way in WAYS:
+            assert told(text, way, lambda q=q, s=s: (np.ones(1, "i4"), q, s))[:5] == expected
+
+
+# --- Pointers that no buffer has --------------------------------------------------------------------------------
+
+
+def test_hints_of_a_prefetch() -> None:
+    text = 'T.prim_func main(A: T.Buffer((4,), "int64")):\n    T.evaluate(T.prefetch("int32", A.data, {}))\n'
+    arguments: Arguments = lambda: (np.zeros(4, "i8"),)  # noqa: E731
+    for hints in ("0, 3, 1", "1, 0, 1", "1, 2, 0"):
+        assert [told(text.format(hints), way, arguments) for way in WAYS] == [""] * len(WAYS)
+    for hints, said in (("1, 2, 3", "cache = 3"), ("2, 0, 1", "rw = 2"), ("0, -1, 1", "locality = -1")):
+        assert told(text.format(hints), "prove", arguments) == f"E0606: a prefetch has {said}"
+
+
+def test_integers_are_no_pointers_in_the_interpreter() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4,), "int64")):
+    T.evaluate(T.call_intrin("int64", "tir.atomic_add", T.reinterpret("handle", T.uint64(4096)), T.int64(1)))
+"""
+    said = told(text, "interpreted", lambda: (np.zeros(4, "i8"),))
+    assert said == "E0725: an integer cannot become a pointer"
+
+
+# --- Matched buffers --------------------------------------------------------------------------------------------
+
+MATCH = """
+T.prim_func main(A: T.Buffer((4, 6), "int64")):
+    with T.block("b"):
+        X = T.match_buffer(A[{region}], {shape}, "int64"{strides})
+        T.evaluate(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "shape", "strides", "said"),
+    [
+        ("0:4, 0:2", "(1, 4, 2)", "", "has 3 dimensions, but its region of 'A' has 2"),
+        ("0:4, 0:2", "(4, 3)", "", "has extent 3 in dimension 1, but its region of 'A' has 2"),
+        ("0:4, 0:2", "(4, 2)", ", strides=[1]", "has 2 dimensions, but 1 stride"),
+        (
+            "0:4, 0:2",
+            "(4, 2)",
+            ", strides=[100000000, 1]",
+            "has stride 100000000 in dimension 0, but its region of 'A' has 6",
+        ),
+    ],
+)
+def test_matched_buffers_that_do_not_fit_their_region(region: str, shape: str, strides: str, said: str) -> None:
+    module = tvms.parse(MATCH.format(region=region, shape=shape, strides=strides), "memory.tvms")
+    (found,) = tvms.verify(module)
+    assert (found.code, found.message) == ("E0427", f"matched buffer 'X' {said}")
+
+
+def test_a_matched_buffer_of_too_many_dimensions_as_it_is_shown() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4,), "int64")):
+    with T.block("b"):
+        X = T.match_buffer(A[0:4], (2, 2), "int64", strides=[100000000, 1])
+        X[1, 1] = T.int64(3)
+"""
+    (found,) = tvms.verify(tvms.parse(text, "memory.tvms"))
+    assert (
+        str(tvms.TvmsError([found]))
+        == """\
+error[E0427]: matched buffer 'X' has 2 dimensions, but its region of 'A' has 1
+  --> memory.tvms:4:13
+   |
+ 4 |         X = T.match_buffer(A[0:4], (2, 2), "int64", strides=[100000000, 1])
+   |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = help: declare the shape of the region, and no strides of your own"""
+    )
+    for way in WAYS:
+        assert told(text, way, lambda: (np.zeros(4, "i8"),)).startswith(("E0606", "E0704"))
