@@ -1,10 +1,12 @@
 """Constant folding as TVM's operators do it, so that a text means the same program (TVM: `src/arith/const_fold.h`).
 
-Folded are: two constants, and a constant that is neutral or absorbing. Nothing else: `make` is no simplifier.
+Two constants are folded, and a constant that is neutral or absorbing; `make` is not a simplifier. Floats are folded only
+where the result is the same for every value (docs/arithmetic.md): unlike in TVM, `x * 0.0` and `x + 0.0` stay.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import struct
 from collections.abc import Callable
@@ -45,7 +47,11 @@ _RIGHT: dict[type[tir.BinaryOp], dict[float, str]] = {
     tir.Add: {0: "a"}, tir.Sub: {0: "a"}, tir.Mul: {1: "a", 0: "b"}, tir.Div: {1: "a"},
     tir.Mod: {1: "0"}, tir.FloorDiv: {1: "a"}, tir.FloorMod: {1: "0"},
 }  # fmt: skip
+_RIGHT_OF_FLOATS: dict[type[tir.BinaryOp], float] = {tir.Add: -0.0, tir.Sub: 0.0, tir.Mul: 1.0, tir.Div: 1.0}
+_LEFT_OF_FLOATS: dict[type[tir.BinaryOp], float] = {tir.Add: -0.0, tir.Mul: 1.0}
+"""The constants that leave every float as it is, -0.0, infinities and NaN included."""
 _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
+_FORMATS = {"float16": "e", "float32": "f", "float64": "d"}
 
 
 def is_index_dtype(dtype: str) -> bool:
@@ -59,25 +65,27 @@ def wrap(value: int, dtype: str) -> int:
     return (value - low) % (high - low + 1) + low
 
 
-def round_float(value: float, dtype: str) -> float:
-    """Return the float32 next to `value` where `dtype` is float32, else `value`."""
-    if dtype != "float32":
-        return value
+def round_float(value: float, dtype: str) -> float | None:
+    """Return the float of `dtype` next to `value`; None where only NumPy knows it."""
+    if dtype not in _FORMATS:
+        return None
     try:
-        return struct.unpack("f", struct.pack("f", value))[0]
+        return struct.unpack(_FORMATS[dtype], struct.pack(_FORMATS[dtype], value))[0]
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+        return math.inf if value > 0 else -math.inf
 
 
 def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr | None:
     """Return what `kind(a, b)` folds to, or None; `a` and `b` have one dtype.
 
-    A division by a constant zero is E0232.
+    A division of integers by a constant zero is E0232.
     """
     left = a.value if isinstance(a, tir.IntImm | tir.FloatImm) else None
     right = b.value if isinstance(b, tir.IntImm | tir.FloatImm) else None
     if left is None and right is None:
         return a if a is b and kind in (tir.Min, tir.Max) else None
+    if isinstance(a, tir.FloatImm) or isinstance(b, tir.FloatImm):
+        return _fold_floats(kind, a, b, span)
     if kind in _COMPARE:
         if left is None or right is None:
             return None
@@ -86,10 +94,10 @@ def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span 
         return None
     if kind in _DIVISIONS and right == 0:
         raise error("E0232", "division by zero", b.span or span, "divide by something that is not zero")
-    if left is not None and right is not None:
-        folded = _fold_constants(kind, a, b, span)
-        if folded is not None:
-            return folded
+    if isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm):
+        if kind is tir.Sub and parse_dtype(a.dtype).code == "uint" and a.value == 0 < b.value:
+            raise error("E0231", f"0 - {b.value} is negative, which {a.dtype} cannot hold", span)
+        return tir.IntImm(a.dtype, wrap(_INT[kind](a.value, b.value), a.dtype), span=span)
     choice = None if left is None else _LEFT.get(kind, {}).get(left)
     if choice is None and right is not None:
         choice = _RIGHT.get(kind, {}).get(right)
@@ -98,22 +106,30 @@ def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span 
     return {"a": a, "b": b}.get(choice or "")
 
 
-def _fold_constants(
-    kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None
-) -> tir.PrimExpr | None:
-    if isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm):
-        if kind is tir.Sub and parse_dtype(a.dtype).code == "uint" and a.value == 0 < b.value:
-            raise error("E0231", f"0 - {b.value} is negative, which {a.dtype} cannot hold", span)
-        return tir.IntImm(a.dtype, wrap(_INT[kind](a.value, b.value), a.dtype), span=span)
+def _fold_floats(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr | None:
+    if isinstance(b, tir.FloatImm) and _is_same(b.value, _RIGHT_OF_FLOATS.get(kind)):
+        return a
+    if isinstance(a, tir.FloatImm) and _is_same(a.value, _LEFT_OF_FLOATS.get(kind)):
+        return b
     if not (isinstance(a, tir.FloatImm) and isinstance(b, tir.FloatImm)):
         return None
-    if kind in (tir.Min, tir.Max):
-        swap = b.value < a.value if kind is tir.Min else a.value < b.value
-        return tir.FloatImm(a.dtype, b.value if swap else a.value, span=span)
-    if kind not in _FLOAT or a.dtype not in ("float32", "float64"):
-        return None
     left, right = round_float(a.value, a.dtype), round_float(b.value, a.dtype)
-    return tir.FloatImm(a.dtype, round_float(_FLOAT[kind](left, right), a.dtype), span=span)
+    if left is None or right is None:
+        return None
+    if kind in _COMPARE:
+        return tir.IntImm("bool", int(_COMPARE[kind](left, right)), span=span)
+    if kind in (tir.Min, tir.Max):
+        first = left <= right if kind is tir.Min else left >= right
+        return tir.FloatImm(a.dtype, left if first or math.isnan(left) else right, span=span)
+    if kind not in _FLOAT or a.dtype == "float16" or (kind is tir.Div and right == 0):
+        return None
+    value = round_float(_FLOAT[kind](left, right), a.dtype)
+    return None if value is None else tir.FloatImm(a.dtype, value, span=span)
+
+
+def _is_same(value: float, other: float | None) -> bool:
+    """Whether two floats are equal and zeros have the same sign."""
+    return value == other and math.copysign(1, value) == math.copysign(1, other)
 
 
 def fold_logical(kind: type[tir.And | tir.Or], a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr | None:

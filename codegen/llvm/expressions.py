@@ -124,8 +124,11 @@ class ExpressionEmitter(ABC):
             return self._divide(expr, a, b)
         value = BINARY[type(expr)][kind_of(expr.a.dtype)](self.builder, a, b)
         fast_math = self.module.target.fast_math
-        if fast_math and isinstance(expr, _ROUNDED) and kind_of(expr.dtype) == "float":
-            value.flags = list(fast_math)
+        if fast_math and kind_of(expr.a.dtype) == "float":
+            if isinstance(expr, _ROUNDED):
+                value.flags = list(fast_math)
+            elif isinstance(expr, tir.Min | tir.Max):
+                value.fastmath.update(fast_math)
         return value
 
     def _divide(self, expr: tir.BinaryOp, a: Value, b: Value) -> Value:

@@ -201,7 +201,8 @@ def _against_infinity(sign: str) -> Callable[[ExpressionEmitter, Value], Value]:
 ANY: Table = {
     **MOVES,
     **named("sqrt copysign", llvm_function),
-    **named("floor ceil trunc round nearbyint", _identity_on_integers),
+    **named("floor ceil trunc nearbyint", _identity_on_integers),
+    "tir.round": _identity_on_integers("nearbyint"),
     "tir.fabs": _absolute,
     "tir.rsqrt": _reciprocal_root,
     "tir.sigmoid": _sigmoid,

@@ -1,7 +1,7 @@
 """The operators of the loop level as LLVM instructions: one row an operator, one column a kind of number.
 
 Signed integers wrap around. `Div` and `Mod` round towards zero, `FloorDiv` and `FloorMod` towards minus infinity.
-`Min` is `a if a < b else b` and `Max` is `a if a > b else b`: `b` where either is NaN.
+`Min` and `Max` of floats return NaN if either operand is NaN, and either zero of two zeros with different signs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ def number(value_type: LLVMType, value: float) -> Value:
     return ir.Constant(value_type, value if lanes is None else [ir.Constant(value_type.element, value)] * lanes)
 
 
-def intrinsic(builder: Builder, name: str, *operands: Value, result: LLVMType | None = None) -> Value:
-    """Call `llvm.<name>`, which is overloaded on its result, where that is given, and on its first operand."""
+def intrinsic(
+    builder: Builder, name: str, *operands: Value, result: LLVMType | None = None, fast: tuple[str, ...] = ()
+) -> Value:
+    """Call `llvm.<name>`, which is overloaded on its result, if given, and on its first operand, with flags `fast`."""
     types = [operand.type for operand in operands]
     overloads = [types[0]] if result is None else [result, types[0]]
     symbol = ".".join(["llvm", name, *(type_suffix(overload) for overload in overloads)])
     function = builder.module.globals.get(symbol)
     if function is None:
         function = ir.Function(builder.module, ir.FunctionType(result or types[0], types), symbol)
-    return builder.call(function, operands)
+    return builder.call(function, operands, fastmath=fast)
 
 
 def type_suffix(value_type: LLVMType) -> str:
@@ -112,12 +114,18 @@ def _comparisons(sign: str) -> dict[Kind, Emit]:
     }
 
 
-def _choice(sign: str) -> dict[Kind, Emit]:
+def _choice(sign: str, of_floats: str) -> dict[Kind, Emit]:
     def choose(kind: Kind) -> Emit:
         compare = _comparisons(sign)[kind]
         return lambda builder, a, b: builder.select(compare(builder, a, b), a, b)
 
-    return {kind: choose(kind) for kind in ("signed", "unsigned", "float")}
+    return {"signed": choose("signed"), "unsigned": choose("unsigned"), "float": _extremum(of_floats)}
+
+
+def _extremum(name: str) -> Emit:
+    """Call `llvm.minimum` or `llvm.maximum`, which propagate NaN. `nsz` saves the instructions that order zeros by sign."""
+
+    return lambda builder, a, b: intrinsic(builder, name, a, b, fast=("nsz",))
 
 
 def _row(signed: Emit | str, unsigned: Emit | str, floating: Emit | str) -> dict[Kind, Emit]:
@@ -133,8 +141,8 @@ BINARY: dict[type[tir.PrimExpr], dict[Kind, Emit]] = {
     tir.Mod: _row(_signed_remainder, "urem", "frem"),
     tir.FloorDiv: _row(_floor_divide, "udiv", _float_floor_divide),
     tir.FloorMod: _row(_floor_remainder, "urem", _float_floor_remainder),
-    tir.Min: _choice("<"),
-    tir.Max: _choice(">"),
+    tir.Min: _choice("<", "minimum"),
+    tir.Max: _choice(">", "maximum"),
     tir.EQ: _comparisons("=="),
     tir.NE: _comparisons("!="),
     tir.LT: _comparisons("<"),

@@ -16,14 +16,8 @@ from ..dtype import parse_dtype
 from .scalars import Binary, Function, Unary, Value
 
 
-def _rounded(value: Value) -> Value:
-    """To the nearest whole number, halves away from zero (`llvm.round`)."""
-    whole = np.trunc(value)
-    return whole + np.copysign(type(value)(abs(value - whole) >= 0.5), value)
-
-
 def _in_double(function: Callable[..., float]) -> Function:
-    """Compute in double precision and round to the dtype of the first operand; NaN outside the domain."""
+    """Compute in double precision and round to the dtype of the first operand; NaN outside the domain, inf beyond it."""
 
     def compute(*operands: Value) -> Value:
         try:
@@ -37,11 +31,23 @@ def _in_double(function: Callable[..., float]) -> Function:
     return compute
 
 
-def _fused(a: float, b: float, c: float) -> float:
+def _fused(a: Value, b: Value, c: Value) -> Value:
     """`a * b + c`, rounded once."""
-    if not all(map(math.isfinite, (a, b, c))):
-        return a * b + c
-    return float(Fraction(a) * Fraction(b) + Fraction(c))
+    x, y, z = float(a), float(b), float(c)
+    total = Fraction(x) * Fraction(y) + Fraction(z) if all(map(math.isfinite, (x, y, z))) else 0
+    if total == 0:  # of infinities and NaN, or a zero, whose sign float64 has right
+        return np.float64(x * y + z).astype(a.dtype)
+    try:
+        near = float(total)
+    except OverflowError:
+        near = math.copysign(math.inf, total)
+    if a.dtype.itemsize < 8 and math.isfinite(near) and Fraction(near) != total and _last_bit(near) == 0:
+        near = math.nextafter(near, math.copysign(math.inf, total - Fraction(near)))  # to odd: no tie by accident
+    return np.float64(near).astype(a.dtype)
+
+
+def _last_bit(value: float) -> int:
+    return int(np.float64(value).view(np.uint64)) & 1
 
 
 def _scaled(value: Value, exponent: int) -> Value:
@@ -57,7 +63,7 @@ def _exp10(value: float) -> float:
 
 
 _NUMPY_NAMES = {"atan": "arctan", "acos": "arccos", "asin": "arcsin", "atanh": "arctanh", "acosh": "arccosh"} | {
-    "asinh": "arcsinh", "atan2": "arctan2", "pow": "power", "nearbyint": "rint", "fabs": "abs"
+    "asinh": "arcsinh", "atan2": "arctan2", "pow": "power", "nearbyint": "rint", "round": "rint", "fabs": "abs"
 }  # fmt: skip
 _SAME_NAMES = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
@@ -66,7 +72,6 @@ _SAME_NAMES = (
 _OWN: dict[str, Unary] = {
     "rsqrt": lambda value: type(value)(1) / np.sqrt(value),
     "sigmoid": lambda value: type(value)(1) / (type(value)(1) + np.exp(-value)),
-    "round": _rounded,
 }
 
 FLOAT: dict[str, Function] = {
@@ -75,10 +80,10 @@ FLOAT: dict[str, Function] = {
     **_OWN,
     "exp10": _in_double(_exp10),
     "erf": _in_double(math.erf),
-    "fma": _in_double(_fused),
+    "fma": _fused,
     "ldexp": _scaled,
 }
-"""By name, for floats. `fma` rounds once, `round` halves away from zero, `nearbyint` halves to even."""
+"""By name, for floats. `fma` rounds once; `round` and `nearbyint` round halves to even, as NumPy does."""
 
 
 NEGATIVE_SHIFT = "a shift by a negative count"

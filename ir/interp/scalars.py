@@ -36,13 +36,13 @@ def truncdiv(a: int, b: int) -> int:
 
 
 def _min(a: Value, b: Value) -> Value:
-    """`b` where either is NaN."""
-    return a if a < b else b
+    """Return the lesser operand, or NaN if either is NaN."""
+    return a if a <= b or a != a else b
 
 
 def _max(a: Value, b: Value) -> Value:
-    """`b` where either is NaN."""
-    return a if a > b else b
+    """Return the greater operand, or NaN if either is NaN."""
+    return a if a >= b or a != a else b
 
 
 OPERATIONS: dict[type[tir.PrimExpr], tuple[Binary, Binary]] = {

@@ -6,6 +6,7 @@ import builtins
 import math
 from collections.abc import Callable
 from itertools import islice
+from typing import TypeAlias
 
 from .. import tir
 from ..base import Span
@@ -13,8 +14,24 @@ from ..diagnostics import error
 from ..dtype import is_bool, is_float, is_int, parse_dtype
 from ..promote import Operand, cast, const, dtype_of, largest, match_types, smallest, to_expr, with_base
 from ..visit import walk
-from .operators import add, call, equal, greater_equal, logical_and, logical_not, select, sub
+from .operators import (
+    add,
+    call,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    select,
+    sub,
+)
 
+Pair: TypeAlias = tuple[tir.PrimExpr, tir.PrimExpr]
+Comparison: TypeAlias = Callable[[Operand, Operand], tir.PrimExpr]
 LARGEST_REPEATED = 10_000
 """Nodes that an operand may have that stands in the result more than once: nested, such operands grow exponentially."""
 
@@ -113,6 +130,53 @@ def min_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
 def max_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
     """The greatest finite value of a scalar dtype."""
     return const(largest(dtype), dtype, span)
+
+
+def least(dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """The value that no value of a scalar dtype is less than: -inf if the dtype has infinities."""
+    return const(-math.inf, dtype, span) if _has_infinity(dtype) else min_value(dtype, span)
+
+
+def greatest(dtype: str, span: Span | None = None) -> tir.PrimExpr:
+    """The value that no value of a scalar dtype is greater than: inf if the dtype has infinities."""
+    return const(math.inf, dtype, span) if _has_infinity(dtype) else max_value(dtype, span)
+
+
+def _has_infinity(dtype: str) -> bool:
+    parsed = parse_dtype(dtype)
+    return parsed.code == "bfloat" or (
+        parsed.code == "float" and (parsed.bits > 8 or parsed.name in _TINY_WITH_INFINITY)
+    )
+
+
+_TINY_WITH_INFINITY = ("float8_e3m4", "float8_e4m3", "float8_e5m2")
+"""The floats of 8 bits and fewer that have infinities."""
+
+
+def first_greatest(x: Pair, y: Pair) -> Pair:
+    """Combine two pairs of an index and a value into that of the greater value; NaN counts as the greatest.
+
+    Of equal values, and of NaNs, the lesser index wins; index -1, which stands for no element, loses to every other one.
+    """
+    return _first_best(greater, greater_equal, x, y)
+
+
+def first_least(x: Pair, y: Pair) -> Pair:
+    """As `first_greatest`, into that of the lesser value; NaN counts as the least."""
+    return _first_best(less, less_equal, x, y)
+
+
+def _first_best(better: Comparison, as_good: Comparison, x: Pair, y: Pair) -> Pair:
+    (at_x, value_x), (at_y, value_y) = x, y
+    unsigned = with_base(at_x.dtype, f"uint{parse_dtype(at_x.dtype).bits}")
+    is_better, keeps = better(value_x, value_y), as_good(value_x, value_y)
+    if is_float(value_x.dtype):
+        is_nan = not_equal(value_x, value_x)
+        is_better = logical_or(is_better, logical_and(is_nan, equal(value_y, value_y)))
+        keeps = logical_or(keeps, is_nan)
+    is_before = less(cast(at_x, unsigned), cast(at_y, unsigned))
+    is_first = logical_or(is_better, logical_and(keeps, is_before))
+    return select(is_first, at_x, at_y), select(keeps, value_x, value_y)
 
 
 def infinity(dtype: str, span: Span | None = None) -> tir.PrimExpr:

@@ -136,9 +136,7 @@ def _greatest(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], t
     def pair(*o: te.Expr) -> Any:
         y, z = (o[2 + n] * a.strides[n] + inner[n] * a.dilation[n] - sides(a.padding)[n][0] for n in (0, 1))
         inside = te.all(te.const(0, "int64") <= y, y < height, te.const(0, "int64") <= z, z < width)
-        return first_greatest(
-            (y * width + z, te.if_then_else(inside, x(*o[:2], y, z), te.min_value(x.dtype))), axis=inner
-        )
+        return first_greatest((y * width + z, te.if_then_else(inside, x(*o[:2], y, z), te.least(x.dtype))), axis=inner)
 
     place, _ = te.compute(output.dims, pair, "pool_place")
 

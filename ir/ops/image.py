@@ -89,7 +89,7 @@ def _rounded(method: str, x: te.Expr) -> te.Expr:
         case "ceil":
             return te.ceil(x - _EPSILON)
         case _:
-            return te.round(x)
+            return te.select(x < 0, te.ceil(x - 0.5), te.floor(x + 0.5))  # halves away from zero
 
 
 def _kernel(a: Any, x: te.Expr, length: te.Expr) -> list[te.Expr]:

@@ -61,7 +61,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
         letters = "NC" + _SPATIAL[spatial]
         x = unpacked(a.data, a.layout, letters)
         shape = whole_dims(a.result.dims, a.out_layout, letters)
-        fill = te.const(0, x.dtype) if average else te.min_value(x.dtype)
+        fill = te.const(0, x.dtype) if average else te.least(x.dtype)
         source = padded(x, *_reach(a, x, shape), fill, axes="ax")
         inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"rv{n}") for n, size in enumerate(a.pool_size)]
 

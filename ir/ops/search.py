@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import te
+from .. import make, te
 from ..base import Op, StructInfo
 from ..relax import Call, Constant, Expr, PrimValue, TensorStructInfo, TupleStructInfo
 from ..te import topi
@@ -69,22 +69,17 @@ def _infer_arg(a: Inference) -> StructInfo:
     return reduced(a, "int64")
 
 
-def _first_best(better: Callable[[te.Expr, te.Expr], te.Expr], worst: Callable[[str], te.Expr]) -> te.Reducer:
-    """The reducer of pairs of an index and a value to that of the best value: of several, the first."""
+def _first_best(combine: Callable[..., make.Pair], limit: Callable[[str], te.Expr]) -> te.Reducer:
+    """The reducer of pairs of an index and a value; it starts from index -1, which stands for no element."""
 
-    def combine(x: Any, y: Any) -> Any:
-        keep = better(x[1], y[1])
-        first = te.any(keep, te.all(te.equal(x[1], y[1]), x[0] < y[0]))
-        return te.select(first, x[0], y[0]), te.select(keep, x[1], y[1])
+    def combined(x: Any, y: Any) -> Any:
+        return tuple(map(te.Expr, combine(*(tuple(map(te.node_of, pair)) for pair in (x, y)))))
 
-    def identity(index: str, value: str) -> tuple[te.Expr, te.Expr]:
-        return te.const(-1, index), worst(value)
-
-    return te.comm_reducer(combine, identity)
+    return te.comm_reducer(combined, lambda index, value: (te.const(-1, index), limit(value)))
 
 
-first_greatest = _first_best(lambda x, y: x > y, te.min_value)
-_first_least = _first_best(lambda x, y: x < y, te.max_value)
+first_greatest = _first_best(make.first_greatest, te.least)
+_first_least = _first_best(make.first_least, te.greatest)
 
 
 def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:

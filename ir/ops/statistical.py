@@ -85,11 +85,9 @@ def _plain(reducer: Callable[..., Any]) -> Callable[[te.Tensor, Any, bool], te.T
 
 _reduction("sum", _plain(te.sum), _oracle("sum"), "the sum")
 _reduction("prod", _plain(te.prod), _oracle("prod"), "the product")
+_reduction("max", _plain(te.max), _extreme("max", te.least), "the greatest", " Of none it is the least of the dtype.")
 _reduction(
-    "max", _plain(te.max), _extreme("max", te.min_value), "the greatest", " Of none it is the least of the dtype."
-)
-_reduction(
-    "min", _plain(te.min), _extreme("min", te.max_value), "the least", " Of none it is the greatest of the dtype."
+    "min", _plain(te.min), _extreme("min", te.greatest), "the least", " Of none it is the greatest of the dtype."
 )
 _reduction("mean", mean, _oracle("mean"), "the mean")
 _reduction("variance", _variance, _oracle("var"), "the variance")

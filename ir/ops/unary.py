@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import te
 from ..base import StructInfo
-from ..dtype import parse_dtype
+from ..dtype import is_float, parse_dtype
 from ..relax import PrimStructInfo
 from ..te import topi
 from .inference import Inference, like
@@ -77,8 +77,9 @@ def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr
 
 
 def _sign(x: te.Expr) -> te.Expr:
+    """1, -1, or the operand if it is zero or NaN; NumPy's sign of -0.0 is 0.0."""
     zero = te.const(0, x.dtype)
-    negative = te.select(x < zero, te.const(-1, x.dtype), zero)
+    negative = te.select(x < zero, te.const(-1, x.dtype), x + zero if is_float(x.dtype) else x)
     return te.select(zero < x, te.const(1, x.dtype), negative)
 
 

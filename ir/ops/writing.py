@@ -48,8 +48,8 @@ _SUM = _Fold(te.sum, _zero, lambda old, total: old + total)
 _FOLDS = {
     "add": _SUM,
     "mul": _Fold(te.prod, _one, lambda old, product: old * product),
-    "max": _Fold(te.max, te.min_value, te.maximum),
-    "min": _Fold(te.min, te.max_value, te.minimum),
+    "max": _Fold(te.max, te.least, te.maximum),
+    "min": _Fold(te.min, te.greatest, te.minimum),
 }
 
 

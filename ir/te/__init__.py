@@ -29,10 +29,12 @@ from .expr import (
     floor,
     floor_divide,
     floor_mod,
+    greatest,
     if_then_else,
     isfinite,
     isinf,
     isnan,
+    least,
     log,
     logical_not,
     max_value,
@@ -78,7 +80,7 @@ from .tensor import (
 __all__ = [
     "ComputeOp", "Expr", "ExternOp", "PlaceholderOp", "ReduceAxis", "Reducer", "Tensor", "Value", "abs", "acos", "acosh", "all", "any", "asin",
     "asinh", "atan", "atanh", "call", "cast", "ceil", "comm_reducer", "computations", "compute", "const", "cos", "cosh",
-    "create_prim_func", "equal", "erf", "exp", "extern", "floor", "floor_divide", "floor_mod", "if_then_else", "isfinite", "isinf", "isnan", "log", "logical_not", "max", "max_value",
+    "create_prim_func", "equal", "erf", "exp", "extern", "floor", "floor_divide", "floor_mod", "greatest", "if_then_else", "isfinite", "isinf", "isnan", "least", "log", "logical_not", "max", "max_value",
     "maximum", "min", "min_value", "minimum", "node_of", "not_equal", "pair", "placeholder", "power", "prod", "reduce_axis", "round",
     "rsqrt", "select", "sigmoid", "sin", "sinh", "size_var", "sqrt", "sum", "tan", "tanh", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip

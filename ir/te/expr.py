@@ -198,13 +198,23 @@ def call(name: str, *args: Value, dtype: str | None = None) -> Expr:
 
 
 def min_value(dtype: str) -> Expr:
-    """The least value of `dtype`."""
+    """The least finite value of `dtype`."""
     return Expr(make.min_value(dtype))
 
 
 def max_value(dtype: str) -> Expr:
-    """The greatest value of `dtype`."""
+    """The greatest finite value of `dtype`."""
     return Expr(make.max_value(dtype))
+
+
+def least(dtype: str) -> Expr:
+    """The value of `dtype` that none is less than: -inf if it has infinities."""
+    return Expr(make.least(dtype))
+
+
+def greatest(dtype: str) -> Expr:
+    """The value of `dtype` that none is greater than: inf if it has infinities."""
+    return Expr(make.greatest(dtype))
 
 
 def unary(name: str) -> Callable[[Value], Expr]:

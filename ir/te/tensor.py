@@ -243,5 +243,5 @@ def _one(dtype: str) -> tir.PrimExpr:
 
 sum = comm_reducer(lambda x, y: x + y, _zero)
 prod = comm_reducer(lambda x, y: x * y, _one)
-max = comm_reducer(_extremum(make.maximum), make.min_value)
-min = comm_reducer(_extremum(make.minimum), make.max_value)
+max = comm_reducer(_extremum(make.maximum), make.least)
+min = comm_reducer(_extremum(make.minimum), make.greatest)

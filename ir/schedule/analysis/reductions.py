@@ -110,6 +110,8 @@ _REDUCERS = (
     Reducer(lambda x, y: (make.mul(x[0], y[0]),), lambda dtypes: (make.const(1, dtypes[0]),)),
     Reducer(lambda x, y: (make.minimum(x[0], y[0]),), lambda dtypes: (make.max_value(dtypes[0]),)),
     Reducer(lambda x, y: (make.maximum(x[0], y[0]),), lambda dtypes: (make.min_value(dtypes[0]),)),
+    Reducer(lambda x, y: (make.minimum(x[0], y[0]),), lambda dtypes: (make.greatest(dtypes[0]),)),
+    Reducer(lambda x, y: (make.maximum(x[0], y[0]),), lambda dtypes: (make.least(dtypes[0]),)),
     Reducer(
         lambda x, y: (make.add(x[0], y[0]), make.add(x[1], y[1])),
         lambda dtypes: (make.const(0, dtypes[0]), make.const(0, dtypes[1])),
@@ -119,6 +121,8 @@ _REDUCERS = (
     Reducer(_least_best(make.greater), _argument(make.min_value), 2),
     Reducer(_first_best(make.less_equal), _argument(make.max_value), 2, is_ordered=True),
     Reducer(_least_best(make.less), _argument(make.max_value), 2),
+    Reducer(make.first_greatest, _argument(make.least), 2),
+    Reducer(make.first_least, _argument(make.greatest), 2),
 )
 
 

@@ -1,0 +1,129 @@
+"""The law of floats (docs/law.md): compiled code does what the interpreter and NumPy do with NaN, infinities and zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvms
+from tvms.codegen.runtime.variants import compile_variants
+
+ROWS = np.array(
+    [
+        [np.nan, 1, -0.0, 0, 2, 3, 4, 5, 6],
+        [-np.inf] * 9,
+        [1, np.nan, np.inf, np.nan, -np.inf, 2, 2, 7, 1e-40],
+        [0, -0.0, 0, -0.0, -1e-40, -1, -np.inf, -0.0, -2],
+        [3, 9, 9, 2, 9, 1, 0, -9, 9],
+        [np.inf, -np.inf, np.inf, 1, 1, 1, 1, 1, np.inf],
+    ],
+    "float32",
+)
+
+
+def graph(value: str) -> Any:
+    text = f"""
+I.ir_module Module:
+    R.function main(x: R.Tensor((6, 9), "float32")):
+        with R.dataflow():
+            y = {value}
+            R.output(y)
+        return y
+"""
+    return tvms.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("R.max(x, axis=1)", ROWS.max(1)),
+        ("R.min(x, axis=1)", ROWS.min(1)),
+        ("R.max(x, axis=0)", ROWS.max(0)),
+        ("R.argmax(x, axis=1)", ROWS.argmax(1)),
+        ("R.argmin(x, axis=1)", ROWS.argmin(1)),
+        ("R.argmax(x)", ROWS.argmax()),
+        ("R.nn.relu(x)", np.maximum(ROWS, 0)),
+        ("R.maximum(x, R.negative(x))", np.maximum(ROWS, -ROWS)),
+        ("R.minimum(x, R.const(1.0))", np.minimum(ROWS, 1)),
+        ("R.clip(x, -1, 6)", np.clip(ROWS, -1, 6)),
+        ("R.sign(x)", np.sign(ROWS)),
+        ("R.round(R.multiply(x, R.const(0.5)))", np.rint(ROWS * 0.5)),
+    ],
+)
+def test_graph_operators_agree_with_numpy(value: str, expected: np.ndarray) -> None:
+    module = graph(value)
+    np.testing.assert_array_equal(tvms.interpret(module, "main", [ROWS]), expected)
+    np.testing.assert_array_equal(np.asarray(tvms.compile(module, target="llvm")["main"](ROWS)), expected)
+
+
+LOOPS = """
+T.prim_func main(A: T.Buffer((81,), "float32"), B: T.Buffer((81,), "float32"), C: T.Buffer((81,), "float32")):
+    for i in range(81):
+        with T.block("value"):
+            vi = T.axis.spatial(81, i)
+            C[vi] = {value}
+"""
+PAIRS = np.array(np.meshgrid(*[[np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -2.5, 0.5, 3e38]] * 2), "float32").reshape(
+    2, -1
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("T.max(A[vi], B[vi])", lambda a, b: np.maximum(a, b)),
+        ("T.min(A[vi], B[vi])", lambda a, b: np.minimum(a, b)),
+        ("T.max(A[vi], T.float32(1))", lambda a, b: np.maximum(a, 1)),
+        ("T.min(T.float32(-1), A[vi])", lambda a, b: np.minimum(a, -1)),
+        ("A[vi] * T.float32(0) + T.float32(0)", lambda a, b: a * 0 + 0),
+        ("T.float32(0) * A[vi]", lambda a, b: a * 0),
+        ("A[vi] + T.float32(0)", lambda a, b: a + 0),
+        ("A[vi] - A[vi]", lambda a, b: a - a),
+        ("T.float32(0) / A[vi]", lambda a, b: 0 / a),
+        ("A[vi] / T.float32(0)", lambda a, b: a / np.float32(0)),
+        ("T.Select(not (A[vi] < B[vi]), A[vi], B[vi])", lambda a, b: np.where(~(a < b), a, b)),
+        ("T.round(A[vi]) + T.round(B[vi] + T.float32(1))", lambda a, b: np.rint(a) + np.rint(b + 1)),
+        ('T.Cast("float32", T.Cast("int32", A[vi]))', lambda a, b: saturated(a)),
+    ],
+)
+def test_loops_agree_with_numpy(value: str, expected: Any) -> None:
+    module = tvms.parse(LOOPS.format(value=value))
+    with np.errstate(all="ignore"):
+        wanted = expected(*PAIRS)
+    found = np.empty_like(wanted)
+    tvms.interpret(module, "main", [*PAIRS, found])
+    check(found, wanted, value)
+    for executable in compile_variants(module).values():
+        found[:] = 7
+        executable["main"](*PAIRS, found)
+        check(found, wanted, value)
+
+
+def check(found: np.ndarray, wanted: np.ndarray, value: str) -> None:
+    np.testing.assert_array_equal(found, wanted)
+    if "T.max" not in value and "T.min" not in value:
+        numbers = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
+
+
+def saturated(a: np.ndarray) -> np.ndarray:
+    return np.clip(np.nan_to_num(a.astype("float64")), -(2**31), 2**31 - 1).astype("int64").astype("float32")
+
+
+@pytest.mark.parametrize(
+    ("value", "folded"),
+    [
+        ('T.max(T.float32(1), T.float32("nan"))', 'T.float32("nan")'),
+        ('T.min(T.float32("nan"), T.float32(1))', 'T.float32("nan")'),
+        ("A[0] * T.float32(1)", "A[0]"),
+        ("A[0] - T.float32(0)", "A[0]"),
+        ("A[0] + T.float32(-0.0)", "A[0]"),
+        ("A[0] - T.float32(-0.0)", "A[0] - -0.0"),
+        ("A[0] * T.float32(0)", "A[0] * 0.0"),
+        ("A[0] + T.float32(0)", "A[0] + 0.0"),
+        ("T.float32(0) / A[0]", "0.0 / A[0]"),
+    ],
+)
+def test_folding_keeps_what_is_computed(value: str, folded: str) -> None:
+    assert str(tvms.parse(LOOPS.format(value=value))).endswith(f" C[vi] = {folded}")
