@@ -48,7 +48,7 @@ def _call(call: tir.Call) -> Expression:
         return _exchanged(call)
     if call.op.name in _rules:
         return _rules[call.op.name](call)
-    function = _lane_function(call.op.name.removeprefix("tir."), call)
+    function = lane_function(call.op.name.removeprefix("tir."), call)
     if function is None:
         raise fault("E0712", f"the intrinsic '{call.op.name}' cannot be interpreted", call)
     operands, compute = _operands(call), scalars.lanewise(function, call.dtype)
@@ -91,7 +91,7 @@ def _operands(call: tir.Call) -> Callable[[Frame], tuple[Value, ...]]:
     return compile_all(tuple(arg for arg in call.args if isinstance(arg, tir.PrimExpr)))
 
 
-def _lane_function(name: str, call: tir.Call) -> Function | None:
+def lane_function(name: str, call: tir.Call) -> Function | None:
     """Return what the intrinsic does to lanes, or None where it is no arithmetic."""
     dtype = call.args[0].dtype if call.args and isinstance(call.args[0], tir.PrimExpr) else call.dtype
     if name in ("popcount", "clz"):

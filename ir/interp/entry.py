@@ -10,7 +10,7 @@ import numpy as np
 from ..backend.external import external_functions
 from ..base import BaseFunc, IRModule
 from ..deep import deep
-from .frame import ThreadOrder, World
+from .frame import ThreadOrder, Tier, World
 from .graph import module_function
 from .observer import Observer
 from .scalars import Value
@@ -27,6 +27,7 @@ def run(
     track: bool = False,
     thread_order: ThreadOrder = "ascending",
     observer: Observer | None = None,
+    tier: Tier = "auto",
 ) -> Value:
     """Call function `entry` of `module`; a function by itself is called by any name.
 
@@ -37,6 +38,8 @@ def run(
     `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error.
     `thread_order` is that of parallel iterations, and of threads between barriers: what a program does must not depend
     on it. `observer` is told every statement and every access; `Trap()` stops at those that a block does not declare.
+    `tier` says whether loops may run in lockstep ("auto", where it pays), never ("obvious"), or always where they can ("lanes"); what a program does
+    is the same.
 
     Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
     E0716 where the program goes wrong.
@@ -44,5 +47,13 @@ def run(
     if isinstance(module, BaseFunc):
         module = IRModule({entry: module})
     external = external_functions(module)
-    world = World(module, {**external, **(functions or {})}, np.random.default_rng(seed), track, thread_order, observer)
+    world = World(
+        module,
+        {**external, **(functions or {})},
+        np.random.default_rng(seed),
+        track,
+        thread_order,
+        tier,
+        observer=observer,
+    )
     return module_function(world, entry)(*args)

@@ -17,6 +17,7 @@ from .memory import Memory, Pointer, View, allocate
 from .observer import Access, Observer
 
 ThreadOrder: TypeAlias = Literal["ascending", "descending", "random"]
+Tier: TypeAlias = Literal["auto", "obvious", "lanes"]
 
 
 @dataclass
@@ -32,6 +33,8 @@ class World:
     """Whether a read of memory that was never written is an error."""
     thread_order: ThreadOrder = "ascending"
     """In which order parallel iterations run, and threads between barriers."""
+    tier: Tier = "auto"
+    """Which loops run in lockstep: those with enough iterations, none, or all that can."""
     observer: Observer | None = None
     """Who is told what the run does."""
     compiled: dict[Node, Any] = field(default_factory=dict[Node, Any])

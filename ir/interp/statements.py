@@ -21,6 +21,7 @@ from .buffers import compile_allocation, compile_buffer, compile_declaration, co
 from .expressions import compile_all, compile_expr, is_true
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
+from .lanes.tier import LaneTier
 from .memory import Memory, Pointer
 from .observer import is_observed
 from .threads import compile_fork, compile_with_exchanges, has_barrier, has_own_memory, keeping_place, runs_together
@@ -91,9 +92,8 @@ def _for(stmt: tir.For) -> Statement:
     is_free = stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
     skips = (Continue, Leave) if stmt.kind is tir.ForKind.THREAD_BINDING else Continue
 
-    def run(frame: Frame) -> Iterator[Node]:
-        first, size = start(frame), extent(frame)
-        for index in frame.world.order(size) if is_free else range(size):
+    def run_some(frame: Frame, first: int, size: int, indices: Iterable[int]) -> Iterator[Node]:
+        for index in indices:
             frame[variable] = first + index
             if tag:
                 frame.thread[tag] = (variable, index, size)
@@ -105,7 +105,14 @@ def _for(stmt: tir.For) -> Statement:
             except Break:
                 return
 
-    return keeping_place(run, tag) if tag else run
+    def run(frame: Frame) -> Iterator[Node]:
+        first, size = start(frame), extent(frame)
+        yield from run_some(frame, first, size, frame.world.order(size) if is_free else range(size))
+
+    whole = keeping_place(run, tag) if tag else run
+    if is_observed() or tag:
+        return whole
+    return LaneTier(stmt, whole, run_some)
 
 
 @meaning_of(tir.While)

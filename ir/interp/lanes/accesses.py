@@ -1,0 +1,149 @@
+"""How lanes find, read and write the elements of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from ... import tir
+from ...numpy_dtype import numpy_dtype
+from .. import scalars
+from ..buffers import compile_view
+from ..memory import Array, Pointer
+from ..observer import Access
+from .arithmetic import LaneValue
+from .expressions import Expression, Memo, compile_lanes, is_active, meaning_of
+from .state import Doubt, Lanes, Refused
+from .views import LaneView, Place
+
+FindView: TypeAlias = Callable[[Lanes], LaneView]
+
+
+def compile_lane_buffer(buffer: tir.Buffer) -> FindView:
+    """Return the function that finds the view of a buffer; one that was never declared is a view of the moment."""
+    make = compile_view(buffer)
+    sizes = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
+    values = [compile_lanes(size) for size in sizes]
+    made = Memo(lambda lanes, pointer, *sizes: LaneView(make(lanes)))
+    wrapped = Memo(lambda lanes, view: LaneView(view))
+
+    def find(lanes: Lanes) -> LaneView:
+        if buffer in lanes:
+            view = lanes[buffer]
+            return view if isinstance(view, LaneView) else wrapped(lanes, view)
+        now = [value(lanes) for value in values]
+        pointer = lanes[buffer.data]
+        if not isinstance(pointer, Pointer) or any(isinstance(value, np.ndarray) for value in now):
+            raise Refused
+        return made(lanes, pointer, *now)
+
+    return find
+
+
+def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:
+    """Return the function to the place of the element in each lane; Doubt where an active lane leaves the buffer.
+
+    In inactive lanes the place is some element.
+    """
+    indices = [compile_lanes(index) for index in access.indices]
+    if len(indices) != len(access.buffer.shape) or isinstance(access.predicate, tir.PrimExpr):
+        raise Refused
+    inside = [Memo(_check_index) for _ in indices]
+    joined = Memo(_join)
+
+    def places(lanes: Lanes, view: LaneView) -> Place:
+        values = [
+            check(lanes, index(lanes), extent) for index, check, extent in zip(indices, inside, view.shape, strict=True)
+        ]
+        return joined(lanes, view, *values)
+
+    return places
+
+
+def _check_index(lanes: Lanes, index: LaneValue, extent: int) -> LaneValue:
+    """Return the index as what positions are made of, zero in inactive lanes that are outside."""
+    if not isinstance(index, np.ndarray):
+        if not 0 <= index < extent:
+            raise Doubt
+        return int(index)
+    if index.size and index.min() >= 0 and index.max() < extent:
+        return index.astype(np.int64)
+    outside = (index < 0) | (index >= extent)
+    if is_active(lanes, outside):
+        raise Doubt
+    return np.where(outside, 0, index).astype(np.int64)
+
+
+def _join(lanes: Lanes, view: LaneView, *indices: LaneValue) -> Place:
+    place = view.offset
+    for index, stride in zip(indices, view.strides, strict=True):
+        place = place + index * stride
+    if view.fits:
+        return place + view.base if isinstance(view.base, np.ndarray) else place
+    outside = np.asarray((place < 0) | (place >= view.size))
+    if outside.any():
+        if is_active(lanes, outside if outside.ndim else bool(outside)):
+            raise Doubt
+        place = np.where(outside, 0, place)
+    return place + view.base
+
+
+@meaning_of(tir.BufferLoad)
+def _load(load: tir.BufferLoad) -> Expression:
+    find, places, decode = compile_lane_buffer(load.buffer), _compile_places(load), scalars.decoder(load.buffer.dtype)
+
+    def read(lanes: Lanes) -> LaneValue:
+        view = find(lanes)
+        place = places(lanes, view)
+        if view.memory in lanes.written:
+            lanes.touch(load, view, place, is_write=False)
+        if view.written is not None and is_active(lanes, ~view.written[place].all(axis=-1)):
+            raise Doubt
+        if not view.size:
+            raise Doubt
+        return view.flat.take(place) if isinstance(place, np.ndarray) else decode(view.flat[place])
+
+    return read
+
+
+def compile_lane_store(store: tir.BufferStore) -> Callable[[Lanes], None]:
+    """Return the function that evaluates the value and writes it in the active lanes."""
+    value, find, places = compile_lanes(store.value), compile_lane_buffer(store.buffer), _compile_places(store)
+    kind = numpy_dtype(store.buffer.dtype)
+
+    def write(lanes: Lanes) -> None:
+        view = find(lanes)
+        place = places(lanes, view)
+        found = value(lanes)
+        if not view.flat.flags.writeable:
+            raise Doubt
+        if view.memory in lanes.written:
+            lanes.touch(store, view, place, is_write=True)
+        selected, chosen = _select(lanes, place, found, kind)
+        if view.memory not in lanes.own:
+            lanes.undo.record(store, view, place, lanes.mask, selected)
+        view.flat[selected] = chosen
+        if view.written is not None:
+            view.written[selected] = True
+
+    return write
+
+
+def _select(lanes: Lanes, place: Place, value: LaneValue, kind: np.dtype) -> tuple[Place, LaneValue]:
+    """Return the places of the active lanes, and their values."""
+    if not isinstance(place, np.ndarray) and not isinstance(value, np.ndarray) and lanes.mask is None:
+        return place, value
+    if lanes.mask is None:
+        shape = np.broadcast_shapes(np.shape(place), np.shape(value))
+        return _spread(place, shape), value
+    shape = np.broadcast_shapes(np.shape(place), np.shape(value), lanes.mask.shape)
+    mask = np.broadcast_to(lanes.mask, shape)
+    chosen = np.broadcast_to(np.asarray(value, kind), shape)[mask]
+    return np.broadcast_to(place, shape)[mask], chosen
+
+
+def _spread(place: Place, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(place)
+    return array if array.shape == shape else np.broadcast_to(array, shape)

@@ -1,0 +1,236 @@
+"""The lanes of a nest while it runs: their grid, who touched which element, and how to undo what they stored."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import tir
+from ..frame import Frame
+from ..memory import Array, Memory
+from .views import LaneView, Place
+
+Mask = Array | None
+"""Which lanes are active, as an array that broadcasts to the grid; None where all are."""
+
+_MANY = -2
+"""Instead of the lane that read an element: more than one did."""
+
+
+class Refused(Exception):
+    """Lockstep does not support this, whatever the values are; the obvious tier runs the loop."""
+
+
+class Doubt(Exception):
+    """Something may be wrong in some lane: the obvious tier finds out what, and where."""
+
+
+class Conflict(Doubt):
+    """Iterations of `loop` touch one element, and one of them writes it: they have to run one after the other."""
+
+    def __init__(self, loop: tir.For) -> None:
+        super().__init__()
+        self.loop = loop
+
+
+class Scope:
+    """The lanes of a fork, by number from `base` on; `loops` are those of its grid, by axis."""
+
+    def __init__(self, base: int, shape: tuple[int, ...], loops: tuple[tir.For | None, ...]) -> None:
+        self.base, self.shape, self.loops = base, shape, loops
+        self.lanes = np.arange(base, base + prod(shape), dtype=np.int64).reshape(shape)
+        self.checked: dict[Any, tuple[Array | int, Mask]] = {}
+        """By access, where it was checked last."""
+
+    def loop_between(self, lane: int, other: int) -> tir.For:
+        """Return the outermost loop whose iterations two lanes are."""
+        places = zip(*[np.unravel_index(number - self.base, self.shape) for number in (lane, other)], strict=True)
+        differing = [loop for (a, b), loop in zip(places, self.loops, strict=True) if a != b and loop is not None]
+        return differing[0]
+
+    def outermost(self) -> tir.For:
+        """Return the outermost loop with more than one lane."""
+        return next(loop for loop, size in zip(self.loops, self.shape, strict=True) if loop is not None and size > 1)
+
+
+class Owners:
+    """Which lane last wrote, and which read, each element of a memory. Numbers below a scope's base mean none."""
+
+    def __init__(self, size: int) -> None:
+        self.writer = np.full(size, -1, np.int64)
+        self.reader = np.full(size, -1, np.int64)
+        self.many = np.full(size, -1, np.int64)
+        """The last base of a scope in which several lanes read the element."""
+
+    def read(self, scope: Scope, places: Array, lanes: Array) -> None:
+        writer, reader = self.writer[places], self.reader[places]
+        _check(scope, writer, lanes, (writer >= scope.base) & (writer != lanes))
+        others = (reader >= scope.base) & (reader != lanes)
+        self.many[places[others]] = scope.base
+        self.reader[places] = lanes
+        self.many[places[self.reader[places] != lanes]] = scope.base
+
+    def write(self, scope: Scope, places: Array, lanes: Array) -> None:
+        writer, reader = self.writer[places], self.reader[places]
+        _check(scope, writer, lanes, (writer >= scope.base) & (writer != lanes))
+        _check(scope, reader, lanes, (reader >= scope.base) & (reader != lanes))
+        if (self.many[places] == scope.base).any():
+            raise Conflict(scope.outermost())
+        self.writer[places] = lanes
+        last = self.writer[places]
+        _check(scope, last, lanes, last != lanes)
+
+
+def _check(scope: Scope, found: Array, lanes: Array, wrong: Array) -> None:
+    if wrong.any():
+        first = np.argmax(wrong)
+        raise Conflict(scope.loop_between(int(lanes[first]), int(found[first])))
+
+
+class Undo:
+    """What stores overwrote, in order: enough to restore every memory as it was before the nest."""
+
+    def __init__(self) -> None:
+        self._log: list[tuple[LaneView, Array | int, Array, Array | None]] = []
+        self._last: dict[Any, tuple[Any, Mask]] = {}
+        self._logged: dict[Memory, int] = {}
+        self._snapshots: dict[Memory, Memory] = {}
+
+    def record(self, key: Any, view: LaneView, places: Place, mask: Mask, selected: Place) -> None:
+        """Keep what `view` holds at `selected`, the active ones of `places`."""
+        memory = view.memory
+        last = self._last.get(key)
+        if memory in self._snapshots or (last is not None and last[0] is places and last[1] is mask):
+            return
+        self._last[key] = (places, mask)
+        written = None if view.written is None else view.written[selected].copy()
+        self._log.append((view, selected, np.copy(view.flat[selected]), written))
+        self._logged[memory] = self._logged.get(memory, 0) + np.size(selected) * view.flat.itemsize
+        if self._logged[memory] > len(memory.data):
+            self._snapshots[memory] = self._before(memory)
+            self._log = [entry for entry in self._log if entry[0].memory is not memory]
+
+    def _before(self, memory: Memory) -> Memory:
+        """Return `memory` as it was before the nest."""
+        now = memory.copy()
+        self._restore(memory)
+        before = memory.copy()
+        _copy_into(now, memory)
+        return before
+
+    def _restore(self, only: Memory | None = None) -> None:
+        for view, places, values, written in reversed(self._log):
+            if only is None or view.memory is only:
+                view.flat[places] = values
+                if view.written is not None:
+                    view.written[places] = written
+
+    def rollback(self) -> None:
+        """Restore all memory."""
+        self._restore()
+        for memory, before in self._snapshots.items():
+            _copy_into(before, memory)
+
+
+def _copy_into(source: Memory, target: Memory) -> None:
+    target.data[...] = source.data
+    if target.written is not None:
+        target.written[...] = source.written
+
+
+class Lanes(Frame):
+    """A frame whose values may be arrays over a grid of lanes: one axis for each depth of loops, of size 1 unless forked."""
+
+    def __init__(self, frame: Frame, depth: int, written: set[Memory], sequential: set[tir.For]) -> None:
+        super().__init__(frame.world)
+        self.update(frame)
+        self.shared, self.thread = frame.shared, frame.thread
+        self.grid = [1] * depth
+        self.loops: list[tir.For | None] = [None] * depth
+        self.mask: Mask = None
+        self.written = written
+        """The memories that the nest writes: only in these can lanes meet."""
+        self.sequential = sequential
+        """The loops whose iterations are not independent, as far as is known."""
+        self.scopes: list[Scope] = []
+        self.undo = Undo()
+        self.was_forked = False
+        self.own: set[Memory] = set()
+        """Memory that the nest allocated: nobody sees it after the nest."""
+        self._owners: dict[tuple[Memory, int], tuple[int, Owners]] = {}
+        """By memory, and by the depth of the scope: lanes of an inner scope are told from those of other inner scopes."""
+        self._next = 0
+
+    @property
+    def count(self) -> int:
+        return prod(self.grid)
+
+    @contextmanager
+    def narrowed(self, mask: Mask) -> Generator[None]:
+        """Run what is inside with these lanes active."""
+        before, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    @contextmanager
+    def forked(self, axis: int, loop: tir.For, size: int, is_merged: bool) -> Generator[None]:
+        """Give axis `axis` of the grid `size` lanes. The scope takes the place of the one around it if it `is_merged`."""
+        self.grid[axis], self.loops[axis], self.was_forked = size, loop, True
+        scope = Scope(self._next, tuple(self.grid), tuple(self.loops))
+        self._next += self.count
+        around = self.scopes
+        self.scopes = [*(around[:-1] if is_merged else around), scope]
+        try:
+            yield
+        finally:
+            self.grid[axis], self.loops[axis], self.scopes = 1, None, around
+
+    # --- Who touches what ---
+
+    def touch(self, key: Any, view: LaneView, places: Place, is_write: bool) -> None:
+        """Check that no other lane touches the elements at `places`, if one of them writes; Conflict otherwise."""
+        for level, scope in enumerate(self.scopes):
+            last = scope.checked.get(key)
+            if last is not None and last[0] is places and last[1] is self.mask:
+                continue
+            if is_write and self.mask is None:
+                _check_spread(scope, places)
+            owners = self._owners_of(view, level)
+            lanes, found = self._active(scope, places)
+            (owners.write if is_write else owners.read)(scope, found + view.start, lanes)
+            if isinstance(places, np.ndarray):
+                scope.checked[key] = (places, self.mask)
+
+    def _active(self, scope: Scope, places: Place) -> tuple[Array, Array]:
+        """Return the lanes of a scope that are active, and the places that they touch."""
+        arrays = (scope.lanes, np.asarray(places))
+        if self.mask is None:
+            lanes, found = np.broadcast_arrays(*arrays)
+            return lanes.reshape(-1), found.reshape(-1)
+        lanes, found, mask = np.broadcast_arrays(*arrays, self.mask)
+        return lanes[mask], found[mask]
+
+    def _owners_of(self, view: LaneView, level: int) -> Owners:
+        size, key = view.flat.itemsize, (view.memory, level)
+        if key not in self._owners:
+            self._owners[key] = (size, Owners(len(view.memory.data) // size))
+        known, owners = self._owners[key]
+        if known != size or view.start < 0:
+            raise Refused
+        return owners
+
+
+def _check_spread(scope: Scope, places: Place) -> None:
+    """A store that does not depend on a loop writes one element in all its lanes."""
+    rank = len(scope.shape)
+    shape = places.shape if isinstance(places, np.ndarray) else ()
+    sizes = (1,) * (rank - len(shape)) + shape
+    for loop, lanes, size in zip(scope.loops, scope.shape, sizes, strict=True):
+        if lanes > 1 and size == 1 and loop is not None:
+            raise Conflict(loop)
