@@ -104,6 +104,11 @@ COMPACT = Condition(
 NOT_OUTPUT = Condition(
     "E0522", "the block writes only what its scope allocates", "cache_write it first, and use the block before the copy"
 )
+FIXED_DOMAINS = Condition(
+    "E0589",
+    "the domains of the block's iterators are the same in every iteration of the loops around it",
+    "give the iterator a domain that holds for all iterations, such as T.axis.spatial(n, k)",
+)
 NOT_ROOT = Condition("E0523", "the block is not the root block", "name a block inside")
 
 

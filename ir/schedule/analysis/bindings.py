@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from ... import tir
 from ...analysis.iter_map_use import iter_map_simplify
+from ...visit import walk
+from ..conditions import FIXED_DOMAINS, name_of
 from ..program import Program
 from ..tree import statements_in, with_child
 from .loops import is_one
@@ -19,6 +21,16 @@ Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 def domains_of(loops: tuple[tir.For, ...]) -> dict[tir.Var, tir.Range]:
     """Return what the variables of `loops` run over."""
     return {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
+
+
+def check_fixed_domains(program: Program, block: tir.Block) -> None:
+    """Refuse a block with an iterator whose domain varies with a loop around it (E0589): such a domain is no size."""
+    loops = {loop.loop_var for loop in program.loops_of(block)}
+    for axis in block.iter_vars:
+        used = next((each for each in walk(axis.dom) if each in loops), None) if axis.dom is not None else None
+        if isinstance(used, tir.Var):
+            reason = f"the domain of iterator '{axis.var.name}' of {name_of(block)} varies with loop '{used.name}'"
+            raise FIXED_DOMAINS.refuse(reason, block)
 
 
 def map_realizes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import make, tir
+from ..analysis.bindings import check_fixed_domains
 from ..analysis.caching import ACCESSED, IN_BOUNDS, Spot
 from ..analysis.index_maps import shortened
 from ..analysis.loops import ALONE, outermost_loop
@@ -21,7 +22,7 @@ from ..analysis.removal import OPAQUE
 from ..analysis.scope import scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE, check_all_read
 from ..arguments import Block
-from ..conditions import AFFINE, NOT_ROOT, STAGE_PIPELINE
+from ..conditions import AFFINE, FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE
 from ..declaration import primitive
 from ..layout_arguments import INJECTIVE, AccessedBuffer, buffer_accessed
 from ..program import Program
@@ -30,7 +31,7 @@ from ..program import Program
 @primitive(
     requires=(
         ACCESSED, NOT_ROOT, STAGE_PIPELINE, ONE_POINT, OPAQUE, ALONE, FRESH, AFFINE, ALL_WRITTEN, INJECTIVE, IN_BOUNDS,
-        WRITTEN_BEFORE,
+        WRITTEN_BEFORE, FIXED_DOMAINS,
     ),
     results=("block that copies",),
 )  # fmt: skip
@@ -44,6 +45,7 @@ def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block
     which, old = buffer_accessed(program, block, buffer)
     scope = scope_root(program, block)
     check_stage_pipeline(program, scope)
+    check_fixed_domains(program, block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     indices = tuple([shortened(each, domains) for each in access_indices(block, old)])
     axes = used_axes(block, indices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import tir
 from ...visit import walk
+from ..analysis.bindings import check_fixed_domains
 from ..analysis.caching import ACCESSED, IN_BOUNDS, ONE_WRITER, Spot, accessed_buffer, scope_body, spot_between
 from ..analysis.index_maps import map_indices, map_shape
 from ..analysis.pipeline import check_stage_pipeline
@@ -13,7 +14,7 @@ from ..analysis.scope import Scope, scope_root
 from ..analysis.written import ALL_WRITTEN, FRESH, WRITTEN_BEFORE
 from ..arguments import Block
 from ..buffer_arguments import BufferIndex, StorageScope
-from ..conditions import NOT_ROOT, STAGE_PIPELINE, Condition, name_of
+from ..conditions import FIXED_DOMAINS, NOT_ROOT, STAGE_PIPELINE, Condition, name_of
 from ..declaration import primitive
 from ..layout_arguments import INJECTIVE, IndexMap
 from ..program import Program
@@ -24,7 +25,18 @@ SAME_ITERATORS = Condition(
     "the index map uses the iterators that pick the element, and no others",
     "let it use those that stand in the index of the buffer",
 )
-_SHARED = (ACCESSED, NOT_ROOT, ONE_WRITER, STAGE_PIPELINE, ONE_POINT, OPAQUE, SAME_ITERATORS, INJECTIVE, FRESH)
+_SHARED = (
+    ACCESSED,
+    NOT_ROOT,
+    ONE_WRITER,
+    STAGE_PIPELINE,
+    ONE_POINT,
+    OPAQUE,
+    SAME_ITERATORS,
+    INJECTIVE,
+    FRESH,
+    FIXED_DOMAINS,
+)
 
 
 @primitive(requires=(*_SHARED, IN_BOUNDS, WRITTEN_BEFORE), results=("block that copies",))
@@ -66,6 +78,7 @@ def _reindexed(
 ) -> tir.Block:  # fmt: skip
     scope = scope_root(program, block)
     check_stage_pipeline(program, scope)
+    check_fixed_domains(program, block)
     indices = access_indices(block, buffer)
     variables = tuple([axis.var for axis in block.iter_vars])
     extents = ends_of(block.iter_vars)
@@ -99,7 +112,8 @@ def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], sp
     used = {each for value in values for each in walk(value)}
     kept = [loop for loop in inner if loop.loop_var in used]
     left = {loop.loop_var for loop in inner if loop not in kept}
-    if any(each in left for each in walk(realize.predicate)):
+    conditions = (realize.predicate, *[part for loop in kept for part in (loop.min, loop.extent)])
+    if any(each in left for condition in conditions for each in walk(condition)):
         raise ONE_POINT.refuse(f"whether {name_of(block)} runs depends on loops that the copy has not", block)
     domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in kept}
     return Loops(domains, tuple(values), realize.predicate)

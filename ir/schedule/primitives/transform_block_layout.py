@@ -9,13 +9,23 @@ from ...base import Node
 from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import rewrite, substitute, walk
+from ..analysis.bindings import check_fixed_domains
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
 from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, is_one, nest_of
 from ..analysis.reduction_order import check_orderless
 from ..analysis.trivia import joined
 from ..arguments import Block
-from ..conditions import IN_ORDER, NOT_ROOT, PLAIN_ITERATORS, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
+from ..conditions import (
+    FIXED_DOMAINS,
+    IN_ORDER,
+    NOT_ROOT,
+    PLAIN_ITERATORS,
+    PLAIN_LOOP,
+    STARTS_AT_ZERO,
+    Condition,
+    name_of,
+)
 from ..declaration import primitive
 from ..layout_arguments import IndexMap
 from ..program import Program
@@ -46,6 +56,7 @@ ONE_TO_ONE = Condition(
         ONE_TO_ONE,
         ONE_KIND,
         IN_ORDER,
+        FIXED_DOMAINS,
     )
 )
 def transform_block_layout(program: Program, block: Block, index_map: IndexMap) -> None:
@@ -58,6 +69,7 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
         raise NOT_ROOT.refuse("the root block stands in no loops", block)
     loops = program.loops_of(block)
     _check_nest(program, block, loops)
+    check_fixed_domains(program, block)
     for axis in block.iter_vars:
         if axis.iter_type not in (DATA_PAR, COMM_REDUCE):
             reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
