@@ -101,7 +101,11 @@ def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> b
             writers = [(each, w) for each in producers for w in each.writes if w.buffer is read.buffer]
             if not writers:
                 continue
-            sure = [(each, write) for each, write in writers if is_surely_written(each, write)]
+            sure = [
+                (each, write)
+                for each, write in writers
+                if is_surely_written(each, write) and not is_conditional(program, each, place, beside=consumer)
+            ]
             consumed = possibly_touched(bound_region(read, bindings_of(realize)), domains_of(inner))
             if any(
                 covers(_produced(program, each, write, place), consumed, read.buffer.shape, domains_of(outer))
@@ -129,6 +133,18 @@ def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
         isinstance(index, tir.Ramp) or (isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1)
         for index, axis in zip(store.indices, write.region, strict=True)
     )
+
+
+def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: tir.Block | None = None) -> bool:
+    """Whether a statement between `place` and a block decides whether the block runs; not one that also stands around the
+    block `beside`."""
+    shared = set[tir.Stmt]() if beside is None else set(program.around(beside))
+    for each in program.around(block):
+        if each is place:
+            break
+        if isinstance(each, tir.IfThenElse | tir.While) and each not in shared:
+            return True
+    return False
 
 
 def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> Place:

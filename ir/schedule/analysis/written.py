@@ -13,7 +13,7 @@ from ..tree import statements_in
 from .bindings import domains_of
 from .blocks import reduced_outside
 from .caching import Spot, fixed_domains
-from .pipeline import bindings_of, bound_region, is_region_covered
+from .pipeline import bindings_of, bound_region, is_conditional, is_region_covered
 from .removal import uses_address
 from .scope import DepKind, Scope, scope_root
 
@@ -36,6 +36,8 @@ def writes_all(
     program: Program, block: tir.Block, buffer: tir.Buffer, region: tuple[tir.Range, ...], spot: Spot
 ) -> bool:
     """Whether a block surely writes all elements of a region while `spot.place` stands still."""
+    if is_conditional(program, block, spot.place):
+        return False
     loops = program.loops_of(block)
     inner = loops[loops.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else loops
     places = sure_writes(inner[0] if inner else program.realize_of(block), buffer)
@@ -63,7 +65,9 @@ def sure_writes(
                 declared = [bound_region(each, bound) for each in node.block.writes if each.buffer is buffer]
                 return [Place(each, domains, conditions) for each in declared]
             return sure_writes(node.block.body, buffer, domains, conditions, {**values, **bound})
-        case tir.IfThenElse() | tir.While() | tir.LetStmt():
+        case tir.LetStmt():
+            values = {**values, node.var: substitute(node.value, values)}
+        case tir.IfThenElse() | tir.While():
             return []
         case _:
             pass

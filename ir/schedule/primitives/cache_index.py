@@ -36,7 +36,8 @@ def cache_index(
     scope = scope_root(program, block)
     if cse_thresh < 0:
         raise ARGUMENT.refuse(f"nothing repeats {cse_thresh} times", argument="cse_thresh", help="give 0 or more")
-    caches = [_Cached(at, each, block, storage_scope) for at, each in enumerate(_candidates(block, cse_thresh))]
+    loops = {loop.loop_var for loop in program.loops_of(block)}
+    caches = [_Cached(at, each, block, storage_scope) for at, each in enumerate(_candidates(block, loops, cse_thresh))]
     around = [program.realize_of(block), *program.around(program.realize_of(block))]
     inside = around[: around.index(scope)]
     before = inside[-2] if isinstance(inside[-1], tir.SeqStmt) else inside[-1]
@@ -102,9 +103,9 @@ def _reading(block: tir.Block, cache: _Cached) -> tir.Block:
     return replace(block, body=rewrite(block.body, replaced), init=init, reads=reads)
 
 
-def _candidates(block: tir.Block, least: int) -> list[tir.PrimExpr]:
+def _candidates(block: tir.Block, loops: set[tir.Var], least: int) -> list[tir.PrimExpr]:
     """Return what is computed from iterators at least so often, the longest first (TVM: `IndexInfoCollector`)."""
-    iterators = {axis.var for axis in block.iter_vars if axis.dom is not None and is_zero(axis.dom.min)}
+    iterators = {axis.var for axis in block.iter_vars if _starts_at_zero(axis, loops)}
     found: list[list[tir.PrimExpr]] = []
     waiting = [each for store in _stores(block.body) for each in _computed(store.value, iterators)]
     waiting.sort(key=_size, reverse=True)
@@ -118,6 +119,11 @@ def _candidates(block: tir.Block, least: int) -> list[tir.PrimExpr]:
             parts = [part for each in same for child in children(each) for part in _computed(child, iterators)]
             waiting = sorted([*waiting, *parts], key=_size, reverse=True)
     return sorted([each[0] for each in found], key=_size, reverse=True)
+
+
+def _starts_at_zero(axis: tir.IterVar, loops: set[tir.Var]) -> bool:
+    """Whether an iterator counts from 0, as far in every iteration of `loops`."""
+    return axis.dom is not None and is_zero(axis.dom.min) and all(each not in loops for each in walk(axis.dom))
 
 
 def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:

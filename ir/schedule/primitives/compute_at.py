@@ -8,6 +8,7 @@ from ..analysis.removal import ONLY_LEAF
 from ..arguments import Block, Flag, Integer, Location
 from ..conditions import (
     COMPLETE_OR_REDUCTION,
+    FIXED_DOMAINS,
     IN_ORDER,
     NOT_OUTPUT,
     NOT_ROOT,
@@ -29,7 +30,7 @@ CAN_BE_INLINED = Condition(
 @primitive(
     requires=(
         NOT_ROOT, STAGE_PIPELINE, COMPLETE_OR_REDUCTION, BESIDE, NOT_OUTPUT, ONLY_LEAF, TOGETHER, POSITION, SOLVABLE,
-        IN_ORDER, CAN_BE_INLINED,
+        IN_ORDER, CAN_BE_INLINED, FIXED_DOMAINS,
     )
 )  # fmt: skip
 def compute_at(
