@@ -111,8 +111,7 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
     if law.counted:
         print("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
     if arguments.counts:
-        width = max(map(len, total.constructs), default=0)
-        print("\n".join([f"  {name:{width}} {count:8,}" for name, count in sorted(total.constructs.items())]))
+        _print_counts(total)
     if failure:
         path = _save(arguments, failure)
         print(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
@@ -121,6 +120,17 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
     for fault in faults:
         print(f"  {fault}")
     return 1 if faults else 0
+
+
+def _print_counts(total: Total) -> None:
+    """Print how often each construct was met, and the matrix of primitives and features where a law counts that."""
+    from ..testing.matrix import is_cell, tables
+
+    plain = {name: count for name, count in total.constructs.items() if not is_cell(name)}
+    width = max(map(len, plain), default=0)
+    print("\n".join([f"  {name:{width}} {count:8,}" for name, count in sorted(plain.items())]))
+    if len(plain) < len(total.constructs):
+        print("\n".join(["", *tables(total.constructs)]))
 
 
 def _save(arguments: argparse.Namespace, failure: Failure) -> str:

@@ -233,8 +233,8 @@ def _parsed(text: str) -> IRModule:
     return parse(text)
 
 
-def schedulable() -> st.SearchStrategy[tuple[IRModule, str]]:
+def schedulable() -> st.SearchStrategy[tuple[IRModule, tuple[str, ...]]]:
     """Modules of one function `main` of a few blocks, such as products, stencils, and padded or gathered reads; and a
     primitive that suits each."""
     families = [st.sampled_from([*product(family.texts(), family.first)]) for family in FAMILIES]
-    return st.one_of(families).map(lambda choice: (_parsed(choice[0]), choice[1]))
+    return st.one_of(families).map(lambda choice: (_parsed(choice[0]), (choice[1],)))

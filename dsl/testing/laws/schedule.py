@@ -1,7 +1,8 @@
 """A chain of schedule primitives never changes what a program does, and replays from its text.
 
 A refused primitive leaves the program as it was. Chains are made of whatever primitives there are: each is given
-blocks, loops and numbers by the kinds of its arguments.
+blocks, loops and numbers by the kinds of its arguments. The programs have what primitives tend to forget; a run counts for
+each primitive and each such feature how often it was applied, and how often it was refused.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
+from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.diagnostics import TvmsError
 from ....ir.equal import structural_equal
 from ....ir.schedule import Schedule, ScheduleError
 from ....ir.verify import verify
+from ....ir.visit import walk
 from ...load import parse_source
+from ..featured_stages import featured
+from ..features import features_of_step
+from ..matrix import REFUSED, cells
 from ..oracle import Execute, as_module, assert_equivalent
 from ..prim_funcs import prim_funcs
 from ..schedulable import schedulable
@@ -43,19 +49,23 @@ class _Example(Struct):
 
 
 _STEPS = 14
+_SAMPLE = 10
+"""Of how many examples one is compiled, too."""
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    others = prim_funcs(max_stages=2).map(lambda function: (as_module(function), ""))
-    modules = st.one_of(schedulable(), schedulable(), others) if file is None else st.just((parse_source(file), ""))
+    others = prim_funcs(max_stages=2).map(lambda function: (as_module(function), ()))
+    known = st.one_of(schedulable(), featured(), featured(), featured(), others)
+    modules = known if file is None else st.just((parse_source(file), ()))
     numbers = st.integers(0, 2**32 - 1)
     steps = st.lists(st.builds(_Step, st.sampled_from(("", *CHANGING)), numbers), min_size=_STEPS, max_size=_STEPS)
     return st.builds(_example, modules, numbers, steps, st.integers(0, 99))
 
 
-def _example(module: tuple[IRModule, str], number: int, steps: list[_Step], seed: int) -> _Example:
-    """An example of the steps that are named, after the one that suits the module."""
-    chain = (_Step(module[1], number), *steps)
+def _example(module: tuple[IRModule, tuple[str, ...]], number: int, steps: list[_Step], seed: int) -> _Example:
+    """An example of the steps that are named, after those that suit the module."""
+    first = [_Step(name, number + at) for at, name in enumerate(module[1])]
+    chain = (*first, *steps)
     return _Example(module[0], tuple([step for step in chain if step.primitive]), seed)
 
 
@@ -64,25 +74,33 @@ def _check(example: _Example, execute: Execute) -> None:
     example.met.clear()
     for step in example.steps:
         given = arguments(schedule, step.primitive, step.number)
-        before = schedule.mod
+        before, features = schedule.mod, features_of_step(schedule, given)
         try:
             schedule.apply(step.primitive, **given)
         except ScheduleError:
             assert schedule.mod is before, f"{step.primitive} was refused, and yet changed the program"
-            example.met.append(f"{step.primitive}, refused")
+            example.met += cells(step.primitive, features, is_refused=True)
             continue
-        example.met.append(step.primitive)
+        example.met += cells(step.primitive, features, is_refused=False)
     example.text = schedule.script()
     found = [each for each in verify(schedule.mod) if each.severity == "error"]
     if found:
         raise TvmsError(found)
-    assert_equivalent(example.module, schedule.mod, seed=example.seed, integers=(-8, 9))
+    sample = {"execute_after": execute} if example.seed % _SAMPLE == 0 and _is_native(schedule.mod) else {}
+    for ways in ({}, sample) if sample else ({},):
+        assert_equivalent(example.module, schedule.mod, seed=example.seed, integers=(-8, 9), **ways)
     again = Schedule(example.module, seed=0)
     again.replay(schedule.text())
     assert structural_equal(schedule.mod, again.mod), "the text of the schedule makes another program"
 
 
+def _is_native(module: IRModule) -> bool:
+    """Whether the processor runs a module as it stands: no loop is bound to a thread."""
+    loops = (node for node in walk(module) if isinstance(node, tir.For))
+    return all(loop.kind is not tir.ForKind.THREAD_BINDING for loop in loops)
+
+
 LAW = Law(
     _examples, _check, read=lambda source: _Example(parse_source(source), (), 0), constructs=lambda example: example.met, counts_all=True,
-    expected=frozenset(each for name in CHANGING for each in (name, f"{name}, refused")),
+    expected=frozenset(each for name in CHANGING for each in (name, f"{name}{REFUSED}")),
 )  # fmt: skip
