@@ -1,13 +1,17 @@
 """Compiled modules as files: the program as text, its machine code, and a manifest of what they are.
 
-    b"tvms compiled module 2\\n" · SHA-256 of the manifest · its length, 8 bytes · manifest, JSON · text · object file
+    b"tvms compiled module 4\\n" · signature of the manifest · SHA-256 of signature and manifest
+    · length of the manifest, 8 bytes · manifest, JSON · text · tensors · object file
 
-Nothing is loaded, parsed or linked before every hash has been compared. Nothing in a file is executed as Python.
+The manifest holds the hashes of what follows it. The signature is an HMAC with the user's secret (`secret`); it is bound
+to a purpose: any module, or the entry of a cache with one key. Hashes find damage; only the signature makes machine code
+trustworthy. Nothing is loaded, parsed or linked before every hash has been compared, and nothing is executed as Python.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from importlib import metadata
 
 import msgspec
@@ -20,11 +24,16 @@ from .llvm.faults import Fault
 from .lower import Safety
 from .rules import Decision
 from .runtime.signature import Signature
+from .secret import NO_SIGNATURE, SIZE, is_signed, sign
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 3
+FORMAT = 4
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
+_LEVELS, _MOST_THREADS = range(4), 1024
+
+MODULE = "module"
+"""The purpose of the signature of a saved module."""
 
 
 class SavedFault(Struct, frozen=True):
@@ -77,8 +86,21 @@ def machine_of(target: Target) -> Machine:
     return Machine(triple, cpu, features)
 
 
-def pack(built: Built, image: bytes, target: Target, settings: Settings, tensors: bytes = b"") -> bytes:
-    """Return the file of a compiled module, with the `tensors` that its text names."""
+class Contents(Struct, frozen=True):
+    """What a file holds; `is_signed` says whether this user signed it for the purpose that it is read for."""
+
+    manifest: Manifest
+    text: str
+    tensors: bytes
+    image: bytes
+    is_signed: bool
+
+
+def pack(
+    built: Built, image: bytes, target: Target, settings: Settings, tensors: bytes = b"", purpose: str = MODULE
+) -> bytes:
+    """Return the file of a compiled module, with the `tensors` that its text names. It is not signed where this user has
+    no secret."""
     sources: dict[Source, int] = {}
     faults = tuple(_saved(fault, sources) for fault in built.emitted.faults)
     text = built.module.script().encode()
@@ -87,8 +109,17 @@ def pack(built: Built, image: bytes, target: Target, settings: Settings, tensors
         tuple((source.name, source.text) for source in sources), _mark(text), _mark(tensors), _mark(image),
     )  # fmt: skip
     head = msgspec.json.encode(manifest)
-    size = len(head).to_bytes(_LENGTH_BYTES, "little")
-    return b"".join([MAGIC, b"%d\n" % FORMAT, hashlib.sha256(head).digest(), size, head, text, tensors, image])
+    try:
+        signature = sign(purpose, head)
+    except OSError:
+        signature = NO_SIGNATURE
+    return assemble(signature, head, [text, tensors, image])
+
+
+def assemble(signature: bytes, head: bytes, parts: Iterable[bytes]) -> bytes:
+    """Return a file of these parts, `head` being its manifest."""
+    digest, size = hashlib.sha256(signature + head).digest(), len(head).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([MAGIC, b"%d\n" % FORMAT, signature, digest, size, head, *parts])
 
 
 def _mark(data: bytes) -> tuple[int, str]:
@@ -103,33 +134,53 @@ def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
     return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, place)
 
 
-def unpack(data: bytes, name: str) -> tuple[Manifest, str, bytes, bytes]:
-    """Return the manifest, the program's text, its tensors and the object file in `data`; E0609 where it is damaged."""
+def unpack(data: bytes, name: str, purpose: str = MODULE) -> Contents:
+    """Return what is in the file `data`; E0609 where it is damaged."""
     line, _, rest = data.partition(b"\n")
     if not line.startswith(MAGIC):
         raise refused(name, "it is no compiled module")
     if line != MAGIC + b"%d" % FORMAT:
         raise refused(name, "it has a format of another version", "compile the program again with this version")
-    digest, rest = rest[:_HASH_BYTES], rest[_HASH_BYTES:]
+    signature, digest, rest = rest[:SIZE], rest[SIZE : SIZE + _HASH_BYTES], rest[SIZE + _HASH_BYTES :]
     size, rest = int.from_bytes(rest[:_LENGTH_BYTES], "little"), rest[_LENGTH_BYTES:]
     head, rest = rest[:size], rest[size:]
-    if len(head) != size or hashlib.sha256(head).digest() != digest:
+    if len(head) != size or hashlib.sha256(signature + head).digest() != digest:
         raise refused(name, "its manifest is damaged")
+    manifest = _read_manifest(head, name)
+    text, tensors, image = _parts(manifest, rest, name)
+    try:
+        return Contents(manifest, text.decode(), tensors, image, is_signed(purpose, head, signature))
+    except UnicodeDecodeError:
+        raise refused(name, "its text is not UTF-8") from None
+
+
+def _read_manifest(head: bytes, name: str) -> Manifest:
     try:
         manifest = msgspec.json.decode(head, type=Manifest)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, RecursionError, ValueError) as problem:
         raise refused(name, f"its manifest cannot be read: {problem}") from None
+    settings, sources = manifest.settings, range(len(manifest.sources))
+    if settings.level not in _LEVELS or not 0 <= settings.threads <= _MOST_THREADS:
+        raise refused(name, "its manifest has settings that do not exist")
+    if not all(fault.place is None or fault.place[0] in sources for fault in manifest.faults):
+        raise refused(name, "its manifest names a source that it does not hold")
+    return manifest
+
+
+def _parts(manifest: Manifest, rest: bytes, name: str) -> tuple[bytes, bytes, bytes]:
+    """Return the text, the tensors and the object file, which follow the manifest."""
     parts: list[bytes] = []
-    for part, (length, expected) in (
-        ("text", manifest.text), ("tensors", manifest.tensors), ("machine code", manifest.image)
-    ):  # fmt: skip
+    said = ("text", manifest.text), ("tensors", manifest.tensors), ("machine code", manifest.image)
+    for part, (length, expected) in said:
+        if length < 0:
+            raise refused(name, f"its {part} has a negative length")
         parts.append(rest[:length])
         rest = rest[length:]
         if hashlib.sha256(parts[-1]).hexdigest() != expected:
             raise refused(name, f"its {part} is damaged")
     if rest:
         raise refused(name, "there is something behind its end")
-    return manifest, parts[0].decode(), parts[1], parts[2]
+    return parts[0], parts[1], parts[2]
 
 
 def faults_of(manifest: Manifest) -> tuple[Fault, ...]:
@@ -138,13 +189,13 @@ def faults_of(manifest: Manifest) -> tuple[Fault, ...]:
     return tuple(_restored(fault, sources) for fault in manifest.faults)
 
 
-def check_machine(made_for: Machine, here: Machine, name: str) -> None:
-    """Raise E0609 where code for one machine does not run on the other."""
+def why_other_machine(made_for: Machine, here: Machine) -> str | None:
+    """Return why code for one machine does not run on the other; None where it does."""
     missing = _enabled(made_for) - _enabled(here)
-    if made_for.triple != here.triple or missing:
-        lacks = f", and has {', '.join(sorted(missing))}" if missing else ""
-        reason = f"it was made for another machine: that is {made_for.cpu} ({made_for.triple}){lacks}"
-        raise refused(name, reason, "compile the program again on this machine")
+    if made_for.triple == here.triple and not missing:
+        return None
+    lacks = f", and has {', '.join(sorted(missing))}" if missing else ""
+    return f"it was made for another machine: that is {made_for.cpu} ({made_for.triple}){lacks}"
 
 
 def _enabled(machine: Machine) -> set[str]:

@@ -1,37 +1,42 @@
-"""Compiled modules that were compiled before, by what they were compiled from.
+"""Modules that were compiled before, by what they were compiled from.
 
 The name of an entry is the SHA-256 of all that decides what is compiled: the program's text and the texts it was read
-from, the settings, the machine, and the versions of tvms and LLVM. Entries appear whole or not at all; a damaged one is
-compiled again; where one cannot be written, nothing is kept.
+from, the settings, the target, the machine, and the versions of tvms and LLVM. An entry is signed with the user's secret
+for its name (`secret`), so that no other bytes run in its place. An entry that does not verify, is a link, or belongs
+or is open to others is not used: the module is compiled again, and `notes` says why.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ..ir.base import IRModule, Source
-from ..ir.diagnostics import TvmsError
-from ..ir.files import write_whole
+from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.files import memory_limit, read_file, write_whole
 from ..ir.visit import walk
-from .artifact import FORMAT, Manifest, machine_of, unpack, version
-from .build import Settings
+from .artifact import FORMAT, Manifest, machine_of, pack, unpack, version
+from .build import Built, Settings
 from .llvm.api import binding
+from .secret import check_secret, secret_folder
 from .target import Target
 
 ENVIRONMENT = "TVMS_CACHE_DIR"
 """The variable that says where entries are kept; without it, and where no folder is given, none are."""
+_WRITABLE = 0o022
+"""The permissions that an entry may not give to others."""
 
 
 class Cache:
-    """The entries below one folder."""
+    """The entries below one folder; `notes` says which of them were not used, and why."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self.notes: list[Diagnostic] = []
 
     def key(self, module: IRModule, target: Target, settings: Settings) -> str:
         """Return the name of the entry of a prepared module."""
@@ -49,22 +54,45 @@ class Cache:
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
     def find(self, key: str) -> tuple[Manifest, bytes] | None:
-        """Return the entry of that name, None where there is none that is whole."""
+        """Return the entry of that name, None where there is none that can be trusted."""
+        path = self._path(key)
         try:
-            manifest, _, _, image = unpack(self._path(key).read_bytes(), key)
-        except (OSError, TvmsError):
+            contents = unpack(read_file(path, memory_limit(), others=_WRITABLE), str(path), _purpose(key))
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        return manifest, image
+        except OSError as problem:
+            return self._unused(path, "it is a symbolic link" if path.is_symlink() else problem.strerror)
+        except TvmsError:
+            return self._unused(path, "it is damaged")
+        if not contents.is_signed:
+            return self._unused(path, "it was not signed for this program by this user")
+        return contents.manifest, contents.image
 
-    def keep(self, key: str, data: bytes) -> None:
+    def _unused(self, path: Path, reason: str | None) -> None:
+        message = f"the cache entry '{path}' is not used: {reason}"
+        self.notes.append(Diagnostic("E0618", message, None, "the program was compiled again", severity="warning"))
+
+    def keep(self, key: str, built: Built, image: bytes, target: Target, settings: Settings) -> None:
         """Keep an entry, if it can be written; another process that writes it too writes the same."""
         path = self._path(key)
-        with contextlib.suppress(OSError, TvmsError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(data, str(path))
+        try:
+            check_secret()
+        except OSError as problem:
+            message = f"nothing is kept in the cache '{self.folder}': it cannot be signed: {problem.strerror}"
+            self.notes.append(Diagnostic("E0618", message, None, f"see to '{secret_folder()}'", severity="warning"))
+            return
+        with suppress(OSError, TvmsError):
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            if path.is_symlink():
+                path.unlink()
+            write_whole(pack(built, image, target, settings, purpose=_purpose(key)), str(path), mode=0o600)
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key[2:]}.tvmsc"
+
+
+def _purpose(key: str) -> str:
+    return f"cache entry {key}"
 
 
 def find_cache(folder: str | os.PathLike[str] | None) -> Cache | None:

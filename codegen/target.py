@@ -125,6 +125,8 @@ def get_target(target: TargetLike) -> Target:
         return target
     if isinstance(target, str) and target in TARGETS:
         return TARGETS[target]
+    if not str(target).isprintable():
+        raise error("E0601", f"the target {str(target)!r} has control characters", None, "write it in one line")
     from .gpu.architectures import MODELS
     from .gpu.target import KINDS, gpu_target
     from .processor import KIND, processor_target

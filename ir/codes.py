@@ -225,6 +225,7 @@ CODES: dict[str, str] = {
     "E0614": "a kernel that needs more than the GPU has",
     "E0616": "a software pipeline that cannot be built",
     "E0617": "machine code that this processor cannot run",
+    "E0618": "machine code in a file that is not loaded",
     "E0701": "the wrong number of arguments",
     "E0702": "an argument of the wrong kind",
     "E0703": "a value of the wrong dtype",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PurePath
 from secrets import token_hex
@@ -24,15 +24,20 @@ _KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISFIFO, "a pipe"), (stat.S_
 _HELP = "give a path you may write to"
 
 
-def read_file(path: str | os.PathLike[str], limit: int) -> bytes:
+def read_file(path: str | os.PathLike[str], limit: int, others: int | None = None, folder: int | None = None) -> bytes:
     """Return the contents of the regular file at `path`, of at most `limit` bytes.
 
+    With `others`, the file must be this user's own, reached by no link, and give others none of these permissions.
+    With `folder`, a descriptor, `path` is relative to that folder.
     Raises OSError, whose `strerror` is the reason: also for pipes, devices, folders, and files that are too large.
     """
-    descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    link = 0 if others is None else os.O_NOFOLLOW
+    descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | link, folder)
     try:
         status = os.fstat(descriptor)
         check_regular(status, path)
+        if others is not None:
+            _check_own(status, path, others)
         parts: list[bytes] = []
         size = status.st_size if status.st_size > limit else 0
         while size <= limit and (part := os.read(descriptor, max(_CHUNK, min(status.st_size - size, limit) + 1))):
@@ -45,9 +50,37 @@ def read_file(path: str | os.PathLike[str], limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _open(path: str | os.PathLike[str], flags: int) -> int:
+def read_or_create_private(folder: str, name: str, make: Callable[[], bytes]) -> bytes:
+    """Return the contents of a file that only this user can read, in a folder of the same kind; what `make` returns is
+    written to it where it is missing. Of several processes that write at once, all return the same.
+
+    Raises OSError where the folder or the file belongs to another user, is open to others, or is a link.
+    """
+    os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    with ExitStack() as stack:
+        here = _open_folder(folder, stack, nofollow=True)
+        _check_own(os.fstat(here), folder, others=0o077)
+        with suppress(FileNotFoundError):
+            return read_file(name, MIB, others=0o077, folder=here)
+        staged = stack.enter_context(_stage(make(), here, name, 0o600))
+        with suppress(FileExistsError):
+            os.link(staged.temporary, name, src_dir_fd=here, dst_dir_fd=here)
+        return read_file(name, MIB, others=0o077, folder=here)
+
+
+def _check_own(status: os.stat_result, path: str | os.PathLike[str], others: int) -> None:
+    """Raise OSError where a file or folder belongs to another user, or gives others one of these permissions."""
+    if status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
+    if status.st_mode & others:
+        raise PermissionError(errno.EPERM, f"its permissions are {status.st_mode & 0o777:o}: open to others", str(path))
+
+
+def _open(path: str | os.PathLike[str], flags: int, folder: int | None) -> int:
     try:
-        return os.open(path, flags)
+        return os.open(path, flags, dir_fd=folder)
     except ValueError as problem:  # a NUL or a lone surrogate in the path
         raise OSError(errno.EINVAL, str(problem), str(path)) from None
 
@@ -66,16 +99,23 @@ def memory_limit() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def write_whole(data: str | bytes, path: str, follow: bool = False, below: str | None = None) -> None:
+def write_whole(
+    data: str | bytes, path: str, follow: bool = False, below: str | None = None, mode: int | None = None
+) -> None:
     """Write to the file `path`, in the place of one that is there; E0802 where that cannot be, and all stays as it was.
 
     A link at `path` is refused; with `follow`, the file that it leads to is written instead. With `below`, an output
-    folder, `path` is relative to it; its folders are made where they are missing, and no link on the way is followed.
+    folder, `path` is relative to it; its folders are made where they are missing, and no link on the way is followed. The file keeps its permissions, unless `mode` gives others.
     """
-    write_together([(data, path)], follow, below)
+    write_together([(data, path)], follow, below, mode)
 
 
-def write_together(files: Sequence[tuple[str | bytes, str]], follow: bool = False, below: str | None = None) -> None:
+def write_together(
+    files: Sequence[tuple[str | bytes, str]],
+    follow: bool = False,
+    below: str | None = None,
+    mode: int | None = None,
+) -> None:
     """Write several files, given with their paths, that belong together: all are on the disk before the first one takes
     its place. Options and errors are those of `write_whole`."""
     with ExitStack() as stack:
@@ -84,7 +124,7 @@ def write_together(files: Sequence[tuple[str | bytes, str]], follow: bool = Fals
             with _reported(path if below is None else os.path.join(below, path)):
                 target = PurePath(os.path.realpath(path) if follow else path)
                 folder = _open_folder(target.parent, stack) if below is None else _make_folders(below, target, stack)
-                staged.append(stack.enter_context(_stage(data, folder, target.name)))
+                staged.append(stack.enter_context(_stage(data, folder, target.name, mode)))
         for file, (_, path) in zip(staged, files, strict=True):
             with _reported(path if below is None else os.path.join(below, path)):
                 file.replace()
@@ -103,9 +143,10 @@ def _make_folders(below: str, target: PurePath, stack: ExitStack) -> int:
     return folder
 
 
-def _open_folder(path: str | PurePath, stack: ExitStack, parent: int | None = None) -> int:
-    """Return the descriptor of a folder; below `parent`, a link to one is refused."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (os.O_NOFOLLOW if parent is not None else 0)
+def _open_folder(path: str | PurePath, stack: ExitStack, parent: int | None = None, nofollow: bool = False) -> int:
+    """Return the descriptor of a folder; below `parent`, or with `nofollow`, a link to one is refused."""
+    is_strict = nofollow or parent is not None
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (os.O_NOFOLLOW if is_strict else 0)
     try:
         descriptor = os.open(path, flags, dir_fd=parent)
     except NotADirectoryError:
@@ -147,15 +188,16 @@ class _Staged:
 
 
 @contextmanager
-def _stage(data: str | bytes, folder: int, name: str) -> Generator[_Staged]:
-    """Write a temporary file beside the one called `name`, and remove it at the end, if it is still there."""
+def _stage(data: str | bytes, folder: int, name: str, mode: int | None) -> Generator[_Staged]:
+    """Write a temporary file beside the one called `name`, and remove it at the end, if it is still there. It gets the
+    permissions `mode`, or those of the file that is there."""
     if not name:
         raise OSError(errno.EISDIR, "it names no file")
     payload = data.encode() if isinstance(data, str) else data
-    mode = _old_mode(folder, name)
+    old_mode = _old_mode(folder, name)
     temporary = f".tvms-{token_hex(8)}.tmp"
     try:
-        _create(temporary, folder, payload, mode)
+        _create(temporary, folder, payload, old_mode if mode is None else mode)
         yield _Staged(folder, temporary, name)
     finally:
         with suppress(OSError):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from zlib import crc32
 
 import numpy as np
@@ -19,6 +20,9 @@ settings.register_profile(
     "fuzz", settings.get_profile("default"), max_examples=5000, derandomize=False, print_blob=True
 )
 settings.load_profile("default")
+
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tvms-state-")
+"""The secret that signs machine code is the tests' own."""
 
 
 @pytest.fixture

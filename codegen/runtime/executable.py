@@ -13,7 +13,19 @@ from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_whole
-from ..artifact import Manifest, check_machine, faults_of, machine_of, pack, refused, unpack, version
+from ...ir.verify import verify
+from ..artifact import (
+    Contents,
+    Machine,
+    Manifest,
+    faults_of,
+    machine_of,
+    pack,
+    refused,
+    unpack,
+    version,
+    why_other_machine,
+)  # fmt: skip
 from ..build import Built, Settings, build, prepare
 from ..cache import Cache, find_cache
 from ..current_target import default_target
@@ -40,7 +52,8 @@ class Executable:
     `exe["main"](x, w)` calls a function; `module` is the program as it was compiled; `stats` holds the seconds that
     each stage of the compilation took, `decisions` what the default schedules decided, by function, and `safety` how
     many of its indices were proven to be inside their buffers. `plans` says of each graph-level function that became
-    machine code how its tensors share memory, `home` where the tensors of the others lie.
+    machine code how its tensors share memory, `home` where the tensors of the others lie. `notes` says which files with
+    machine code were not used, and why.
     """
 
     def __init__(
@@ -51,6 +64,7 @@ class Executable:
         self.plans = {name: native.plan for name, native in built.natives.items()}
         self._entries, self._built, self._image = entries, built, image
         self._target, self._settings, self.home = target, settings, home
+        self.notes: tuple[Diagnostic, ...] = ()
 
     @property
     def entry_names(self) -> tuple[str, ...]:
@@ -117,8 +131,10 @@ def compile(
         from ..gpu.executable import compile_for_gpu
 
         return compile_for_gpu(prepare(program, chosen), chosen, settings)
-    built, image = _build(prepare(program, chosen), chosen, settings, find_cache(cache))
+    found = find_cache(cache)
+    built, image = _build(prepare(program, chosen), chosen, settings, found)
     executable = link_built(built, image, chosen, settings)
+    executable.notes += tuple(found.notes) if found else ()
     executable.stats["total"] = time.perf_counter() - start
     return executable
 
@@ -134,7 +150,7 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     image = machine_code(built, target, settings)
     built.stats["llvm"] = time.perf_counter() - start
     if cache is not None:
-        cache.keep(key, pack(built, image, target, settings))
+        cache.keep(key, built, image, target, settings)
     return built, image
 
 
@@ -172,29 +188,74 @@ def link_built(built: Built, image: bytes, target: Target, settings: Settings) -
     return Executable(built, ordered, image, target, settings)
 
 
-def load_compiled(data: bytes, name: str) -> Executable:
+def load_compiled(data: bytes, name: str, trust: bool = False) -> Executable:
     """Return the compiled module that `data` holds (`Executable.to_bytes`), called `name` in messages.
 
-    Raises TvmsError E0609 where it is damaged, was made by another version, or for another machine.
+    Its machine code is loaded if this user's tvms made it, which a signature shows, for this machine. Otherwise its text
+    is verified and compiled, with `bounds="prove"` where it was made with "trust", and a note (`Executable.notes`) says so.
+    With `trust`, machine code is loaded whoever made it: it can do whatever a program of yours can.
+
+    Raises TvmsError E0609 where it is damaged, and, with `trust`, where it was made by another version, or for another
+    machine; without, the errors of its text and of `compile`.
     """
-    manifest, text, tensors, image = unpack(data, name)
-    if manifest.version != version():
-        raise refused(name, f"it was made by tvms {manifest.version}", f"compile it again with tvms {version()}")
-    target, settings = get_target(manifest.target), manifest.settings
-    check_machine(manifest.machine, machine_of(target), name)
-    module = script.parse(text, name, tensors)
+    contents = unpack(data, name)
+    manifest, target = contents.manifest, get_target(contents.manifest.target)
+    module = script.parse(contents.text, name, contents.tensors)
     if target.is_device:
-        return compile(module, target, schedule=settings.schedule, bounds=settings.bounds)
-    return link_built(_restored(module, manifest), image, target, settings)
+        return _compiled_again(module, target, manifest.settings)
+    reason = _why_unfit(manifest, machine_of(target))
+    if trust and reason:
+        raise refused(name, reason)
+    if contents.is_signed and reason is None:
+        return link_built(_restored(module, manifest), contents.image, target, manifest.settings)
+    if trust:
+        return _linked_on_trust(module, contents, target, name)
+    executable = _compiled_again(module, target, manifest.settings)
+    message = f"the machine code in '{name}' is not loaded: {reason or 'it was not signed by this user'}"
+    help = "its text was compiled again; trust=True loads machine code whoever made it"
+    executable.notes += (Diagnostic("E0618", message, None, help, severity="warning"),)
+    return executable
 
 
-def load_module(path: str | PathLike[str]) -> Executable:
-    """Return the compiled module in a file (`Executable.export_library`); raises as `load_compiled`."""
+def _why_unfit(manifest: Manifest, here: Machine) -> str | None:
+    """Return why machine code does not run here; None where it does."""
+    if manifest.version != version():
+        return f"it was made by tvms {manifest.version}, and this is {version()}"
+    return why_other_machine(manifest.machine, here)
+
+
+def _compiled_again(module: IRModule, target: Target, settings: Settings) -> Executable:
+    """Compile a module that came from anywhere: it is verified, and no setting takes a check away."""
+    problems = [each for each in verify(module) if each.severity == "error"]
+    if problems:
+        raise TvmsError(problems)
+    bounds = "prove" if settings.bounds == "trust" else settings.bounds
+    return compile(
+        module, target, schedule=settings.schedule, bounds=bounds, threads=settings.threads, level=settings.level,
+        native=settings.native,
+    )  # fmt: skip
+
+
+def _linked_on_trust(module: IRModule, contents: Contents, target: Target, name: str) -> Executable:
+    """Link machine code that the user vouches for; E0609 where it is not that of the text beside it."""
+    built = _restored(module, contents.manifest)
+    loops = {each for each, function in module.functions.items() if isinstance(function, tir.PrimFunc)}
+    if built.signatures.keys() != loops | built.natives.keys():
+        raise refused(name, "its manifest names other functions than its text")
+    try:
+        return link_built(built, contents.image, target, contents.manifest.settings)
+    except RuntimeError as problem:
+        raise refused(name, f"its machine code cannot be linked: {problem}") from None
+
+
+def load_module(path: str | PathLike[str], trust: bool = False) -> Executable:
+    """Return the compiled module in a file (`Executable.export_library`); options and errors are those of
+    `load_compiled`."""
     try:
         data = read_file(path, memory_limit())
     except OSError as problem:
         raise refused(str(path), f"it cannot be read: {problem.strerror}", "check the path") from None
-    return load_compiled(data, str(path))
+    return load_compiled(data, str(path), trust)
 
 
 def _unscheduled(name: str, module: IRModule, target: Target, settings: Settings) -> Callable[[], Entry]:

@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress():
         executable = compile_module(module, **options.settings_of(arguments))
     compiled = time.perf_counter() - start
+    options.report_notes(executable.notes)
     call = executable[entry]
     times = _measure(lambda: call(*values), arguments.seconds)
     median = statistics.median(times)

@@ -305,6 +305,12 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
     print(render(tuple(diagnostics), color=wants_color()), file=sys.stderr)
 
 
+def report_notes(notes: Iterable[Diagnostic]) -> None:
+    """Write the notes of an executable to standard error, if there are any."""
+    if found := tuple(notes):
+        report(found)
+
+
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
     """2 where a file could not be read or parsed, or the command line is wrong; 1 for other errors; 0 for warnings."""
     codes = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]

@@ -116,6 +116,7 @@ def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any
     start = time.perf_counter()
     with progress():
         executable = compile_module(module, target=target, **settings)
+    options.report_notes(executable.notes)
     return executable[entry], time.perf_counter() - start
 
 

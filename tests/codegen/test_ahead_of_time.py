@@ -107,7 +107,7 @@ def test_a_damaged_module_is_refused_or_harmless() -> None:
     ("change", "said"),
     [
         (lambda data: b"ELF" + data, "it is no compiled module"),
-        (lambda data: data.replace(b"module 3\n", b"module 9\n", 1), "it has a format of another version"),
+        (lambda data: data.replace(b"module 4\n", b"module 9\n", 1), "it has a format of another version"),
         (lambda data: data[:100], "its manifest is damaged"),
         (lambda data: data[:-1], "its machine code is damaged"),
         (lambda data: data + b" ", "there is something behind its end"),

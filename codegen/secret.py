@@ -1,0 +1,50 @@
+"""The secret of a user, with which tvms signs the machine code that it keeps in files.
+
+It lies in `tvms/secret` below `XDG_STATE_HOME` (`~/.local/state`), readable by its owner only. Whoever can read it can
+write machine code that tvms loads; without it, nobody can.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from functools import cache
+
+from ..ir.files import read_or_create_private
+
+SIZE = 32
+"""Bytes of a secret, and of a signature."""
+NO_SIGNATURE = bytes(SIZE)
+
+
+def sign(purpose: str, data: bytes) -> bytes:
+    """Return this user's signature of `data`, which is valid for one purpose only; OSError where there is no secret."""
+    return hmac.digest(_secret(secret_folder()), purpose.encode() + b"\0" + data, "sha256")
+
+
+def is_signed(purpose: str, data: bytes, signature: bytes) -> bool:
+    """Whether this user signed `data` for `purpose`."""
+    try:
+        return hmac.compare_digest(sign(purpose, data), signature)
+    except OSError:
+        return False
+
+
+def check_secret() -> None:
+    """Raise OSError where this user has no secret, and none can be made."""
+    _secret(secret_folder())
+
+
+def secret_folder() -> str:
+    """Return the folder of the secret."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "tvms")
+
+
+@cache
+def _secret(folder: str) -> bytes:
+    secret = read_or_create_private(folder, "secret", lambda: secrets.token_bytes(SIZE))
+    if len(secret) != SIZE:
+        raise OSError(0, f"'{folder}/secret' does not hold {SIZE} bytes: remove it")
+    return secret
