@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ....ir import make, tir
@@ -18,11 +19,19 @@ from ....ir.dtype import is_float
 from ....ir.visit import substitute, walk
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
-from ..oracle import Execute
+from ..oracle import Execute, as_module
+from ..prim_funcs import prim_funcs
 from .bounds import Example, copies, examples, name_and_inputs, plant
 from .law import Law, module_constructs
 
 SAME, FAULTS, MEETING = "runs with the same bits", "faults told alike", "runs whose iterations may meet"
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[Example]:
+    if file is not None:
+        return examples(file)
+    formulas = prim_funcs(stages=("formulas",), max_stages=1, symbolic=False).map(as_module)
+    return examples(None) | st.builds(Example, formulas, st.integers(0, 99), st.integers(0, 999))
 
 
 def _check(example: Example, execute: Execute) -> None:
@@ -119,6 +128,6 @@ def _constructs(example: Example) -> Iterable[str]:
 
 
 LAW = Law(
-    examples, _check, show=lambda example: str(example.module), read=lambda source: Example(parse_source(source), 0, 0),
+    _examples, _check, show=lambda example: str(example.module), read=lambda source: Example(parse_source(source), 0, 0),
     constructs=_constructs, expected=LOOP_LEVEL, counted=(SAME, FAULTS, MEETING),
 )  # fmt: skip

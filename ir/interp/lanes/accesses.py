@@ -77,7 +77,9 @@ def _check_index(lanes: Lanes, index: LaneValue, extent: int) -> LaneValue:
 
 
 def _join(lanes: Lanes, view: LaneView, *indices: LaneValue) -> Place:
-    place = view.offset
+    if not view.is_countable:
+        raise Refused
+    place = view.origin + view.offset
     for index, stride in zip(indices, view.strides, strict=True):
         place = place + index * stride
     if view.fits:

@@ -32,11 +32,11 @@ def _truncmod(a: LaneValue, b: LaneValue) -> LaneValue:
 
 
 def _min(a: LaneValue, b: LaneValue) -> LaneValue:
-    return np.where(a < b, a, b)
+    return np.where((a <= b) | (a != a), a, b)
 
 
 def _max(a: LaneValue, b: LaneValue) -> LaneValue:
-    return np.where(a > b, a, b)
+    return np.where((a >= b) | (a != a), a, b)
 
 
 _INTEGERS: dict[type[tir.PrimExpr], Function] = {

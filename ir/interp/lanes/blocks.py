@@ -16,7 +16,7 @@ from .arithmetic import LaneValue
 from .expressions import Expression, Memo, compile_lanes, is_active, same
 from .state import Doubt, Lanes, Refused
 from .statements import Statement, compile_lane_stmt, meaning_of, where
-from .views import LaneView
+from .views import MOST_PLACES, LaneView
 
 MAX_OWN_BYTES = 1 << 28
 """The most memory that a nest allocates for all of its lanes."""
@@ -102,14 +102,14 @@ def _compile_allocation(buffer: tir.Buffer) -> Statement:
         spans = zip(sizes, steps or compact_strides(sizes), strict=True)
         count = 1 + sum((size - 1) * step for size, step in spans) if steps else prod(sizes)
         total = lanes.count
-        if count < 0 or count * total * numpy_dtype(buffer.dtype).itemsize > MAX_OWN_BYTES:
+        if min((*sizes, count)) < 0 or count * total * numpy_dtype(buffer.dtype).itemsize > MAX_OWN_BYTES:
             raise Refused
         pointer: Pointer = lanes.world.allocate(buffer.dtype, count * total, buffer.scope)
         base = np.arange(total, dtype=np.int64).reshape(lanes.grid) * count if total > 1 else 0
         lanes.own.add(pointer.memory)
         lanes.written.add(pointer.memory)
         lanes[buffer.data] = pointer if total == 1 else None
-        lanes[buffer] = LaneView(View(pointer, buffer.dtype, sizes, steps, offset), None, base, count)
+        lanes[buffer] = LaneView(View(pointer, buffer.dtype, sizes, steps, offset), base, count)
 
     return allocate
 
@@ -119,9 +119,6 @@ def _compile_match(match: tir.MatchBufferRegion) -> Statement:
     buffer, region = match.buffer, match.source.region
     source = compile_lane_buffer(match.source.buffer)
     mins, extents = [compile_lanes(r.min) for r in region], [compile_lanes(r.extent) for r in region]
-    offset = Memo(
-        lambda lanes, view, *starts: view.offset + sum((s * k for s, k in zip(starts, view.strides, strict=True)), 0)
-    )
     viewed, settle = Memo(_region_view), _settling(match)
     kept = len(region) - len(buffer.shape)
 
@@ -131,8 +128,7 @@ def _compile_match(match: tir.MatchBufferRegion) -> Statement:
         if kept < 0 or any(isinstance(size, np.ndarray) for size in sizes):
             raise Refused
         starts = [start(lanes) for start in mins]
-        starts = [start.astype(np.int64) if isinstance(start, np.ndarray) else start for start in starts]
-        found = viewed(lanes, view, offset(lanes, view, *starts), *sizes[kept:])
+        found = viewed(lanes, view, len(sizes) - kept, *sizes, *starts)
         settle(lanes, found)
         lanes[buffer.data] = None
         lanes[buffer] = found
@@ -140,8 +136,26 @@ def _compile_match(match: tir.MatchBufferRegion) -> Statement:
     return run
 
 
-def _region_view(lanes: Lanes, source: LaneView, offset: LaneValue, *sizes: int) -> LaneView:
-    return source.part(offset, sizes)
+def _region_view(lanes: Lanes, source: LaneView, rank: int, *region: LaneValue) -> LaneView:
+    """Return the view of a region of `source`, given as its sizes and its starts: the last `rank` dimensions."""
+    count = len(region) // 2
+    sizes, starts = region[:count], region[count:]
+    offset, lowest, highest = source.offset, _least(source.offset), _most(source.offset)
+    for start, stride in zip(starts, source.strides, strict=True):
+        ends = sorted((_least(start) * stride, _most(start) * stride))
+        lowest, highest = lowest + ends[0], highest + ends[1]
+        if max(-lowest, highest) >= MOST_PLACES:
+            raise Refused
+        offset = offset + (start.astype(np.int64) if isinstance(start, np.ndarray) else start) * stride
+    return source.part(offset, lowest, highest, sizes[count - rank :])
+
+
+def _least(value: LaneValue) -> int:
+    return int(np.min(value))
+
+
+def _most(value: LaneValue) -> int:
+    return int(np.max(value))
 
 
 def _settling(match: tir.MatchBufferRegion) -> Callable[[Lanes, LaneView], None]:

@@ -7,55 +7,48 @@ from typing import TypeAlias
 from ..memory import Array, Memory, View
 
 Place: TypeAlias = Array | int
-"""The position of an element among those of a view, the same in all lanes or one for each."""
+"""The position of an element among those of a memory, the same in all lanes or one for each."""
+
+MOST_PLACES = 1 << 62
+"""Positions beyond this might wrap around."""
 
 
 class LaneView:
-    """A view, `offset` elements from its start; `base` is where the memory of a lane starts among that of all lanes.
+    """A view of `size` elements, number `origin` of which its pointer points at; `offset` may differ from lane to lane.
 
-    `size` is how many elements a lane can reach; `start` counts the elements of the memory before those of `flat`.
+    `base` is where the memory of a lane starts among that of all lanes, `start` is 0, or -1 where the elements do not
+    lie at multiples of their size.
     """
 
     __slots__ = (
-        "axes",
-        "base",
-        "dtype",
-        "fits",
-        "flat",
-        "memory",
-        "offset",
-        "shape",
-        "size",
-        "start",
-        "strides",
-        "written",
-    )
+        "base", "dtype", "fits", "flat", "is_countable", "memory", "offset", "origin", "shape", "size", "start",
+        "strides", "written",
+    )  # fmt: skip
 
-    def __init__(self, view: View, offset: Place | None = None, base: Place = 0, size: int | None = None) -> None:
+    def __init__(self, view: View, base: Place = 0, size: int | None = None) -> None:
         self.memory: Memory = view.pointer.memory
         self.flat, self.written, self.dtype = view.flat, view.written, view.dtype
-        self.shape, self.strides, self.axes = view.shape, view.strides, view.axes
-        self.offset: Place = view.offset if offset is None else offset
-        self.base = base
+        self.shape, self.strides = view.shape, view.strides
+        self.offset: Place = view.offset
+        self.base, self.origin = base, view.base
         self.size = view.size if size is None else size
-        itemsize = view.flat.itemsize
-        self.start = view.pointer.offset // itemsize if view.pointer.offset % itemsize == 0 else -1
-        steps = [(extent - 1) * stride for extent, stride in view.axes]
-        self.fits = (
-            isinstance(self.offset, int)
-            and self.offset >= 0
-            and all(stride >= 0 for stride in self.strides)
-            and self.offset + sum(steps) < self.size
-        )
-        """Whether every index inside the shape means an element inside the memory."""
+        self.start = 0 if view.pointer.offset % view.flat.itemsize == 0 else -1
+        self._measure(view.offset, view.offset)
 
-    def part(self, offset: Place, shape: tuple[int, ...]) -> LaneView:
-        """Return the view of a region that starts at `offset`: its last dimensions."""
+    def part(self, offset: Place, lowest: int, highest: int, shape: tuple[int, ...]) -> LaneView:
+        """Return the view of a region, the last dimensions of this one, that starts at `offset`, in these bounds."""
         other = LaneView.__new__(LaneView)
         for name in LaneView.__slots__:
             setattr(other, name, getattr(self, name))
         other.offset, other.shape = offset, shape
         other.strides = self.strides[len(self.strides) - len(shape) :]
-        other.axes = tuple(zip(shape, other.strides, strict=True))
-        other.fits = False
+        other._measure(lowest, highest)
         return other
+
+    def _measure(self, lowest: int, highest: int) -> None:
+        """Note whether each index inside the shape means an element inside the memory, and whether places are small."""
+        ends = [(extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True)]
+        first = self.origin + lowest + sum(min(end, 0) for end in ends)
+        last = self.origin + highest + sum(max(end, 0) for end in ends)
+        self.fits = 0 not in self.shape and first >= 0 and last < self.size
+        self.is_countable = max(abs(first), abs(last), *map(abs, self.strides), 0) < MOST_PLACES
