@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from .line import LogicalLine
 
@@ -30,8 +31,16 @@ def _wrap(line: LogicalLine, broken: set[int], indent: int, line_length: int) ->
     """Break brackets from the outside in: of a piece that is too long the widest, those that take a comma first."""
     pieces = [(0, len(line.kinds), indent)]
     for start, stop, column in pieces:
-        while (opening := _widest_of_too_long(line, broken, start, stop, line_length - column)) is not None:
-            broken.add(opening)
+        room = line_length - column
+        low, candidates = start, list[int]()
+        for opening, closing in [*_brackets(line, start, stop), (stop, stop)]:
+            if opening not in broken and opening < stop:
+                if closing > opening + 1:
+                    candidates.append(opening)
+                continue
+            comma = opening == stop and stop < len(line.kinds)
+            _break_to_fit(line, broken, candidates, low, min(opening + 1, stop), room - comma, room)
+            low, candidates = closing, []
         for opening, _ in _brackets(line, start, stop):
             if opening in broken:
                 bounds = [opening, *line.separators.get(opening, []), line.closing[opening]]
@@ -48,16 +57,38 @@ def _brackets(line: LogicalLine, start: int, stop: int) -> Iterator[tuple[int, i
         index += 1
 
 
-def _widest_of_too_long(line: LogicalLine, broken: set[int], start: int, stop: int, room: int) -> int | None:
-    """Return the bracket to break next in the first line longer than `room`, if one can be broken."""
-    low, candidates = start, list[tuple[bool, int, int]]()
-    for opening, closing in [*_brackets(line, start, stop), (stop, stop)]:
-        if opening not in broken and opening < stop:
-            if closing > opening + 1:
-                candidates.append((line.takes_comma(opening), line.width(opening, closing + 1), opening))
-            continue
-        comma = opening == stop and stop < len(line.kinds)
-        if line.width(low, min(opening + 1, stop)) + comma > room and candidates:
-            return max(candidates)[2]
-        low, candidates = closing, []
-    return None
+def _break_to_fit(
+    line: LogicalLine, broken: set[int], candidates: list[int], start: int, stop: int, room: int, room_before: int
+) -> None:
+    """Break brackets among `candidates`, which stand between two tokens, until each line fits or has none left.
+
+    The line that ends at `stop` has `room` columns, one that ends at a bracket `room_before`.
+    """
+    if not candidates:
+        return
+    widths = [(line.takes_comma(each), line.width(each, line.closing[each] + 1), each) for each in candidates]
+    root, before, after = _greatest_first(widths)
+    waiting: list[tuple[int, int, int, int]] = [(root, start, stop, room)]
+    while waiting:
+        index, low, high, columns = waiting.pop()
+        if index >= 0 and line.width(low, high) > columns:
+            opening = candidates[index]
+            broken.add(opening)
+            waiting.append((before[index], low, opening + 1, room_before))
+            waiting.append((after[index], line.closing[opening], high, columns))
+
+
+def _greatest_first(keys: Sequence[Any]) -> tuple[int, list[int], list[int]]:
+    """Return the index of the greatest key, and for each index those of the greatest ones between it and the next greater
+    keys on both sides, -1 where there are none (a Cartesian tree, made in one pass)."""
+    before, after = [-1] * len(keys), [-1] * len(keys)
+    path: list[int] = []
+    for index, key in enumerate(keys):
+        last = -1
+        while path and keys[path[-1]] < key:
+            last = path.pop()
+        before[index] = last
+        if path:
+            after[path[-1]] = index
+        path.append(index)
+    return path[0], before, after
