@@ -173,6 +173,38 @@ def substitute(node: Any, mapping: Mapping[Any, Node]) -> Any:
     return _rewrite(node, _leave, {id(old): new for old, new in mapping.items()}) if mapping else node
 
 
+class Substitution:
+    """`substitute` in many nodes that share parts: what stands in several of them is rewritten once.
+
+    A key has to be given its value before the first node that holds it is rewritten.
+    """
+
+    def __init__(self) -> None:
+        self._done: dict[int, Node] = {}
+        self._kept: list[Node] = []
+        """Every node that was rewritten: an identity is that of one node while it lives."""
+
+    def __setitem__(self, key: Node, value: Node) -> None:
+        self._kept.append(key)
+        self._done[id(key)] = value
+
+    def __call__(self, node: Any) -> Any:
+        found = self._done.get(id(node))
+        if found is None:
+            self._kept.append(node)
+            found = _rewrite(node, _leave, self._done)
+        return found
+
+
+def is_larger(node: Node, most: int) -> bool:
+    """Whether more than `most` nodes stand in `node`, each counted at every place where it stands."""
+    stack, count = [node], 0
+    while stack and count <= most:
+        count += 1
+        stack.extend(children(stack.pop()))
+    return count > most
+
+
 def _leave(_: Node) -> None:
     return None
 

@@ -44,19 +44,22 @@ def is_affine(expr: tir.PrimExpr) -> bool:
 
 def conjuncts(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
     """Return conditions that together say that `condition` holds, or that it does not."""
-    match condition:
-        case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)):
-            return conjuncts(inner, holds)
-        case tir.Not():
-            return conjuncts(condition.a, not holds)
-        case tir.And(a=a, b=b) if holds:
-            return conjuncts(a, True) + conjuncts(b, True)
-        case tir.Or(a=a, b=b) if not holds:
-            return conjuncts(a, False) + conjuncts(b, False)
-        case tir.IntImm():
-            return [tir.IntImm("bool", int(bool(condition.value) == holds))]
-        case _:
-            return [condition if holds else negated(condition)]
+    found: list[tir.PrimExpr] = []
+    waiting = [(condition, holds)]
+    while waiting:
+        condition, holds = waiting.pop()
+        match condition:
+            case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)):
+                waiting.append((inner, holds))
+            case tir.Not():
+                waiting.append((condition.a, not holds))
+            case tir.And() | tir.Or() if holds == isinstance(condition, tir.And):
+                waiting += [(condition.b, holds), (condition.a, holds)]
+            case tir.IntImm():
+                found.append(tir.IntImm("bool", int(bool(condition.value) == holds)))
+            case _:
+                found.append(condition if holds else negated(condition))
+    return found
 
 
 def negated(condition: tir.PrimExpr) -> tir.PrimExpr:

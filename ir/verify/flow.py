@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from .. import tir
 from ..analysis.const_bounds import Bounds, bounds_of, of_dtype
 from ..base import Node, Op
-from ..visit import children, substitute
+from ..visit import Substitution, children, is_larger
 from .affine import conjuncts, is_affine
-from .place import BlockSite, Inside, Iterate, MatchSite, Place, Site, Unknown, Where
+from .place import UNKNOWN, BlockSite, Inside, Iterate, MatchSite, Place, Site, Unknown, Where
 
 _JUMPS = ("tir.ret", "tir.break_loop", "tir.continue_loop")
 _LAUNCHES = ("thread_extent", "virtual_thread")
+MAX_VALUE = 256
+"""The nodes of a condition, the end of a loop, a let-bound value, or what an axis is bound to: nothing is known of a
+larger one, since every question about what stands below would hold it."""
+_ANYTHING = tir.Buffer(tir.Var("handle", "anything"), "int32", (), "anything")
+
+
+def _bounded(expr: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `expr`; in the place of a large one, one of which nothing is known, as of an element of a buffer."""
+    return tir.BufferLoad(expr.dtype, _ANYTHING, ()) if is_larger(expr, MAX_VALUE) else expr
+
+
+def _step(condition: tir.PrimExpr) -> Where | Unknown:
+    """Return the step to where `condition` holds."""
+    is_known = not is_larger(condition, MAX_VALUE) and is_affine(condition)
+    return Where(condition) if is_known else UNKNOWN
 
 
 class Flow:
     """The places of a function, whose variables are defined once each.
 
-    `domains` has the ranges of loop variables and axes; `values` says what axes and let-bound variables are in terms of
-    loop variables and parameters; `owners` where the memory of data pointers begins to live.
+    `domains` has the ranges of loop variables and axes; `owners` says where the memory of data pointers begins to live.
     """
 
     def __init__(self, function: tir.PrimFunc) -> None:
@@ -27,17 +42,21 @@ class Flow:
         self.blocks: list[BlockSite] = []
         self.matches: list[MatchSite] = []
         self.domains: dict[tir.Var, tir.Range] = {}
-        self.values: dict[tir.Var, tir.PrimExpr] = {}
+        self._has_values = False
+        self._substitution = Substitution()
         self.owners: dict[tir.Var, Place] = {buffer.data: Place() for buffer in function.buffer_map.values()}
         self._bounds: dict[tir.PrimExpr, Bounds] = {}
         self._in_init = False
         self._visit(function.body, Place())
 
     def resolve(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr` in terms of loop variables and parameters."""
-        if isinstance(expr, tir.IntImm):
-            return expr
-        return self.values.get(expr, expr) if isinstance(expr, tir.Var) else substitute(expr, self.values)
+        """Return `expr` in terms of loop variables and parameters, with the values of axes and let-bound variables."""
+        return expr if isinstance(expr, tir.IntImm) or not self._has_values else self._substitution(expr)
+
+    def _let(self, var: tir.Var, value: tir.PrimExpr) -> None:
+        """Take in that `var` is `value`, which is forgotten where it is so large that questions about it would be slow."""
+        self._substitution[var] = _bounded(self.resolve(value))
+        self._has_values = True
 
     def bounds(self, expr: tir.PrimExpr) -> Bounds:
         """Return constant bounds of every value of `expr`, whatever the conditions around it."""
@@ -68,7 +87,7 @@ class Flow:
                 self._visit_all(node.indices, place)
                 if isinstance(node, tir.BufferStore):
                     self._visit(node.value, place)
-                here = place if node.predicate is None else place.then(Unknown())
+                here = place if node.predicate is None else place.then(UNKNOWN)
                 self.sites.append(Site(node, here, self._in_init))
             case tir.For():
                 self._visit_all((node.min, node.extent), place)
@@ -84,7 +103,7 @@ class Flow:
                 self._visit(node.body, place)
             case tir.LetStmt() | tir.Let():
                 self._visit(node.value, place)
-                self.values[node.var] = self.resolve(node.value)
+                self._let(node.var, node.value)
                 self._visit(node.body, place)
             case tir.IfThenElse():
                 self._visit_choice(node.condition, node.then_case, node.else_case, place)
@@ -93,25 +112,24 @@ class Flow:
             case tir.Call():
                 self._visit_call(node, place)
             case tir.And() | tir.Or():
-                self._visit(node.a, place)
-                self._visit_where(node.a, isinstance(node, tir.And), node.b, place)
+                self._visit_logic(node, place)
             case tir.AssertStmt():
                 self._visit(node.condition, place)
                 self._visit_where(node.condition, True, node.body, place)
             case tir.While():
                 self._visit(node.condition, place)
-                self._visit(node.body, place.then(Unknown()))
+                self._visit(node.body, place.then(UNKNOWN))
             case _:
                 self._visit_all([each for each in children(node) if isinstance(each, tir.PrimExpr | tir.Stmt)], place)
 
     def _visit_loop(self, loop: tir.For | tir.AttrStmt, var: tir.Var, domain: tir.Range, place: Place) -> None:
-        domain = tir.Range(self.resolve(domain.min), self.resolve(domain.extent))
+        domain = tir.Range(_bounded(self.resolve(domain.min)), _bounded(self.resolve(domain.extent)))
         if self.bounds(domain.extent).max <= 0:
             return
         self._let_range(var, domain)
         place = place.then(Iterate(var, domain, loop))
         if not (is_affine(domain.min) and is_affine(domain.extent)):
-            place = place.then(Unknown())
+            place = place.then(UNKNOWN)
         self._visit(loop.body, place)
 
     def _visit_sequence(self, node: tir.SeqStmt, place: Place) -> None:
@@ -120,7 +138,7 @@ class Flow:
             match each:
                 case tir.Evaluate(value=tir.Call(op=Op(name="tir.assume"), args=(tir.PrimExpr() as condition,))):
                     for part in conjuncts(self.resolve(condition), True):
-                        place = place.then(Where(part)) if is_affine(part) else place
+                        place = place.then(Where(part)) if isinstance(_step(part), Where) else place
                 case _:
                     pass
 
@@ -130,15 +148,36 @@ class Flow:
         if second is not None:
             self._visit_where(condition, False, second, place)
 
+    def _visit_logic(self, node: tir.And | tir.Or, place: Place) -> None:
+        """Visit the operands of a chain of `and` or `or`: each is reached where those before it hold, or do not."""
+        kind, operands = type(node), list[tir.PrimExpr]()
+        rest: tir.PrimExpr = node
+        while isinstance(rest, kind):
+            operands.append(rest.b)
+            rest = rest.a
+        self._visit(rest, place)
+        for before, operand in pairwise([rest, *reversed(operands)]):
+            known = self._where(before, kind is tir.And, place)
+            if known is None:
+                return
+            place = known
+            self._visit(operand, place)
+
     def _visit_where(self, condition: tir.PrimExpr, holds: bool, body: Node, place: Place) -> None:
         """Visit `body`, which is reached where `condition` holds, or where it does not; not at all where neither can."""
+        known = self._where(condition, holds, place)
+        if known is not None:
+            self._visit(body, known)
+
+    def _where(self, condition: tir.PrimExpr, holds: bool, place: Place) -> Place | None:
+        """Return the place after `place` where `condition` holds, or where it does not; None where it never does."""
         for part in conjuncts(self.resolve(condition), holds):
             if isinstance(part, tir.IntImm):
                 if not part.value:
-                    return
+                    return None
             else:
-                place = place.then(Where(part) if is_affine(part) else Unknown())
-        self._visit(body, place)
+                place = place.then(_step(part))
+        return place
 
     def _visit_call(self, node: tir.Call, place: Place) -> None:
         match node:
@@ -154,10 +193,10 @@ class Flow:
         self._visit_all((*node.iter_values, node.predicate), place)
         for part in conjuncts(self.resolve(node.predicate), True):
             if not isinstance(part, tir.IntImm):
-                place = place.then(Where(part) if is_affine(part) else Unknown())
+                place = place.then(_step(part))
         self.blocks.append(BlockSite(node, place))
         for axis, value in zip(block.iter_vars, node.iter_values, strict=False):
-            self.values[axis.var] = self.resolve(value)
+            self._let(axis.var, value)
             if axis.dom is not None:
                 self._let_range(axis.var, axis.dom)
         self.matches += [MatchSite(match, place) for match in block.match_buffers]
@@ -174,5 +213,5 @@ class Flow:
         for axis in block.iter_vars:
             if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None:
                 start = tir.EQ("bool", self.resolve(axis.var), self.resolve(axis.dom.min))
-                place = place.then(Where(start) if is_affine(start) else Unknown())
+                place = place.then(_step(start))
         return place

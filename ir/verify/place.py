@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -36,6 +37,7 @@ class Unknown(Struct, frozen=True, eq=False):
     """Something else decides whether, or how often, the statement is reached: data, or a loop without a bound."""
 
 
+UNKNOWN = Unknown()
 Step: TypeAlias = Iterate | Where | Inside | Unknown
 
 
@@ -47,17 +49,28 @@ class Facts(Struct, frozen=True, eq=False):
     is_certain: bool
 
 
-class Place(Struct, frozen=True, eq=False):
+MAX_CONDITIONS = 64
+"""How many conditions are known at a place. Further ones are not: then it is not certain that the place is reached."""
+
+
+class Place:
     """A step, and the place before it. The empty place is the start of the function."""
 
-    parent: Place | None = None
-    step: Step | None = None
-    is_certain: bool = True
-    """Whether nothing on the way is unknown."""
+    __slots__ = ("__dict__", "conditions", "is_certain", "parent", "step")
+
+    def __init__(self, parent: Place | None = None, step: Step | None = None) -> None:
+        self.parent = parent
+        self.step = step
+        self.is_certain: bool = not isinstance(step, Unknown) and (parent is None or parent.is_certain)
+        """Whether nothing on the way is unknown."""
+        self.conditions: int = isinstance(step, Where) + (0 if parent is None else parent.conditions)
+        """How many there are on the way."""
 
     def then(self, step: Step) -> Place:
         """Return the place after one more step."""
-        return Place(self, step, self.is_certain and not isinstance(step, Unknown))
+        if isinstance(step, Where) and self.conditions == MAX_CONDITIONS:
+            step = UNKNOWN
+        return self if isinstance(step, Unknown) and not self.is_certain else Place(self, step)
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps to here, the innermost first."""
@@ -67,14 +80,14 @@ class Place(Struct, frozen=True, eq=False):
                 yield place.step
             place = place.parent
 
-    @property
+    @cached_property
     def facts(self) -> Facts:
         """What holds here."""
         steps = list(self.steps())
         domains = {step.var: step.domain for step in reversed(steps) if isinstance(step, Iterate)}
         return Facts(domains, tuple([step.condition for step in steps if isinstance(step, Where)]), self.is_certain)
 
-    @property
+    @cached_property
     def block(self) -> tir.BlockRealize | None:
         """The innermost block around, or None."""
         return next((step.realize for step in self.steps() if isinstance(step, Inside)), None)

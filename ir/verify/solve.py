@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from .. import tir
 from ..analysis.proof import Verdict, prove
-from ..visit import walk
+from ..visit import is_larger, walk
 from .affine import is_affine, negated
 from .place import Facts
 
@@ -18,6 +18,15 @@ Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 
 _SMALL = (2, 8, 64)
 """Parameters of a counterexample are first looked for up to these."""
+
+
+MAX_QUESTION = 2048
+"""The nodes of a condition that is asked about; nothing is found out of a larger one."""
+
+
+def is_askable(condition: tir.PrimExpr) -> bool:
+    """Whether proofs can look into an expression."""
+    return not is_larger(condition, MAX_QUESTION) and is_affine(condition)
 
 
 class Answer(Struct, frozen=True):
@@ -35,7 +44,7 @@ class Solver:
 
     def __init__(self, function: tir.PrimFunc) -> None:
         dimensions = dict.fromkeys(extent for buffer in function.buffer_map.values() for extent in buffer.shape)
-        symbolic = [each for each in dimensions if is_affine(each) and not isinstance(each, tir.IntImm)]
+        symbolic = [each for each in dimensions if not isinstance(each, tir.IntImm) and is_askable(each)]
         self.given = tuple([tir.GE("bool", each, tir.IntImm(each.dtype, 1)) for each in symbolic])
         self.sizes = frozenset(variables(self.given))
 
@@ -45,7 +54,7 @@ class Solver:
         With `free`, only these parameters may have any value: what the others are is the caller's promise, so that
         `bad` counts only if it holds whenever `facts` do.
         """
-        if not is_affine(bad):
+        if not is_askable(bad):
             return OPEN
         domains, given = _connected(variables((bad,)), facts.domains, (*facts.conditions, *self.given))
         values = _refute(negated(bad), domains, given)
@@ -120,22 +129,25 @@ def _ends(domains: Domains) -> list[tir.PrimExpr]:
 def _connected(
     seen: set[tir.Var], domains: Domains, conditions: Sequence[tir.PrimExpr]
 ) -> tuple[dict[tir.Var, tir.Range], tuple[tir.PrimExpr, ...]]:
+    """Return the domains and conditions that say something of `seen`, of what those mention, and so on."""
     waiting = [(each, variables((each,))) for each in conditions]
     near: dict[tir.Var, tir.Range] = {}
     given: list[tir.PrimExpr] = []
-    grows = True
-    while grows:
-        grows = False
-        for var in [each for each in domains if each in seen and each not in near]:
-            near[var] = domains[var]
-            seen |= variables(_ends({var: domains[var]}))
-            grows = True
-        for each, mentioned in [pair for pair in waiting if not pair[1] or pair[1] & seen]:
-            waiting.remove((each, mentioned))
-            given.append(each)
-            seen |= mentioned
-            grows = True
-    return near, tuple(given)
+    new = set(seen)
+    while new or waiting:
+        while new:
+            near.update({var: domains[var] for var in new if var in domains})
+            mentioned = variables(_ends({var: near[var] for var in new if var in near}))
+            new = mentioned - seen
+            seen |= new
+        linked = [pair for pair in waiting if not pair[1] or pair[1] & seen]
+        waiting = [pair for pair in waiting if pair[1] and not pair[1] & seen]
+        if not linked:
+            break
+        given += [each for each, _ in linked]
+        new = set[tir.Var]().union(*[found for _, found in linked]) - seen
+        seen |= new
+    return {var: near[var] for var in domains if var in near} if len(near) > 1 else near, tuple(given)
 
 
 def _refute(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Values | bool:
