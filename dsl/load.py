@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..ir import script
 from ..ir.base import IRModule, Source
-from ..ir.diagnostics import TvmsError, error
+from ..ir.diagnostics import Diagnostic, TvmsError, error
 from ..ir.files import MIB, read_file
 from .builder.module import build_module
 from .parser import parse_syntax
@@ -49,11 +50,21 @@ def _collector_paused() -> Generator[None]:
             gc.enable()
 
 
-def parse_source(source: Source, names: Mapping[str, Any] | None = None) -> IRModule:
-    """Return the module that a text holds, in which `names` stand for their values; errors as in `parse`."""
+def parse_source(
+    source: Source,
+    names: Mapping[str, Any] | None = None,
+    warnings: list[Diagnostic] | None = None,
+    is_python: bool = False,
+) -> IRModule:
+    """Return the module that a text holds, in which `names` stand for their values; errors as in `parse`.
+
+    Warnings are added to `warnings`; `is_python` says that the text stands in a program of Python.
+    """
     with _collector_paused():
         file, mistakes = parse_syntax(source)
-        module, more = build_module(file, names or {})
+        module, more = build_module(file, names or {}, is_python)
+    if warnings is not None and module is not None:
+        warnings += more
     if module is None or any(each.severity == "error" for each in mistakes):
         raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
     if not module.functions and not module.name:
@@ -63,23 +74,30 @@ def parse_source(source: Source, names: Mapping[str, Any] | None = None) -> IRMo
     return module
 
 
-def load_module(path: str | Path) -> IRModule:
+def load_module(path: str | Path, warnings: list[Diagnostic] | None = None) -> IRModule:
     """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`.
 
     The tensors that it names are read from the sidecar file, if there is one: E0018, or E0326 where they do not fit.
+    Warnings are added to `warnings`.
     """
     path = str(path)
-    module = parse_source(read_source(path))
+    module = parse_source(read_source(path), warnings=warnings)
     if not names_tensors(module) or path == "-" or not os.path.lexists(sidecar_of(Path(path))):
         return module
     return with_constants(module, read_constants(sidecar_of(Path(path))))
 
 
 def load_verified(path: str) -> IRModule:
-    """Return the module in a file, checked against the law of the IR; raises TvmsError where it breaks it."""
+    """Return the module in a file, checked against the law of the IR; raises TvmsError where it breaks it.
+
+    Warnings of the text go to standard error.
+    """
     from ..ir.verify import verify
 
-    module = load_module(path)
+    warnings: list[Diagnostic] = []
+    module = load_module(path, warnings)
+    if warnings:
+        print(script.render(warnings), file=sys.stderr)
     found = [each for each in verify(module) if each.severity == "error"]
     if found:
         raise TvmsError(found)

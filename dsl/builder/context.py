@@ -15,23 +15,21 @@ tuples for tuples and lists, dicts), IR nodes, and the objects of `forms` (names
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
-from ..compatibility import is_tvm_text
+from ..compatibility import Dialect, dialect_of
 from .budget import Budget
 from .remedies import REMEDIES, did_you_mean, undefined
 
 _ABSENT = object()
-_NEWER_TVM = re.compile(r"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\bout_ty=)", re.MULTILINE)
-"""What only TVM's texts of after 0.21 have, outside comments."""
 
 
 MAX_ERRORS = 1000
@@ -52,20 +50,32 @@ class Poison:
 POISON = Poison()
 
 
+class Binding(Struct, frozen=True):
+    """What a frame, the `depth`-th from outside, lets a name stand for, and as what."""
+
+    value: Any
+    depth: int
+    kind: str
+
+
 class Scope:
     """Names and their values, newest first; a dict with an undo log, so that a look-up costs the same at any depth."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._values = dict(names)
-        self._undo: list[dict[str, Any]] = []
-        """For each open frame the names that it defines, with the values they had before."""
+        self._bindings: dict[str, Binding] = {}
+        """Those of the names that a frame defines."""
+        self._undo: list[dict[str, tuple[Any, Binding | None]]] = []
+        """For each open frame the names that it defines, with the values and bindings they had before."""
         self._named: dict[int, Any] = {}
         """What ever had a name, by its identity."""
 
-    def define(self, name: str, value: Any) -> None:
-        """Let `name` stand for `value` until the innermost frame ends."""
-        if self._undo and name not in self._undo[-1]:
-            self._undo[-1][name] = self._values.get(name, _ABSENT)
+    def define(self, name: str, value: Any, kind: str = "variable") -> None:
+        """Let `name` stand for `value`, which is a `kind`, until the innermost frame ends."""
+        if self._undo:
+            if name not in self._undo[-1]:
+                self._undo[-1][name] = self._values.get(name, _ABSENT), self._bindings.get(name)
+            self._bindings[name] = Binding(value, self.depth, kind)
         self._values[name] = value
         self._named[id(value)] = value
 
@@ -89,12 +99,20 @@ class Scope:
         """Return what `name` stands for in the outermost `depth` frames."""
         for changes in self._undo[depth:]:
             if name in changes:
-                return default if changes[name] is _ABSENT else changes[name]
+                value, _ = changes[name]
+                return default if value is _ABSENT else value
         return self.get(name, default)
 
-    def defines(self, name: str) -> bool:
-        """Whether the innermost frame itself has given `name` a meaning."""
-        return name in self._undo[-1]
+    def binding(self, name: str) -> Binding | None:
+        """Return what a frame lets `name` stand for; None where no frame does."""
+        return self._bindings.get(name)
+
+    def binding_at_depth(self, name: str, depth: int) -> Binding | None:
+        """Return what one of the outermost `depth` frames lets `name` stand for."""
+        for changes in self._undo[depth:]:
+            if name in changes:
+                return changes[name][1]
+        return self.binding(name)
 
     def __contains__(self, name: str) -> bool:
         return self.get(name, _ABSENT) is not _ABSENT
@@ -114,11 +132,15 @@ class Scope:
         try:
             yield
         finally:
-            for name, value in self._undo.pop().items():
+            for name, (value, binding) in self._undo.pop().items():
                 if value is _ABSENT:
                     del self._values[name]
                 else:
                     self._values[name] = value
+                if binding is None:
+                    del self._bindings[name]
+                else:
+                    self._bindings[name] = binding
 
 
 class _OuterScope(Scope):
@@ -143,6 +165,14 @@ class _OuterScope(Scope):
             return self._base.at_depth(name, depth, default)
         return super().at_depth(name, depth - self._base_depth, default)
 
+    def binding(self, name: str) -> Binding | None:
+        return self._bindings.get(name) or self._base.binding_at_depth(name, self._base_depth)
+
+    def binding_at_depth(self, name: str, depth: int) -> Binding | None:
+        if depth <= self._base_depth:
+            return self._base.binding_at_depth(name, depth)
+        return super().binding_at_depth(name, depth - self._base_depth)
+
     def names(self) -> Iterable[str]:
         return [*(name for name in self._base.names() if name in self), *self._values]
 
@@ -154,11 +184,15 @@ def _is_within(inner: Span | None, outer: Span | None) -> bool:
 class Context:
     """The state of building one text; see the module's docstring."""
 
-    def __init__(self, source: Source, scope: Scope) -> None:
+    def __init__(self, source: Source, scope: Scope, is_python: bool = False) -> None:
         self.source = source
         self.scope = scope
         self.diagnostics: list[Diagnostic] = []
-        self.is_newer_tvm = is_tvm_text(source) and _NEWER_TVM.search(source.text) is not None
+        self.warnings: list[Diagnostic] = []
+        dialect = dialect_of(source)
+        self.dialect: Dialect = "decorated" if is_python and dialect == "tvm-0.21" else dialect
+        """What the text is written in; a function in a program of Python is no file of TVM 0.21."""
+        self.is_newer_tvm = dialect == "tvm-0.27"
         """Whether the text is TVM's of after 0.21, where `T.alloc_buffer` belongs to no block."""
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
@@ -187,6 +221,12 @@ class Context:
         if len(self.diagnostics) >= MAX_ERRORS:
             raise TooManyErrors
         return Failed()
+
+    def warn(self, code: str, message: str, node: syntax.Syntax, help: str, *notes: Note) -> None:
+        """Record what is read, but hardly means what it looks like."""
+        if len(self.warnings) < MAX_ERRORS:
+            notes = (*notes, *self.uses[:1])
+            self.warnings.append(Diagnostic(code, message, self.span(node), help, notes, "warning"))
 
     def report(self, error: TvmsError, node: syntax.Syntax | Node) -> Failed:
         """Record what `ir` refused: at the place it says if that is within `node`, else at `node`. Return what to raise.

@@ -89,19 +89,19 @@ def dummy_global_info(site: Site) -> GlobalInfo:
 
 @deep
 def build_module(
-    file: syntax.File, names: Mapping[str, Any] = MappingProxyType({})
+    file: syntax.File, names: Mapping[str, Any] = MappingProxyType({}), is_python: bool = False
 ) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
     """Return the module that a text holds, and everything that is wrong with it; None where there are errors.
 
-    `names` are known beside those of the language.
+    `names` are known beside those of the language; `is_python` says that the text stands in a program of Python.
 
     After 1,000 mistakes the rest is not built.
     """
-    context = Context(file.source, Scope({**base_names(), **names}))
+    context = Context(file.source, Scope({**base_names(), **names}), is_python)
     module: IRModule | None = None
     with suppress(TooManyErrors):
         module = _Builder(context, file).build()
-    diagnostics = tuple(context.diagnostics)
+    diagnostics = (*context.diagnostics, *context.warnings)
     return (None if any(each.severity == "error" for each in diagnostics) else module), diagnostics
 
 

@@ -9,16 +9,17 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Trivia
-from ...ir.diagnostics import Note, TvmsError
+from ...ir.diagnostics import TvmsError
 from .. import syntax
 from . import operators
 from .context import Context
 from .convert import describe, is_tuple
 from .expressions import evaluate, evaluate_call, evaluate_indices, to_expr
 from .forms import Form, Meta, Site
-from .signatures import names_in
+from .shadowing import check_assigned
 from .tir_access import check_rank, element_indices, no_buffer, store
 from .tir_frames import Body, Expansion, Frame, let_frame
+from .tir_scalars import assign_scalar, declare_scalar
 
 _Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
 
@@ -55,27 +56,42 @@ def assign_augmented(context: Context, node: syntax.AugAssign) -> None:
 
 
 def assign_annotated(context: Context, node: syntax.AnnAssign) -> None:
-    """`x: T.int32 = value`, `x: T.let[T.int32] = value` and `x: T.let = value` bind `x` by a LetStmt."""
+    """`x: T.int32 = value`, `x: T.let[T.int32] = value` and `x: T.let = value` bind `x` by a LetStmt.
+
+    In a text of TVM 0.27 the first makes a variable that can change, with or without a value.
+    """
     target, annotation = node.target, node.annotation
     if not isinstance(target, syntax.Name):
         raise context.error("E0207", "only a name is declared with a type", target)
-    if node.value is None:
-        raise context.error("E0207", f"'{target.id}' is declared without a value", node)
-    if isinstance(annotation, syntax.Subscript) and _is_let(context, annotation.value) and len(annotation.indices) == 1:
+    is_let = isinstance(annotation, syntax.Subscript) and _is_let(context, annotation.value)
+    if isinstance(annotation, syntax.Subscript) and is_let and len(annotation.indices) == 1:
         annotation = annotation.indices[0]
-    value = evaluate(context, node.value)
-    if _is_let(context, annotation):
+    if node.value is None and (is_let or not context.is_newer_tvm):
+        raise context.error("E0207", f"'{target.id}' is declared without a value", node)
+    value = None if node.value is None else evaluate(context, node.value)
+    if node.value is not None and _is_let(context, annotation):
+        check_assigned(context, target, value, node)
         return _let(context, target, to_expr(context, value, node.value), node, node.trivia)
     var = build_annotation(context, annotation, target)
     if not isinstance(var, tir.Var):
         raise context.error("E0202", f"expected the type of a variable, got {describe(var)}", annotation)
-    hint = var.dtype if isinstance(value, bool | int | float) else None
-    bound = to_expr(context, value, node.value, hint)
+    if context.is_newer_tvm and not is_let and var.dtype != "handle":
+        declare_scalar(context, target, var.dtype, node)
+        return None if node.value is None else assign_scalar(context, target, to_expr(context, value, node.value), node)
+    check_assigned(context, target, value, node)
+    return _bind_typed(context, var, value, node)
+
+
+def _bind_typed(context: Context, var: tir.Var, value: Any, node: syntax.AnnAssign) -> None:
+    """Bind `var` to a value of its dtype."""
+    assert node.value is not None
+    assert isinstance(node.target, syntax.Name)
+    bound = to_expr(context, value, node.value, var.dtype if isinstance(value, bool | int | float) else None)
     if bound.dtype != var.dtype:
         help = f'write T.Cast("{var.dtype}", …) around the value'
-        raise context.error("E0230", f"'{target.id}' is {var.dtype}, but its value is {bound.dtype}", node.value, help)
+        raise context.error("E0230", f"'{var.name}' is {var.dtype}, but its value is {bound.dtype}", node.value, help)
     context.tir.body.open(let_frame(var, bound), context.span(node), node.trivia)
-    return context.scope.define(target.id, var)
+    return context.scope.define(node.target.id, var)
 
 
 def _is_let(context: Context, node: syntax.Expr) -> bool:
@@ -102,6 +118,10 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
     body: Body = context.tir.body
     if isinstance(value, Expansion):
         raise context.error("E0207", f"macro {describe(value)} has no value", source, "use it as a statement")
+    if isinstance(target, syntax.Name) and _is_scalar(context, value):
+        return assign_scalar(context, target, to_expr(context, value, source), node)
+    _check_alias(context, target, value, node)
+    check_assigned(context, target, value, node)
     if isinstance(value, Meta):
         body.keep(node.trivia)
         return define(context, target, value.value)
@@ -110,7 +130,6 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
         return define(context, target, value.value)
     if isinstance(target, syntax.Name) and _is_computed(context, value):
         return _let(context, target, to_expr(context, value, source), node, node.trivia)
-    _check_alias(context, target, value, node)
     body.keep(node.trivia, node)
 
     def name_or_let(name: syntax.Name, element: Any) -> None:
@@ -152,24 +171,18 @@ def _is_computed(context: Context, value: Any) -> bool:
     return isinstance(value, tir.PrimExpr | bool | int | float | tir.BufferRegion)
 
 
+def _is_scalar(context: Context, value: Any) -> bool:
+    """Whether `x = value` makes, or changes, a variable of TVM 0.27."""
+    if not context.is_newer_tvm or isinstance(value, tir.BufferRegion | tir.StringImm):
+        return False
+    return _is_computed(context, value) and getattr(value, "dtype", "") != "handle"
+
+
 def _let(context: Context, target: syntax.Name, value: tir.PrimExpr, node: _Assignment, trivia: Trivia | None) -> None:
     kind = value.type_annotation if isinstance(value, tir.Var) else None
-    _check_constant(context, target, node)
     var = tir.Var(value.dtype, target.id, kind, span=context.span(target))
     context.tir.body.open(let_frame(var, value), context.span(node), trivia)
     context.scope.define(target.id, var)
-
-
-def _check_constant(context: Context, target: syntax.Name, node: _Assignment) -> None:
-    """E0211 where a variable of an outer body is assigned from itself, as `x += A[i]` in a loop: it would not change."""
-    known = context.scope.get(target.id)
-    if not isinstance(known, tir.Var) or context.scope.defines(target.id):
-        return
-    if isinstance(node, syntax.AugAssign) or target.id in names_in(node.value):
-        message = f"variable '{target.id}' cannot change: this would be another one, which ends with this body"
-        help = f'keep what changes in a buffer: {target.id} = T.alloc_buffer((1,), "{known.dtype}")'
-        notes = (Note("its value is given here", known.span),) if known.span else ()
-        raise context.error("E0211", message, node, help, *notes)
 
 
 def define(
@@ -177,8 +190,9 @@ def define(
     target: syntax.Expr | None,
     value: Any,
     bind: Callable[[syntax.Name, Any], None] | None = None,
+    kind: str = "variable",
 ) -> None:
-    """Let the names in `target` stand for `value` or its elements; E0204 where their numbers differ.
+    """Let the names in `target` stand for `value` or its elements, each a `kind`; E0204 where their numbers differ.
 
     `bind` does so for one name where it is more than a definition.
     """
@@ -186,13 +200,13 @@ def define(
         case None:
             return None
         case syntax.Starred():
-            return define(context, target.value, value, bind)
+            return define(context, target.value, value, bind, kind)
         case syntax.Name():
-            return context.scope.define(target.id, value) if bind is None else bind(target, value)
+            return context.scope.define(target.id, value, kind) if bind is None else bind(target, value)
         case syntax.Tuple() | syntax.List():
             values: tuple[Any, ...] = value if is_tuple(value) else (value,)
             for element, each in zip(target.elements, _spread(context, target, values), strict=True):
-                define(context, element, each, bind)
+                define(context, element, each, bind, kind)
             return None
         case _:
             message = "only a name, a tuple of names or an element of a buffer can be assigned"

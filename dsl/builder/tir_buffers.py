@@ -23,7 +23,7 @@ from .convert import (
 )
 from .forms import Site, form
 from .tir_access import store
-from .tir_frames import Frame
+from .tir_frames import Frame, FunctionFrame
 
 Strides = tuple[tir.PrimExpr | str, ...]
 _ALIGNMENT = 64
@@ -161,7 +161,7 @@ def alloc_buffer(
     is_statement = site.context.is_newer_tvm or not (function.blocks or len(function.bodies) == 1)
     if site.name == "T.alloc_buffer" and is_statement and data is None:
         function.allocated_buffers.append(made)
-        return _declaration(site, made, True, annotations)
+        return declaration(function, made, True, annotations)
     if function.blocks:
         function.blocks[-1].alloc_buffers.append(made)
     elif len(function.bodies) == 1:
@@ -177,7 +177,7 @@ def alloc_scope(site: Site, shape: Shape, dtype: DTypeName = "float32") -> Frame
     """`B = T.alloc_shared((128,))`: memory of what follows, in the scope that the name says."""
     made = make_buffer(site, shape, dtype, scope=site.name.removeprefix("T.alloc_"))
     site.function.allocated_buffers.append(made)
-    return _declaration(site, made, allocate=True)
+    return declaration(site.function, made, allocate=True)
 
 
 @form("T.decl_buffer")
@@ -198,11 +198,12 @@ def decl_buffer(
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
-    return _declaration(site, made, allocate=data is None)
+    return declaration(site.function, made, allocate=data is None)
 
 
-def _declaration(site: Site, made: tir.Buffer, allocate: bool, annotations: Attrs | None = None) -> Frame:
-    site.function.declared_buffers.append(made)
+def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annotations: Attrs | None = None) -> Frame:
+    """Return the frame that declares a buffer, with memory of its own where it is to be allocated."""
+    function.declared_buffers.append(made)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
         if not allocate:

@@ -130,7 +130,9 @@ class Body:
 class FunctionFrame:
     """A loop-level function that is being built."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        """How many frames of names are open around the function."""
         self.params: list[tir.Var] = []
         self.buffer_map: dict[tir.Var, tir.Buffer] = {}
         self.attrs: Attrs = {}

@@ -54,7 +54,7 @@ def declare_prim_func(context: Context, definition: syntax.Definition) -> Global
 def build_prim_func(context: Context, definition: syntax.Definition) -> tir.PrimFunc:
     """Return the function that `definition` writes; all its mistakes are reported, then Failed is raised."""
     reported, outer = len(context.diagnostics), context.tir
-    function = context.tir = FunctionFrame()
+    function = context.tir = FunctionFrame(context.scope.depth)
     try:
         with context.scope.frame():
             is_private = _is_private(context, definition.head)
@@ -118,7 +118,8 @@ def _build_params(context: Context, function: FunctionFrame, definition: syntax.
             if param.name in seen:
                 raise context.error("E0208", f"two parameters are called '{param.name}'", param, "rename one of them")
             seen.add(param.name)
-            context.scope.define(param.name, _build_param(context, function, param, definition))
+            built = _build_param(context, function, param, definition)
+            context.scope.define(param.name, built, "parameter")
 
 
 def _build_param(

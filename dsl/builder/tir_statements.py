@@ -18,6 +18,7 @@ from .convert import Mismatch, condition, describe, is_tuple
 from .expressions import evaluate, opener, to_expr
 from .forms import Form
 from .imports import define_imports
+from .shadowing import check_bound
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
 from .tir_frames import BlockFrame, Body, Expansion, Frame, InitFrame, LoopFrame, assert_frame
@@ -98,11 +99,12 @@ def _for(context: Context, node: syntax.For) -> None:
         if not isinstance(loop, LoopFrame):
             help = "loop over range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or T.thread_binding"
             raise context.error("E0207", f"{describe(loop)} is no loop", iterable, help)
+        check_bound(context, "loop variable", node.target)
     except Failed:
         _check_body(context, node.target, node.body)
         raise
     with context.scope.frame():
-        define(context, node.target, loop.value)
+        define(context, node.target, loop.value, kind="loop variable")
         body, comments = build_body(context, node.body)
     context.tir.body.add(loop.wrap(body, context.span(node), joined(node.trivia, comments)))
 
@@ -114,6 +116,7 @@ def _with(context: Context, node: syntax.With) -> None:
         if not isinstance(frame, Frame | BlockFrame | InitFrame):
             help = f"give it its arguments: {frame.name}(…)" if isinstance(frame, Form) else None
             raise context.error("E0207", f"{describe(frame)} opens no body", opener, help)
+        check_bound(context, "variable", node.target)
     except Failed:
         _check_body(context, node.target, node.body)
         raise

@@ -14,8 +14,9 @@ from . import options
 
 
 def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
+    warnings: list[Diagnostic] = []
     try:
-        module = load_module(path)
+        module = load_module(path, warnings)
     except TvmsError as problem:
         return problem.diagnostics
     found = verify(module, arguments.level, arguments.strict)
@@ -25,7 +26,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
         from ..round_trip import check_round_trip
 
         found += check_round_trip(module, path)
-    return found
+    return (*warnings, *found)
 
 
 def run(arguments: argparse.Namespace) -> int:

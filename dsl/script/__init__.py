@@ -109,7 +109,8 @@ def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check
     Source: tvm.script.from_source.
     """
     source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
-    module = parse_source(source, _values(source.text, extra_vars or {}))
+    values = _values(source.text, extra_vars or {})
+    module = parse_source(source, values, is_python=not isinstance(program, str))
     if check_well_formed:
         from ...ir.verify import verify
 

@@ -30,7 +30,7 @@ class IRBuilder:
 
     def __init__(self) -> None:
         self.context = Context(Source("<IRBuilder>", ""), Scope({}))
-        self.context.tir = FunctionFrame()
+        self.context.tir = FunctionFrame(0)
         self.functions: dict[str, BaseFunc] | None = None
         """Those of the module that is being built, where one is."""
         self.attrs: Attrs = {}

@@ -1,0 +1,123 @@
+"""The rule of names: a variable keeps its value in all bodies inside the one that defines it.
+
+Text looks as if an assignment in a loop changed the variable outside. In the IR it makes another variable, which ends
+with the body. So native texts that do this are refused, and so are decorated functions that do not tell which TVM they
+are written for. TVM 0.21 means the other variable: its texts are read so, with a warning. In TVM 0.27 a variable is a
+buffer of one element, and the assignment stores to it (`tir_scalars`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import tir
+from ...ir.diagnostics import Note
+from .. import syntax
+from .context import POISON, Binding, Context, target_names
+from .convert import is_tuple
+from .signatures import names_in
+
+_PROTECTED = ("loop variable", "parameter", "axis")
+"""What is never assigned, not even in its own body."""
+_WHICH_TVM = (
+    "TVM 0.21 reads another variable here, TVM 0.27 an assignment: "
+    "an import of 'tir' or 'tirx' from tvm.script tells which is meant"
+)
+
+
+def check_assigned(context: Context, target: syntax.Expr, value: Any, node: syntax.Stmt) -> None:
+    """Check that an assignment changes no variable of an outer body, and no loop variable, axis or parameter (E0211)."""
+    names = target_names(target)
+    _check_distinct(context, target, names)
+    for name in names:
+        binding = context.scope.binding(name)
+        if binding is None or binding.depth <= context.tir.depth:
+            _check_constant(context, name, target, node)
+            continue
+        if name == "_" or binding.value is POISON or _is_declaration(context, name, value):
+            continue
+        kind, is_inner = _kind(context, binding), binding.depth < context.scope.depth
+        is_new_axis = is_inner and _is_axis(context, value) and context.dialect.startswith("tvm-")
+        if kind in _PROTECTED and not is_new_axis:
+            help = "give the new value a name of its own"
+            raise context.error("E0211", f"{kind} '{name}' is assigned", target, help, *_notes(context, binding))
+        if is_inner:
+            _refuse(context, name, binding, target)
+
+
+def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr) -> None:
+    notes, kind = _notes(context, binding), _kind(context, binding)
+    help = "give it a name of its own"
+    if kind == "variable":
+        help = _remedy(name, getattr(binding.value, "dtype", "float32"))
+    if context.dialect.startswith("tvm-"):
+        message = f"this is another {kind} '{name}', which ends with this body"
+        return context.warn("E0211", message, target, help, *notes)
+    message = f"{kind} '{name}' cannot change: this would be another one, which ends with this body"
+    which = (Note(_WHICH_TVM),) if context.dialect == "decorated" else ()
+    raise context.error("E0211", message, target, help, *which, *notes)
+
+
+def _remedy(name: str, dtype: str) -> str:
+    return f'keep what changes in a buffer of one element: {name} = T.alloc_buffer((1,), "{dtype}"), {name}[0] = …'
+
+
+def check_bound(context: Context, what: str, target: syntax.Expr | None) -> None:
+    """Check that what a loop or a `with` defines has a name that nothing around it has (E0209)."""
+    names = target_names(target)
+    if target is None:
+        return
+    _check_distinct(context, target, names)
+    for name in names:
+        binding = context.scope.binding(name)
+        if name == "_" or binding is None or binding.depth <= context.tir.depth or binding.value is POISON:
+            continue
+        message = f"{what} '{name}' has the name of the {_kind(context, binding)} '{name}' around it"
+        help, notes = "give it a name of its own", _notes(context, binding)
+        if context.dialect.startswith("tvm-"):
+            context.warn("E0209", message, target, help, *notes)
+        else:
+            raise context.error("E0209", message, target, help, *notes)
+
+
+def _check_distinct(context: Context, target: syntax.Expr, names: Sequence[str]) -> None:
+    """Check that a statement defines each name once (E0209)."""
+    if len(names) == len(set(names)):
+        return
+    for index, name in enumerate(names):
+        if name != "_" and name in names[:index]:
+            raise context.error("E0209", f"'{name}' is defined twice here", target, "give each a name of its own")
+
+
+def _check_constant(context: Context, name: str, target: syntax.Expr, node: syntax.Stmt) -> None:
+    """Check that no inner body counts in a constant of the file (E0211): the count would start anew each time."""
+    value = context.scope.get(name)
+    if context.scope.depth <= context.tir.depth + 1 or not isinstance(value, bool | int | float):
+        return
+    if isinstance(node, syntax.AugAssign) or (isinstance(node, syntax.Assign) and name in names_in(node.value)):
+        help = _remedy(name, "float32" if isinstance(value, float) else "int32")
+        raise context.error("E0211", f"constant '{name}' cannot change", target, help)
+
+
+def _is_declaration(context: Context, name: str, value: Any) -> bool:
+    """Whether `n = T.int32()` declares a dimension of the signature once more."""
+    return name in context.tir.dimensions and isinstance(value, tir.Var)
+
+
+def _kind(context: Context, binding: Binding) -> str:
+    if isinstance(binding.value, tir.Buffer) and binding.kind == "variable":
+        return "buffer"
+    return "axis" if _is_axis(context, binding.value) else binding.kind
+
+
+def _is_axis(context: Context, value: Any) -> bool:
+    """Whether `value` is an axis, or several, of the innermost block."""
+    axes = context.tir.blocks[-1].iter_vars if context.tir.blocks else ()
+    values = value if is_tuple(value) else (value,)
+    return any(each is axis.var for each in values for axis in axes)
+
+
+def _notes(context: Context, binding: Binding) -> tuple[Note, ...]:
+    span = getattr(binding.value, "span", None)
+    return () if span is None else (Note(f"the {_kind(context, binding)} is defined here", span),)
