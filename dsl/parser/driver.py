@@ -8,6 +8,7 @@ found too. Definitions with a mistake in them are then left out of the tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -48,6 +49,12 @@ def parse_lines(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...], li
     return file, tuple(each for _, each in sorted(driver.found, key=lambda found: found[0])), driver.lines
 
 
+@cache
+def _passed_on(_: str) -> dict[tuple[int, int, str], int]:
+    """What `_Driver.pass_on` found, for the tables with a digest."""
+    return {}
+
+
 class _Driver:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -62,6 +69,7 @@ class _Driver:
         self.rules = [
             (rule.origin, rule.size, getattr(tree, rule.action) if rule.action else None) for rule in tables.rules
         ]
+        self.passed_on = _passed_on(tables.digest)
         self.states: list[int] = [0]
         self.values: list[Any] = []
         self.height = 1
@@ -151,7 +159,7 @@ class _Driver:
 
     def advance(self, tokens: list[tuple[str, Token]], index: int = 0) -> int:
         """Take `tokens` from `index` on; return the index of the first that does not fit, else their number."""
-        states, values, table, rules = self.states, self.values, self.table, self.rules
+        states, values, table, rules, passed_on = self.states, self.values, self.table, self.rules, self.passed_on
         for position in range(index, len(tokens)):
             kind, token = tokens[position]
             while True:
@@ -164,8 +172,10 @@ class _Driver:
                     break
                 origin, size, build = rules[~action]
                 if build is None:
-                    del states[-1]
-                elif size:
+                    here = (states[-2], states[-1], kind)
+                    states[-1] = passed_on[here] if here in passed_on else self.pass_on(here)
+                    continue
+                if size:
                     arguments = values[-size:]
                     del states[-size:], values[-size:]
                     values.append(build(*arguments))
@@ -173,6 +183,17 @@ class _Driver:
                     values.append(build())
                 states.append(table[states[-1]][origin])
         return len(tokens)
+
+    def pass_on(self, here: tuple[int, int, str]) -> int:
+        """Return the state after all reductions of a value that build nothing, by the two top states and what comes next.
+
+        An operand is passed on through every level of the grammar up to the one that takes what comes next.
+        """
+        below, state, kind = here
+        while (action := self.table[state].get(kind, 0)) < 0 and self.rules[~action][2] is None:
+            state = self.table[below][self.rules[~action][0]]
+        self.passed_on[here] = state
+        return state
 
     def cut(self, height: int) -> None:
         """Forget all states above `height`, and their values."""

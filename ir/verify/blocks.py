@@ -17,11 +17,10 @@ _REDUCING = (tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarTy
 def check_blocks(subject: Subject) -> None:
     """Check every block by itself."""
     report = subject.report
-    for node in subject.nodes:
-        if isinstance(node, tir.BlockRealize):
-            _check_binding(node, report)
-        elif isinstance(node, tir.Block):
-            _check_axes(node, report)
+    for realize in subject.of_kinds(tir.BlockRealize):
+        _check_binding(realize, report)
+    for block in subject.of_kinds(tir.Block):
+        _check_axes(block, report)
 
 
 def _check_binding(node: tir.BlockRealize, report: Report) -> None:

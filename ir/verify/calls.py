@@ -22,11 +22,12 @@ def check_calls(module: IRModule) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for function in module.functions.values():
         for node in walk(function):
-            if isinstance(node, GlobalVar) and node.name_hint not in module:
+            kind = type(node)
+            if kind is GlobalVar and node.name_hint not in module:
                 known = ", ".join(module.functions)
                 message = f"the module has no function '{node.name_hint}'"
                 found.append(Diagnostic("E0434", message, node.span, f"it has: {known}"))
-            elif isinstance(node, relax.Call):
+            elif kind is relax.Call:
                 found.extend(_check_call(module, node))
     return found + list(_endless(module))
 

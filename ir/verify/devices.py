@@ -65,7 +65,7 @@ _LARGEST = {"threadIdx.z": 64, "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "bl
 
 def check_scopes(subject: Subject) -> None:
     """Check the storage scope of every buffer that memory is allocated for."""
-    blocks = [node for node in subject.nodes if isinstance(node, tir.Block)]
+    blocks = subject.of_kinds(tir.Block)
     allocated = [buffer for block in blocks for buffer in block.alloc_buffers]
     for buffer in (*subject.function.buffer_map.values(), *allocated):
         if buffer.scope and not buffer.scope.startswith(STORAGE_SCOPES):

@@ -7,6 +7,9 @@ E0408: a buffer access with the wrong number of indices · E0409: an intrinsic w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .. import tir
 from ..base import Node, Op
 from ..dtype import is_bool, is_int, parse_dtype
@@ -19,29 +22,11 @@ from .subject import Subject
 def check_dtypes(subject: Subject) -> None:
     """Check every expression and statement by itself."""
     report = subject.report
-    for node in subject.nodes:
-        match node:
-            case tir.BinaryOp():
-                _check_binary(node, report)
-            case tir.Not():
-                _check_condition(node.a, "not", report)
-            case tir.Select():
-                _check_condition(node.condition, "T.Select", report)
-                _check_same(node, node.true_value, node.false_value, report)
-            case tir.BufferLoad() | tir.BufferStore():
-                _check_access(node, report)
-            case tir.For():
-                _check_loop(node, report)
-            case tir.IfThenElse() | tir.While() | tir.AssertStmt():
-                _check_condition(node.condition, "while" if isinstance(node, tir.While) else "if", report)
-            case tir.LetStmt() | tir.Let():
-                if node.var.dtype != node.value.dtype:
-                    message = f"'{node.var.name}' is {node.var.dtype}, but its value is {node.value.dtype}"
-                    report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
-            case tir.Call(op=Op(name=name)):
-                _check_arity(node, name, report)
-            case _:
-                pass
+    for kind, nodes in subject.nodes_by_kind.items():
+        check = next((check for kinds, check in _CHECKS if issubclass(kind, kinds)), None)
+        if check is not None:
+            for node in nodes:
+                check(node, report)
 
 
 def _check_binary(node: tir.BinaryOp, report: Report) -> None:
@@ -98,8 +83,8 @@ def _check_loop(node: tir.For, report: Report) -> None:
             return
 
 
-def _check_arity(node: tir.Call, name: str, report: Report) -> None:
-    row = get(name)
+def _check_arity(node: tir.Call, report: Report) -> None:
+    row = get(node.op.name) if isinstance(node.op, Op) else None
     if row is None:
         return
     least, most = row.arity
@@ -108,3 +93,28 @@ def _check_arity(node: tir.Call, name: str, report: Report) -> None:
             count(least, "argument") if least == most else f"{least} to {'any number of' if most is None else most}"
         )
         report.add("E0409", f"T.{row.script} takes {wanted}, but {len(node.args)} are given", node)
+
+
+def _check_select(node: tir.Select, report: Report) -> None:
+    _check_condition(node.condition, "T.Select", report)
+    _check_same(node, node.true_value, node.false_value, report)
+
+
+def _check_let(node: tir.LetStmt | tir.Let, report: Report) -> None:
+    if node.var.dtype != node.value.dtype:
+        message = f"'{node.var.name}' is {node.var.dtype}, but its value is {node.value.dtype}"
+        report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
+
+
+_CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ...] = (
+    (tir.BinaryOp, _check_binary),
+    ((tir.BufferLoad, tir.BufferStore), _check_access),
+    (tir.Call, _check_arity),
+    (tir.Not, lambda node, report: _check_condition(node.a, "not", report)),
+    (tir.Select, _check_select),
+    (tir.For, _check_loop),
+    ((tir.IfThenElse, tir.AssertStmt), lambda node, report: _check_condition(node.condition, "if", report)),
+    (tir.While, lambda node, report: _check_condition(node.condition, "while", report)),
+    ((tir.LetStmt, tir.Let), _check_let),
+)
+"""What is checked of each kind of node."""

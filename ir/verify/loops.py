@@ -20,9 +20,8 @@ THREAD_TAGS = frozenset(
 
 def check_loops(subject: Subject) -> None:
     """Check that loops are bound to threads that exist, and those of one kernel with one extent."""
-    for node in subject.nodes:
-        if isinstance(node, tir.For):
-            _check_binding(subject, node)
+    for loop in subject.of_kinds(tir.For):
+        _check_binding(subject, loop)
     for kernel in subject.kernels:
         first: dict[str, Threads] = {}
         for threads in kernel.threads:

@@ -19,6 +19,7 @@ from .report import Report
 from .subject import Subject
 
 _THREADS = ("thread_extent", "virtual_thread")
+_CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)
 
 
 def check_scoping(subject: Subject) -> None:
@@ -64,16 +65,23 @@ class _Scoping:
 
     def visit(self, node: Node) -> None:
         """Check `node` and everything below it; a variable is shown at the expression or statement it stands in."""
+        kind = type(node)
+        if kind is tir.Var or kind is tir.SizeVar:
+            self._use(node)
+            return
+        if kind in _CONSTANTS:
+            return
         outside = self.here
-        if node.span is not None and not isinstance(node, tir.Var):
+        if node.span is not None:
             self.here = node
         self._visit_parts(node)
         self.here = outside
 
     def _visit_parts(self, node: Node) -> None:
         match node:
-            case tir.Var():
-                self._use(node)
+            case tir.BinaryOp():
+                self.visit(node.a)
+                self.visit(node.b)
             case tir.BufferLoad():
                 self._use_buffer(node, node.buffer)
                 self._visit_all(node.indices)

@@ -66,7 +66,7 @@ def _memory(subject: Subject) -> Iterator[tuple[str, Sequence[tir.PrimExpr], Nod
     """Yield the name, the extents and the place of each."""
     for buffer in subject.function.buffer_map.values():
         yield buffer.name, buffer.shape, buffer
-    for node in subject.nodes:
+    for node in subject.of_kinds(tir.Allocate, tir.AllocateConst, tir.Block):
         match node:
             case tir.DeclBuffer(buffer=buffer):
                 yield buffer.name, buffer.shape, buffer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from .. import tir
 from ..analysis.evaluate import evaluate
@@ -15,6 +16,8 @@ from .kernels import Kernel, kernels
 from .place import Site
 from .report import Report
 from .solve import Solver, Values, variables
+
+_NodeT = TypeVar("_NodeT", bound=Node)
 
 
 class Subject:
@@ -31,17 +34,31 @@ class Subject:
         return tuple(walk(self.function.body))
 
     @cached_property
+    def nodes_by_kind(self) -> dict[type, list[Any]]:
+        """What `nodes` has, by its kind."""
+        found: dict[type, list[Any]] = {}
+        for node in self.nodes:
+            kind = type(node)
+            if kind in found:
+                found[kind].append(node)
+            else:
+                found[kind] = [node]
+        return found
+
+    def of_kinds(self, *kinds: type[_NodeT]) -> list[_NodeT]:
+        """Return the nodes in the body of exactly these kinds."""
+        return [node for kind in kinds for node in self.nodes_by_kind.get(kind, ())]
+
+    @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels in the body."""
-        return kernels(self.nodes)
+        return kernels(self.nodes) if self.of_kinds(tir.For, tir.AttrStmt) else ()
 
     @cached_property
     def exchanges(self) -> frozenset[Node]:
         """The calls in the body at which threads wait for each other."""
         return frozenset(
-            node
-            for node in self.nodes
-            if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
+            node for node in self.of_kinds(tir.Call) if isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
         )
 
     @cached_property
