@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import get_args, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..ir import tir
+from ..ir.annotations import fits
 from ..ir.base import BaseFunc, GlobalVar, IRModule
-from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.passes.transform import announce
+from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
@@ -43,6 +46,17 @@ class Settings(Struct, frozen=True):
     level: int = 3
     native: bool = True
 
+    def __post_init__(self) -> None:
+        hints = get_type_hints(Settings)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if not fits(value, hints[name]):
+                wanted = " or ".join(map(repr, get_args(hints[name]))) or hints[name].__name__
+                raise ArgumentError(Diagnostic("E0702", f"option '{name}' must be {wanted}, not {value!r}"))
+        if not (0 <= self.level <= 3 and self.threads >= 0):
+            reason = f"level is 0 to 3 and threads at least 0, but they are {self.level} and {self.threads}"
+            raise error("E0702", reason, help="threads=0 uses one thread per core")
+
 
 class Built(Struct, frozen=True, eq=False):
     """A module as it is compiled: its loop-level functions as LLVM IR, and what a call needs to know of each.
@@ -64,7 +78,7 @@ class Built(Struct, frozen=True, eq=False):
 def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     """Return the module that is compiled: the schedules for this target that are written in it are applied, and
     graph-level operators are calls of kernels."""
-    return lower_graphs(apply_schedules(_as_module(program), target.name), target)
+    return lower_graphs(apply_schedules(as_module(program), target.name), target)
 
 
 def build(module: IRModule, target: Target, settings: Settings) -> Built:
@@ -126,12 +140,6 @@ def _as_safe(scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds) -> tir.Pri
         return loops
     guarded, now = guard_indices(loops, bounds)
     return guarded if now.places <= safety.places else None
-
-
-def _as_module(program: IRModule | BaseFunc) -> IRModule:
-    if isinstance(program, IRModule):
-        return program
-    return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
 
 
 def _loop_level(module: IRModule) -> dict[str, tir.PrimFunc]:

@@ -123,6 +123,9 @@ def get_target(target: TargetLike) -> Target:
     """
     if isinstance(target, Target):
         return target
+    if not isinstance(cast("object", target), str | Mapping):
+        help = "give a text such as 'llvm', a dictionary with its 'kind', or a Target"
+        raise error("E0601", f"a value of type {type(target).__name__} names no target", None, help)
     if isinstance(target, str) and target in TARGETS:
         return TARGETS[target]
     if not str(target).isprintable():

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from . import script as _script
+from .diagnostics import Diagnostic, UnknownName
 from .operators import GraphOperators
 
 
@@ -246,7 +247,12 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
     text for them: its dialects leave them out."""
 
     def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
-        return self.functions[name.name_hint if isinstance(name, GlobalVar) else name]
+        """Return the function `name`; UnknownName, a KeyError with E0102, if there is none."""
+        key = name.name_hint if isinstance(name, GlobalVar) else name
+        if key not in self.functions:
+            help = f"it has {', '.join(self.functions) or 'no functions'}"
+            raise UnknownName(Diagnostic("E0102", f"the module has no function '{key}'", None, help))
+        return self.functions[key]
 
     def __setitem__(self, name: str | GlobalVar, function: BaseFunc) -> None:
         """Let `name` stand for a function in this module; in no other, also where they had their functions in common."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
 from . import script
-from .base import Span
+
+if TYPE_CHECKING:
+    from .base import Span
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -46,6 +48,10 @@ class TvmsError(Exception):
 
 class ArgumentError(TvmsError, TypeError):
     """Arguments of a call in Python whose number, kinds or dtypes do not fit: a TypeError, too."""
+
+
+class UnknownName(TvmsError, KeyError):
+    """A name that a mapping does not have: a KeyError, too."""
 
 
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:

@@ -151,7 +151,7 @@ def on_device(value: Any, place: Place) -> DeviceArray:
         strides, (address, is_read_only) = described.get("strides"), described["data"]
         if described.get("stream") not in (None, LEGACY_STREAM):
             find_driver().synchronize()
-    elif hasattr(value, "__dlpack__"):
+    elif hasattr(type(value), "__dlpack__"):
         (address, shape, dtype, strides), is_read_only = describe(value.__dlpack__()), False
     else:
         raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")

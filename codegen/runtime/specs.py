@@ -169,15 +169,17 @@ def as_array(value: Any, place: Place) -> Array:
     """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
     if isinstance(value, np.ndarray):
         return np.asarray(cast("Array", value))  # of its own class, such as memmap, too: machine code reads plain ones
-    if not hasattr(value, "__dlpack__"):
+    if not hasattr(type(value), "__dlpack__"):
         help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
         raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
-    if not is_on_host(value):
-        raise place.fault("E0718", "it lies on another device", "move it to the processor first, as with x.cpu()")
     try:
-        return from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError) as problem:
+        is_here = is_on_host(value)
+        array = from_dlpack(value) if is_here else None
+    except Exception as problem:  # whatever the code of the library that owns it raises
         raise place.fault("E0702", f"its memory cannot be shared: {problem}") from None
+    if array is None:
+        raise place.fault("E0718", "it lies on another device", "move it to the processor first, as with x.cpu()")
+    return array
 
 
 def kind_of(value: Any) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ...ir import relax, tir
 from ...ir.base import IRModule, Node, Span
-from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, is_float
+from ...ir.diagnostics import TvmsError, error
+from ...ir.dtype import int_range, is_bool, is_float
+from ...ir.files import memory_limit, read_file
 from ...ir.fold import fold
 from ...ir.make import const
 from ...ir.visit import free_variables, rewrite, substitute, walk
@@ -142,34 +145,56 @@ def read_given(arguments: tuple[Argument, ...], given: dict[str, str]) -> dict[s
         elif text.endswith(".npy"):
             values[name] = _read_array(name, text, arguments[names.index(name)].dtype)
         else:
-            values[name] = _read_number(name, text)
+            values[name] = _read_number(name, text, arguments[names.index(name)].dtype)
     return values
 
 
-def _read_number(name: str, text: str) -> int | float:
+def _read_number(name: str, text: str, dtype: str) -> int | float:
+    """Return the number that `text` is; E0808 if it is none, or none of `dtype`."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     try:
-        return int(text, 0)
+        number = int(text, 0) if len(text) <= _SHOWN else float(text)
     except ValueError:
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
             hint = "give FILE.npy, a number, 'random' or 'zeros'"
-            raise error("E0808", f"--arg {name}={text}: neither a number nor an array file", None, hint) from None
+            raise error("E0808", f"--arg {name}={shown}: neither a number nor an array file", None, hint) from None
+    low, high = (-math.inf, math.inf) if is_float(dtype) else (0, 1) if is_bool(dtype) else int_range(dtype)
+    is_overflow = isinstance(number, float) and math.isinf(number) and "inf" not in text.lower()
+    is_fraction = isinstance(number, float) and not is_float(dtype)
+    if is_overflow or is_fraction or not (low <= number <= high or math.isnan(number)):
+        hint = None if is_float(dtype) else f"give an integer from {low} to {high}"
+        raise error("E0808", f"--arg {name}={shown}: not a value of dtype {dtype}", None, hint)
+    return number
+
+
+_SHOWN = 80
+"""The most characters of a value that are shown in a message: more than any number of 64 bits has."""
 
 
 def _read_array(name: str, path: str, dtype: str) -> np.ndarray:
+    """Return the array in a file of `numpy.save`; E0809 if there is none."""
     import numpy as np
 
     from ...ir.numpy_dtype import numpy_dtype
 
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise error("E0809", f"--arg {name}: cannot read '{path}': {reason}", None, "save it with numpy.save") from None
+        data = read_file(path, memory_limit())
+        if not data.startswith(np.lib.format.MAGIC_PREFIX):
+            raise ValueError("it is not in the format of numpy.save")
+        array = np.load(BytesIO(data), allow_pickle=False)
+    except OSError as problem:
+        raise _unreadable(name, path, problem.strerror) from None
+    except Exception as problem:  # NumPy documents no errors for damaged files, and has many
+        raise _unreadable(name, path, str(problem).partition("\n")[0]) from None
     if array.dtype.kind == "V" and array.dtype.itemsize == numpy_dtype(dtype).itemsize:
         return array.view(numpy_dtype(dtype))  # numpy.save forgets what bfloat16 and float8 are
     return array
+
+
+def _unreadable(name: str, path: str, reason: str) -> TvmsError:
+    return error("E0809", f"--arg {name}: cannot read '{path}': {reason}", None, "save it with numpy.save")
 
 
 def make_values(

@@ -33,15 +33,30 @@ class UsageError(Exception):
         self.help = help
 
 
+_MOST_DIGITS = 18
+"""A number of an option has no more digits, so that it fits in 64 bits."""
+
+
 def at_least(least: int) -> Callable[[str], int]:
     """Return what reads an option that is a number of at least `least`."""
 
     def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
+        if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
             raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least {least}")
         return int(text)
 
     return read
+
+
+def _seconds(text: str) -> float:
+    """Read a time, of at most a day."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= 86_400.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0 and at most 86400")
+    return seconds
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +128,9 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dim", metavar="NAME=SIZE", action="append", default=[], help="the size of a symbolic dimension (default: 4)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of random arguments (default: 0)")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="the seed of random arguments (default: 0)"
+    )
     parser.add_argument(
         "--thread-order",
         choices=THREAD_ORDERS,
@@ -178,7 +195,11 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     _add_values(parser)
     _add_settings(parser)
     parser.add_argument(
-        "--seconds", type=float, default=1.0, metavar="S", help="how long to measure, at least five calls (default: 1)"
+        "--seconds",
+        type=_seconds,
+        default=1.0,
+        metavar="S",
+        help="how long to measure, at least five calls (default: 1)",
     )
 
 
@@ -230,7 +251,9 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply", metavar="NAME", action="append", help="the schedule to apply (default: all; may be repeated)"
     )
-    parser.add_argument("--until", metavar="LINE", type=int, help="stop after the step in this line of the file")
+    parser.add_argument(
+        "--until", metavar="LINE", type=at_least(1), help="stop after the step in this line of the file"
+    )
     parser.add_argument("--explain", action="store_true", help="say what each step did instead of printing the module")
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
@@ -251,7 +274,9 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", metavar="LAW", nargs="?", help="the law to check (default: list all)")
     parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file to make the examples of")
     parser.add_argument("--n", type=at_least(1), default=1000, metavar="N", help="how many examples (default: 1000)")
-    parser.add_argument("--seed", type=int, metavar="S", help="the seed of the examples (default: a random one)")
+    parser.add_argument(
+        "--seed", type=at_least(0), metavar="S", help="the seed of the examples (default: a random one)"
+    )
     parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="how many processes (default: 1)")
     parser.add_argument("--state", metavar="FILE", help="keep the progress in this file, and go on where it stands")
     parser.add_argument("--counts", action="store_true", help="print how often each construct, or primitive, was met")

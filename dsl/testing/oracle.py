@@ -12,6 +12,7 @@ from ...ir import relax, tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float
+from ...ir.programs import as_module
 from ...ir.visit import free_variables
 from ..cli.arguments import Argument, arguments_of, select_entry
 
@@ -38,13 +39,6 @@ def interpreted(module: IRModule, entry: str) -> Call:
     from ...ir.interp import run
 
     return lambda *args: run(module, entry, args, track=True)
-
-
-def as_module(program: Program) -> IRModule:
-    """Return a function as a module that holds nothing else; a module is itself."""
-    if isinstance(program, IRModule):
-        return program
-    return IRModule({program.attrs.get("global_symbol", "main"): program}, name="")
 
 
 def assert_equivalent(

@@ -10,6 +10,7 @@ import numpy as np
 from ..backend.external import external_functions
 from ..base import BaseFunc, IRModule
 from ..deep import deep
+from ..programs import as_module
 from .frame import ThreadOrder, Tier, World
 from .graph import module_function
 from .observer import Observer
@@ -44,8 +45,7 @@ def run(
     Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
     E0716 where the program goes wrong.
     """
-    if isinstance(module, BaseFunc):
-        module = IRModule({entry: module})
+    module = as_module(module, entry)
     external = external_functions(module)
     world = World(
         module,

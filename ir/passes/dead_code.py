@@ -17,15 +17,16 @@ from .transform import declare_pass, map_functions
 
 @declare_pass("DeadCodeElimination", opt_level=1)
 @deep
-def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] = ()) -> IRModule:
+def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] | None = None) -> IRModule:
     """Remove unused bindings without side effects, and functions that neither `entry_functions` nor public ones reach.
 
     Raises TvmsError: E0905 where an entry function is not in the module.
     """
-    for name in entry_functions:
+    named = entry_functions or ()
+    for name in named:
         if name not in mod:
             raise error("E0905", f"the module has no function '{name}'", help=f"it has {', '.join(mod.functions)}")
-    entries = {*entry_functions, *[name for name, function in mod.functions.items() if is_public(function)]}
+    entries = {*named, *[name for name, function in mod.functions.items() if is_public(function)]}
     mod = remove_unused_functions(mod, entries)
     mod = map_functions(mod, relax.Function, lambda function: remove_unused_bindings(function, mod))
     return remove_unused_functions(mod, entries)

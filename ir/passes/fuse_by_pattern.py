@@ -57,14 +57,14 @@ def fuse_ops_by_pattern(
     patterns: Sequence[Given],
     bind_constants: bool = True,
     annotate_codegen: bool = False,
-    entry_functions: Sequence[str] = (),
+    entry_functions: Sequence[str] | None = None,
 ) -> IRModule:
     """Make a private function of each part of a dataflow block that matches one of `patterns`, the first one first.
 
     The function has the attribute Composite, the pattern's name. With `bind_constants`, constants stay inside of it. With
     `annotate_codegen` it is wrapped in a public one whose attribute Codegen is the first part of that name: the library.
     """
-    for name in entry_functions:
+    for name in entry_functions or ():
         if not isinstance(mod.functions.get(name), relax.Function):
             raise error("E0905", f"the module has no graph-level function '{name}'", help="name one that it has")
     for given in patterns:

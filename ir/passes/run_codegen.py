@@ -26,7 +26,9 @@ Codegen: TypeAlias = Callable[[Sequence[relax.Function], Mapping[str, Any]], Seq
 @declare_pass("RunCodegen")
 @deep
 def run_codegen(
-    mod: IRModule, target_options: Mapping[str, Mapping[str, Any]] | None = None, entry_functions: Sequence[str] = ()
+    mod: IRModule,
+    target_options: Mapping[str, Mapping[str, Any]] | None = None,
+    entry_functions: Sequence[str] | None = None,
 ) -> IRModule:
     """Replace calls of functions with the attribute Codegen by `R.call_dps_packed` of what the library made of them.
 

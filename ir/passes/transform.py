@@ -7,16 +7,19 @@ come its constructor `relax.transform.<Name>(options)`, its name for `tvms opt`,
 from __future__ import annotations
 
 import inspect
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
+from functools import cache as once
 from functools import update_wrapper
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec, cast, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import relax
+from ..annotations import fits
 from ..base import BaseFunc, IRModule, Node
 from ..diagnostics import error
 from ..tir import PrimFunc
@@ -314,11 +317,20 @@ def declare_pass(
         parameters = list(inspect.signature(function).parameters.values())[1:]
         signature = inspect.Signature(parameters)
 
+        @once
+        def annotations() -> Mapping[str, Any]:
+            return get_type_hints(function)
+
         def construct(*args: Any, **options: Any) -> Pass:
             try:
                 bound = signature.bind(*args, **options)
             except TypeError as problem:
                 raise error("E0902", f"pass '{name}': {problem}", help=f"it takes {name}{signature}") from None
+            for option, value in bound.arguments.items():
+                if not fits(value, annotations().get(option, Any)):
+                    wanted = signature.parameters[option].annotation
+                    reason = f"pass '{name}': option '{option}' must be {wanted}, not {reprlib.repr(value)}"
+                    raise error("E0902", reason, help=f"it takes {name}{signature}")
 
             def transform(mod: IRModule, ctx: PassContext) -> IRModule:
                 return cast("Any", function)(mod, *bound.args, **bound.kwargs)

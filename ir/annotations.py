@@ -1,0 +1,44 @@
+"""Whether a value fits a type annotation: how options of passes are checked where they are given."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether `value` is an instance of `annotation`, the elements of containers included.
+
+    An `int` fits `float`. A string is not a sequence of strings. What cannot be decided without using the value, such as
+    the parameters of a callable, fits.
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, each) for each in arguments)
+    if origin is Literal:
+        return value in arguments
+    if annotation is Any or isinstance(annotation, TypeVar):
+        return True
+    if annotation is None:
+        return value is None
+    kind = origin or annotation
+    if kind is Callable:
+        return callable(value)
+    if not isinstance(kind, type):
+        return True
+    if kind in (int, float) and hasattr(value, "__index__"):
+        return True  # integers of NumPy, too
+    if isinstance(value, str | bytes) and issubclass(kind, Iterable) and not issubclass(kind, str | bytes):
+        return False
+    return isinstance(value, kind) and _elements_fit(value, kind, arguments)
+
+
+def _elements_fit(value: Any, kind: type, arguments: tuple[Any, ...]) -> bool:
+    if issubclass(kind, Mapping) and len(arguments) == 2:
+        return all(fits(key, arguments[0]) and fits(each, arguments[1]) for key, each in value.items())
+    if issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis:
+        return len(value) == len(arguments) and all(map(fits, value, arguments))
+    if isinstance(value, list | tuple | set | frozenset) and arguments:
+        return all(fits(each, arguments[0]) for each in value)
+    return True

@@ -1,0 +1,23 @@
+"""What public functions accept as a program: a module, or a function by itself."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import cast
+
+from .base import BaseFunc, IRModule
+from .diagnostics import ArgumentError, Diagnostic
+
+
+def as_module(program: object, name: str | None = None) -> IRModule:
+    """Return `program`, or the module whose only function it is, called `name`, else as its symbol says, else `main`.
+
+    Raises ArgumentError, a TypeError with E0702, if it is neither a module nor a function.
+    """
+    if isinstance(program, IRModule):
+        return program
+    if isinstance(program, BaseFunc):
+        return IRModule({name or program.attrs.get("global_symbol", "main"): program}, name="")
+    help = "tvms.load reads a file, tvms.parse a text" if isinstance(program, str | PathLike) else None
+    kind = type(cast("object", program)).__name__
+    raise ArgumentError(Diagnostic("E0702", f"expected a module or a function, got a value of type {kind}", None, help))
