@@ -41,12 +41,12 @@ def deep(function: Callable[_P, _R]) -> Callable[_P, _R]:
             pass
         finally:
             _state.inside = False
-        return _run_with_big_stack(lambda: function(*args, **kwargs))
+        return run_with_big_stack(lambda: function(*args, **kwargs))
 
     return call
 
 
-def _run_with_big_stack(thunk: Callable[[], _R]) -> _R:
+def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
     """Return what `thunk` returns, or raise what it raises, having run it in a thread with a big stack.
 
     The recursion limit and the stack size of new threads belong to the whole process, hence the lock.

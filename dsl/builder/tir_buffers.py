@@ -9,6 +9,7 @@ from ...ir.base import Attrs, Span, Trivia
 from ...ir.buffers import data_pointer, index_dtype
 from .convert import (
     Attributes,
+    Buffer,
     DTypeName,
     Integer,
     Ints,
@@ -216,7 +217,9 @@ def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annot
 
 
 @form("T.buffer_store")
-def buffer_store(site: Site, buffer: Any, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None) -> tir.Stmt:
+def buffer_store(
+    site: Site, buffer: Buffer, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None
+) -> tir.Stmt:
     """`T.buffer_store(A, value, [i])`: what `A[i] = value` means, with a predicate for each lane."""
     positions = indices if is_tuple(indices) else (indices,)
     places = [expression(each, site.span) for each in positions]

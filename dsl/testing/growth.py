@@ -9,15 +9,18 @@ from typing import Any
 
 from msgspec import Struct
 
+from ...ir.deep import run_with_big_stack
+
 EXPONENT = 1.2
 """The greatest that the law allows."""
-TOLERANCE = 1.06
-FEW = 150
-"""Calls that do not count: a cache is filled, a limit is reached, a list is sorted."""
+SUSPICIOUS = 1.03
+"""By how much calls may grow more than the text before larger sizes are measured."""
+FEW = 24
+"""Calls that do not count: a cache is filled, a list grows."""
 FACTOR = 4
 """How much larger the sizes are at which a suspicion is looked into."""
 ROUNDS = 2
-MOST_CALLS = 30_000_000
+MOST_CALLS = 2_000_000
 """Where one measurement makes more calls, it is not repeated at a larger size."""
 
 
@@ -25,6 +28,8 @@ class Growth(Struct, frozen=True):
     """The calls made at sizes n, 2n and 4n, by function."""
 
     size: int
+    lengths: tuple[int, int, int]
+    """Of the texts, or whatever the work has to be proportional to."""
     counts: tuple[Counter[str], Counter[str], Counter[str]]
 
     @property
@@ -34,10 +39,29 @@ class Growth(Struct, frozen=True):
         return one, two, four
 
     @property
+    def is_linear(self) -> bool:
+        """Whether the second doubling adds about twice the calls that the first one adds."""
+        return self._is_below(self._longer() * SUSPICIOUS)
+
+    @property
     def is_within(self) -> bool:
-        """Whether the calls that the second doubling adds follow from those that the first one adds."""
+        """Whether the growth is one that the law allows."""
+        return self._is_below(self._longer() ** EXPONENT)
+
+    def _longer(self) -> float:
+        """Return how many times as long what the second doubling adds is as what the first one adds: 2 without indentation."""
+        one, two, four = self.lengths
+        return (four - two) / max(two - one, 1)
+
+    def _is_below(self, ratio: float) -> bool:
         one, two, four = self.totals
-        return four - two <= 2**EXPONENT * TOLERANCE * max(two - one, 0) + FEW
+        return four - two <= ratio * max(two - one, 0) + FEW
+
+    @property
+    def calls_of_one(self) -> float:
+        """The calls for each further character."""
+        _, two, four = self.totals
+        return (four - two) / max(self.lengths[2] - self.lengths[1], 1)
 
     def steepest(self) -> list[str]:
         """Return the functions to whose calls the growth is due, the first one the most."""
@@ -48,13 +72,17 @@ class Growth(Struct, frozen=True):
 
 
 def count_calls(work: Callable[[], object]) -> Counter[str]:
-    """Return how often each function, of Python or built in, is called by `work`."""
+    """Return how often each function, of Python or built in, is called by `work`, however deep it recurses."""
     profiler = cProfile.Profile()
-    profiler.enable()
-    try:
-        work()
-    finally:
-        profiler.disable()
+
+    def profile() -> None:
+        profiler.enable()
+        try:
+            work()
+        finally:
+            profiler.disable()
+
+    run_with_big_stack(profile)
     counts: Counter[str] = Counter()
     for entry in profiler.getstats():
         counts[_name(entry.code)] += entry.callcount
@@ -67,23 +95,42 @@ def _name(code: Any) -> str:
     return f"{'/'.join(code.co_filename.split('/')[-3:])}:{code.co_firstlineno} {code.co_name}"
 
 
-def growth(work: Callable[[int], object], size: int) -> Growth:
+def _as_it_is(size: int) -> int:
+    return size
+
+
+def growth(
+    work: Callable[[Any], object],
+    size: int,
+    prepare: Callable[[int], Any] = _as_it_is,
+    length: Callable[[int], int] = _as_it_is,
+) -> Growth:
     """Return the calls that `work` makes at `size`, twice and four times it, after one run that fills caches."""
-    work(size)
-    one, two, four = (count_calls(lambda size=size * factor: work(size)) for factor in (1, 2, 4))
-    return Growth(size, (one, two, four))
+    sizes = (size, 2 * size, 4 * size)
+    prepared = [prepare(each) for each in sizes]
+    run_with_big_stack(lambda: work(prepared[0]))
+    one, two, four = (count_calls(lambda each=each: work(each)) for each in prepared)
+    shortest, middle, longest = map(length, sizes)
+    return Growth(size, (shortest, middle, longest), (one, two, four))
 
 
-def check_growth(work: Callable[[int], object], size: int) -> None:
-    """Assert that the work of `work(n)` grows at most like n**1.2, from `size` on.
+def check_growth(
+    work: Callable[[Any], object],
+    size: int,
+    prepare: Callable[[int], Any] = _as_it_is,
+    length: Callable[[int], int] = _as_it_is,
+) -> Growth:
+    """Assert that the work of `work(prepare(n))` grows at most like `length(n)`**1.2, from n = `size` on.
 
-    What looks steeper at small sizes is looked at again at larger ones: it has to be steep at all of them.
+    What looks steeper at small sizes is looked at again at larger ones: it has to be steep at all of them. Returns what was found
+    last.
     """
-    found = growth(work, size)
+    found = growth(work, size, prepare, length)
     for _ in range(ROUNDS):
-        if found.is_within or found.totals[-1] > MOST_CALLS:
+        if found.is_linear or found.totals[-1] > MOST_CALLS:
             break
-        found = growth(work, found.size * FACTOR)
+        found = growth(work, found.size * FACTOR, prepare, length)
     one, two, four = found.totals
     sizes = f"{found.size}, {2 * found.size} and {4 * found.size}"
     assert found.is_within, f"{one:,}, {two:,} and {four:,} calls at {sizes}: {'; '.join(found.steepest())}"
+    return found

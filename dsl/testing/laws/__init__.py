@@ -21,6 +21,7 @@ LAWS = {
     "graph": "a compiled graph does what the interpreter does",
     "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
     "each_pass": "no pass by itself, and no step of a pipeline, changes what a graph computes",
+    "cost": "the work of every command grows at most like n**1.2 with its text, whatever is repeated, nested or doubled",
     "gpu": "threads simulated on the processor, in any order, do what the interpreter does",
 }
 """The laws by name, in one line."""
