@@ -111,6 +111,8 @@ CODES: dict[str, str] = {
     "E0425": "more threads or shared memory than the target has",
     "E0426": "memory of a negative size",
     "E0427": "a matched buffer that does not fit its region",
+    "E0428": "a loop that repeats the updates of a block",
+    "E0429": "an update of memory that nothing has written",
     "E0430": "a graph-level variable that is used where it is not defined",
     "E0431": "a graph-level variable that is defined twice",
     "E0432": "a dataflow variable that is used outside its block",

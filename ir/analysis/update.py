@@ -144,10 +144,10 @@ class Update:
         for each in parts:
             if not isinstance(each, tir.BufferStore) or not isinstance(each.value, tir.IntImm | tir.FloatImm):
                 return None
-            found[_key(_element(each))] = each.value.value
-        numbers = [found.get(key) for key in self.elements]
-        finite = [number for number in numbers if number is not None and abs(number) < float("inf")]
-        return tuple(finite) if len(finite) == len(numbers) else None
+            if abs(each.value.value) == float("inf") or each.value.value != each.value.value:
+                return None
+            found[_key(_element(each))] = Fraction(each.value.value) if is_float(each.value.dtype) else each.value.value
+        return tuple([found[key] for key in self.elements]) if found.keys() >= self.elements.keys() else None
 
     def _run(self, stmt: tir.Stmt, values: dict[Key, Number]) -> None:
         match stmt:
@@ -190,6 +190,18 @@ class Update:
                 return int(numbers[0] != numbers[0])
             case _:
                 return numbers[0] if len(numbers) == 1 else numbers[1] if numbers[0] else numbers[2]
+
+
+def is_plain_update(body: tir.Stmt) -> bool:
+    """Whether `body` combines one element, once and by a commutative operation, with something else: the common case."""
+    if not isinstance(body, tir.BufferStore) or not isinstance(body.value, _COMMUTE):
+        return False
+    own = [
+        node for node in walk(body.value) if isinstance(node, tir.BufferLoad) and node.buffer.data is body.buffer.data
+    ]
+    if len(own) != 1 or (own[0] is not body.value.a and own[0] is not body.value.b):
+        return False
+    return all(a is b for a, b in zip(own[0].indices, body.indices, strict=False))
 
 
 def is_choice(update: Update, index: tir.Var, taken: Key) -> bool:

@@ -1,6 +1,7 @@
-"""The law of axis kinds: instances of a block that differ in a spatial axis do not depend on each other.
+"""The law of axis kinds: instances of a block depend on each other only along axes whose kind allows it.
 
-E0421: an axis that is claimed to be spatial, and is not.
+E0421: an axis that is claimed to be spatial, and is not · E0423: instances that differ in reduction axes alone, where one
+reads an element that another one writes, other than to update it.
 """
 
 from __future__ import annotations
@@ -8,64 +9,88 @@ from __future__ import annotations
 from itertools import product
 
 from .. import tir
+from ..analysis.update import key_of
 from ..diagnostics import Note
 from .affine import all_of, any_of
-from .pairs import Claim, Twin, describe, is_update, meet
+from .meetings import PRIVATE_SCOPES, how
+from .pairs import Claim, Twin, describe, meet
 from .place import Inside, Iterate, Site, Step
 from .subject import Subject, is_write
 
+DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 
-def check_axis_kinds(subject: Subject) -> None:
-    """Check the accesses of each block, whose instances are all that the loops inside the next outer block run.
 
-    Memory that is allocated inside a loop around, or for each thread, is not shared between its iterations.
+def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> None:
+    """Check the accesses of each block, or of one, whose instances are all that the loops inside the next outer block run.
+
+    What blocks inside it access counts, too. Memory that is allocated inside a loop around, or for each thread, is not
+    shared between its iterations.
     """
-    blocks: dict[tir.BlockRealize, list[Site]] = {}
+    for realize, sites in _sites_by_block(subject, only).items():
+        updates = {(site.node.buffer, _key(site)) for site in sites if not is_write(site)}
+        for kind in (DATA_PAR, COMM_REDUCE):
+            axes = [axis for axis in realize.block.iter_vars if axis.iter_type is kind]
+            pairs = product([site for site in sites if is_write(site)], sites) if axes else ()
+            for first, second in pairs:
+                if first.node.buffer is not second.node.buffer:
+                    continue
+                is_same = _key(first) == _key(second)
+                is_update = (first.node.buffer, _key(first)) in updates
+                if is_same and is_update and (kind is COMM_REDUCE or not is_write(second)):
+                    continue  # steps of one update; those of other elements meet as stores
+                if kind is DATA_PAR and _is_separate(axes, first, second):
+                    continue
+                if _depends(subject, realize, axes, first, second, sites):
+                    break
+
+
+def _key(site: Site) -> tuple[object, ...]:
+    """Return what accesses with equal indices have in common."""
+    return tuple(map(key_of, site.node.indices))
+
+
+def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockRealize, list[Site]]:
+    """Return the accesses in each block that has axes to check, those of the blocks inside it included."""
+    found: dict[tir.BlockRealize, list[Site]] = {}
     for site in subject.flow.sites:
-        block = site.place.block
-        if block is not None and _spatial(block.block) and not site.in_init and _is_shared(subject, site):
-            blocks.setdefault(block, []).append(site)
-    for realize, sites in blocks.items():
-        for first, second in product([site for site in sites if is_write(site)], sites):
-            if first.node.buffer is not second.node.buffer or _is_separate(realize.block, first, second):
-                continue
-            if is_update(first.node) and not is_write(second):
-                continue  # then the store meets itself, too
-            if _depends(subject, realize, first, second, sites):
-                break
+        if site.in_init or site.node.buffer.data not in subject.flow.owners:
+            continue
+        for step in site.place.steps():
+            if isinstance(step, Inside) and step.realize.block.iter_vars and only in (None, step.realize.block):
+                found.setdefault(step.realize, []).append(site)
+    return found
 
 
-def _spatial(block: tir.Block) -> list[tir.IterVar]:
-    return [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.DATA_PAR]
-
-
-def _is_shared(subject: Subject, site: Site) -> bool:
-    scope = site.node.buffer.scope
-    return site.node.buffer.data in subject.flow.owners and (not scope or scope.startswith("global"))
-
-
-def _is_separate(block: tir.Block, first: Site, second: Site) -> bool:
-    """Whether each spatial axis is itself an index, at the same position of both accesses."""
+def _is_separate(axes: list[tir.IterVar], first: Site, second: Site) -> bool:
+    """Whether each axis is itself an index, at the same position of both accesses."""
     pairs = list(zip(first.node.indices, second.node.indices, strict=True))
-    return all(any(a is axis.var and b is axis.var for a, b in pairs) for axis in _spatial(block))
+    return all(any(a is axis.var and b is axis.var for a, b in pairs) for axis in axes)
 
 
-def _depends(subject: Subject, realize: tir.BlockRealize, first: Site, second: Site, sites: list[Site]) -> bool:
-    """Report that an instance of a block depends on another one; return whether there is one."""
+def _depends(
+    subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site, second: Site, sites: list[Site]
+) -> bool:
+    """Report that an instance of a block depends on another one along `axes`; return whether there is one."""
     flow, block = subject.flow, realize.block
-    axes = _spatial(block)
     steps = list(first.place.steps())
     own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
     outer = next((step for step in steps[own + 1 :] if isinstance(step, Inside)), None)
     lives = [step for step in flow.owners[first.node.buffer.data].steps() if isinstance(step, Iterate)]
+    lives += [step for step in steps if isinstance(step, Iterate) and _has_own_memory(step, first)]
     values = [flow.resolve(axis.var) for axis in axes]
+    others = [flow.resolve(axis.var) for axis in block.iter_vars if axis not in axes]
 
     def is_shared(step: Step) -> bool:
         return step is outer or any(step is each for each in lives)
 
     claim = Claim(
         is_shared,
-        lambda twin: any_of([tir.NE("bool", value, twin(value)) for value in values]),
+        lambda twin: all_of(
+            [
+                any_of([tir.NE("bool", value, twin(value)) for value in values]),
+                *[tir.EQ("bool", value, twin(value)) for value in others if axes[0].iter_type is COMM_REDUCE],
+            ]
+        ),
         lambda twin, third: all_of([tir.EQ("bool", twin(value), third(value)) for value in values]),
     )
     found = meet(subject, claim, first, second, sites)
@@ -74,11 +99,25 @@ def _depends(subject: Subject, realize: tir.BlockRealize, first: Site, second: S
     twin, numbers = found
     moved = _moved(subject, axes, twin, numbers)
     names = " and ".join(f"'{axis.var.name}'" for axis in moved)
-    message = f"{names} of block '{block.name_hint}' {'is' if len(moved) == 1 else 'are'} not spatial: "
+    is_are, kind = ("is" if len(moved) == 1 else "are"), "spatial"
+    code, help = "E0421", "make it a reduction or a scan axis, or give each instance elements of its own"
+    if moved[0].iter_type is COMM_REDUCE:
+        kind = f"reduction {'axis' if len(moved) == 1 else 'axes'}"
+        code, help = "E0423", "make it a scan axis (T.axis.scan), which keeps the order of its instances"
+    article = "a " if kind == "reduction axis" else ""
+    message = f"{names} of block '{block.name_hint}' {is_are} not {article}{kind}: "
     message += describe(subject, first, second, twin, numbers, [axis.var for axis in axes])
-    help = "make it a reduction or a scan axis, or give each instance elements of its own"
-    subject.report.add("E0421", message, first.node, help, Note("the axis is here", moved[0].span))
+    subject.report.add(code, message, first.node, help, Note("the axis is here", moved[0].span))
     return True
+
+
+def _has_own_memory(step: Iterate, site: Site) -> bool:
+    """Whether the iterations of a loop over threads each have memory of their own in the scope of a buffer."""
+    side_by_side = how(step.loop) if isinstance(step.loop, tir.For) else None
+    scope = site.node.buffer.scope
+    return (side_by_side == "blocks" and scope.startswith("shared")) or (
+        side_by_side in ("blocks", "threads") and scope.startswith(PRIVATE_SCOPES)
+    )
 
 
 def _moved(subject: Subject, axes: list[tir.IterVar], twin: Twin, values: dict[tir.Var, int]) -> list[tir.IterVar]:

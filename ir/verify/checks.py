@@ -23,6 +23,7 @@ from .reductions import check_reductions
 from .regions import check_matches, check_regions
 from .scoping import check_scoping
 from .sizes import check_matched_shapes, check_sizes
+from .starts import check_starts
 from .subject import Subject
 from .values import check_values
 
@@ -73,8 +74,12 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
           check_limits),
     Check("races", "races", ("E0419",),
           "Iterations that run side by side neither write one element nor read what another one writes.", check_races),
-    Check("axis-kinds", "races", ("E0421",),
-          "Instances of a block that differ in a spatial axis do not depend on each other.", check_axis_kinds),
+    Check("axis-kinds", "races", ("E0421", "E0423"),
+          "Instances of a block that differ in spatial or in reduction axes do not depend on each other, but for updates.",
+          check_axis_kinds),
+    Check("starts", "races", ("E0424", "E0428", "E0429"),
+          "Every element is initialised before its updates, and no loop repeats an update that its axes run once.",
+          check_starts),
 )  # fmt: skip
 """The loop level, in the order in which one mistake explains the next: after errors of a level the next is not run."""
 

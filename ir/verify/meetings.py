@@ -16,6 +16,8 @@ from .solve import variables
 from .subject import Subject, is_write
 
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
+PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
+"""Scopes of which each thread, or each group of threads that computes together, has its own."""
 
 
 def how(loop: tir.For) -> How | None:

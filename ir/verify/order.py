@@ -1,138 +1,127 @@
-"""Whether two steps of an update may be taken in either order, by computing both exactly on a few values."""
+"""Whether two steps of a reduction may be taken in either order, by computing both exactly on a few values."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import TypeAlias
+from collections.abc import Iterator
+from math import prod
+
+from msgspec import Struct
 
 from .. import tir
-from ..base import Op
-from ..dtype import is_bool, is_float, is_int
-from ..equal import structural_equal, structural_hash
+from ..analysis.update import Key, Number, Update, is_plain_update, key_of
+from ..dtype import is_bool
 from ..visit import walk
 
-Number: TypeAlias = int | Fraction
-Operands: TypeAlias = Mapping[tir.PrimExpr, Number]
 _SAMPLES = 40
-
-_BINARY: dict[type[tir.BinaryOp], Callable[[Number, Number], Number]] = {
-    tir.Add: lambda a, b: a + b, tir.Sub: lambda a, b: a - b, tir.Mul: lambda a, b: a * b,
-    tir.Min: min, tir.Max: max, tir.EQ: lambda a, b: a == b, tir.NE: lambda a, b: a != b,
-    tir.LT: lambda a, b: a < b, tir.LE: lambda a, b: a <= b, tir.GT: lambda a, b: a > b, tir.GE: lambda a, b: a >= b,
-    tir.And: lambda a, b: int(bool(a and b)), tir.Or: lambda a, b: int(bool(a or b)),
-}  # fmt: skip
-_COMMUTE = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
+_NEAR = 6
+"""Values of an axis that are tried."""
 
 
-class _Update:
-    """An update of one element, and the operands that it combines with it: those that are equal are one."""
+class OrderDependence(Struct, frozen=True):
+    """Two steps whose order matters, in words; `among_equals` says that it matters among equal values only."""
 
-    def __init__(self, store: tir.BufferStore) -> None:
-        self.store = store
-        self.operands: dict[tir.PrimExpr, tir.PrimExpr] = {}
-        self._first: dict[int, tir.PrimExpr] = {}
-
-    def is_element(self, expr: tir.PrimExpr) -> bool:
-        """Whether `expr` reads the buffer that is updated."""
-        return isinstance(expr, tir.BufferLoad) and expr.buffer is self.store.buffer
-
-    def is_plain(self) -> bool:
-        """Whether it is the element, combined once by a commutative operation: most are."""
-        value = self.store.value
-        if not isinstance(value, tir.BinaryOp):
-            return False
-        for element, other in ((value.a, value.b), (value.b, value.a)):
-            commutes = isinstance(value, _COMMUTE) or (isinstance(value, tir.Sub) and element is value.a)
-            if commutes and self.is_element(element) and not any(map(self.is_element, _expressions(other))):
-                return True
-        return False
-
-    def is_exact(self) -> bool:
-        """Whether it is computed by exact operations, from operands that are then put aside."""
-        return self._collect(self.store.value)
-
-    def _collect(self, expr: tir.PrimExpr) -> bool:
-        """Put the operands of `expr` aside; return whether it is computed by exact operations from them."""
-        if isinstance(expr, tir.BufferLoad) and self.is_element(expr):
-            return structural_equal(expr.indices, self.store.indices)
-        if isinstance(expr, tir.BufferLoad | tir.Var):
-            key = structural_hash(expr) if isinstance(expr, tir.BufferLoad) else id(expr)
-            self.operands[expr] = self._first.setdefault(key, expr)
-            return True
-        parts = _parts(expr)
-        return parts is not None and all(map(self._collect, parts))
-
-    def __call__(self, element: Number, operands: Operands) -> Number:
-        """Return the new value of an element."""
-        return self._compute(self.store.value, element, operands)
-
-    def _compute(self, expr: tir.PrimExpr, element: Number, operands: Operands) -> Number:
-        match expr:
-            case tir.IntImm():
-                return expr.value
-            case tir.FloatImm():
-                return Fraction(expr.value)
-            case tir.BufferLoad() | tir.Var():
-                return element if self.is_element(expr) else operands[self.operands[expr]]
-            case _:
-                values = [self._compute(part, element, operands) for part in _parts(expr) or ()]
-        if isinstance(expr, tir.BinaryOp):
-            return _BINARY[type(expr)](*values)
-        if len(values) == 3:
-            return values[1] if values[0] else values[2]
-        return int(not values[0]) if isinstance(expr, tir.Not) else values[0]
+    example: str
+    among_equals: bool
 
 
-def order_matters(store: tir.BufferStore, axes: set[tir.Var]) -> str | None:
-    """Return an example of two steps whose order matters, in words, or None where none is found.
+def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence | None:
+    """Return two steps along the reduction `axes` whose order matters, or None where none is found.
 
-    `axes` are the reduction axes: what does not depend on them is the same in both steps. Numbers are taken as exact.
+    What does not depend on the axes is the same in both steps. Numbers are taken as exact.
     """
-    update = _Update(store)
-    if update.is_plain() or not update.is_exact():
+    if is_plain_update(block.body):
         return None
-    operands = list(dict.fromkeys(update.operands.values()))
-    moving = [each for each in operands if any(part in axes for part in walk(each))]
-    numbers = random.Random(0)
-    for _ in range(_SAMPLES):
-        start = _sample(numbers, store.value.dtype)
-        one = {each: _sample(numbers, each.dtype) for each in operands}
-        two = {**one, **{each: _sample(numbers, each.dtype) for each in moving}}
-        forth, back = update(update(start, one), two), update(update(start, two), one)
-        if forth != back:
-            first, second = [" and ".join(str(step[each]) for each in moving) for step in (one, two)]
-            return f"from {start}, the steps {first}, then {second} give {forth}, the other way round {back}"
+    update, reduced = Update.of(block.body), {axis.var for axis in axes}
+    if update is None or update.is_plain():
+        return None
+    if any(node in reduced for each in update.elements.values() for index in each.indices for node in walk(index)):
+        return None  # steps update different elements
+    steps = _Steps(update, block, axes)
+    for are_distinct in (True, False):
+        for start, one, two in steps.samples(are_distinct):
+            forth, back = update(update(start, one), two), update(update(start, two), one)
+            if forth != back:
+                return OrderDependence(steps.show(start, one, two, forth, back), not are_distinct)
     return None
 
 
-def _sample(numbers: random.Random, dtype: str) -> int:
-    return numbers.randint(0, 1) if is_bool(dtype) else numbers.randint(0 if "uint" in dtype else -4, 5)
+def repetition_matters(block: tir.Block) -> bool:
+    """Whether a step is known that gives another result when it is taken twice."""
+    update = Update.of(block.body)
+    if update is None:
+        return False
+    samples = _Steps(update, block, []).samples(are_distinct=True)
+    return any(update(update(start, one), one) != update(start, one) for start, one, _ in samples)
 
 
-def _expressions(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
-    return [node for node in walk(expr) if isinstance(node, tir.PrimExpr)]
+class _Steps:
+    """Random steps of a reduction that may come one after the other."""
+
+    def __init__(self, update: Update, block: tir.Block, axes: list[tir.IterVar]) -> None:
+        self.update, self.start = update, update.start(block.init)
+        self.domains = {key_of(axis.var): axis.dom for axis in block.iter_vars}
+        reduced = {axis.var for axis in axes}
+        self.moving = [key for key, each in update.operands.items() if any(part in reduced for part in walk(each))]
+        self._own = [key_of(axis.var) for axis in axes]
+        sizes = [axis.dom.extent.value for axis in axes if axis.dom and isinstance(axis.dom.extent, tir.IntImm)]
+        self._are_many = len(sizes) < len(axes) or prod(sizes) > 2
+        self._numbers = random.Random(0)
+        self._taken: set[Number] | None = None
+
+    def samples(self, are_distinct: bool) -> Iterator[tuple[tuple[Number, ...], dict[Key, Number], dict[Key, Number]]]:
+        """Yield elements and two steps; if asked, such that all numbers in them are different."""
+        dtypes = [store.value.dtype for store in self.update.elements.values()]
+        for number in range(_SAMPLES // 2):
+            self._taken = set() if are_distinct else None
+            same = {key: self._operand(key) for key in self.update.operands if key not in self.moving}
+            before, one, two = ({**same, **{key: self._operand(key) for key in self.moving}} for _ in range(3))
+            if self._is_same(one, two):
+                continue
+            if self.start is None:
+                yield tuple([self._sample(dtype) for dtype in dtypes]), one, two
+            elif number % 4 != 3 and self._are_many and not (self._is_same(before, one) or self._is_same(before, two)):
+                yield self.update(self.start, before), one, two
+            else:
+                yield self.start, one, two
+
+    def _is_same(self, one: dict[Key, Number], two: dict[Key, Number]) -> bool:
+        """Whether two steps are at the same values of all reduction axes."""
+        return bool(self._own) and all(key in one and one[key] == two[key] for key in self._own)
+
+    def _operand(self, key: Key) -> Number:
+        if key not in self.domains:
+            return self._sample(self.update.operands[key].dtype)
+        match self.domains[key]:
+            case tir.Range(min=tir.IntImm(value=least), extent=tir.IntImm(value=extent)) if extent > 0:
+                return least + self._numbers.randrange(min(extent, _NEAR))
+            case _:
+                return self._numbers.randrange(_NEAR)
+
+    def _sample(self, dtype: str) -> int:
+        """Return a number near zero; where all are to be different, one that was not taken yet."""
+        if is_bool(dtype):
+            return self._numbers.randint(0, 1)
+        least, most = (0 if "uint" in dtype else -4), 5
+        found = self._numbers.randint(least, most)
+        while self._taken is not None and found in self._taken:
+            most += 1
+            found = self._numbers.randint(least, most)
+        if self._taken is not None:
+            self._taken.add(found)
+        return found
+
+    def show(
+        self, start: tuple[Number, ...], one: dict[Key, Number], two: dict[Key, Number], forth: object, back: object
+    ) -> str:
+        """Return what the steps give in both orders, in words."""
+        first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
+        results = [_shown(each) for each in (start, forth, back)]
+        return (
+            f"from {results[0]}, the steps {first}, then {second} give {results[1]}, the other way round {results[2]}"
+        )
 
 
-def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...] | None:
-    """Return the operands of an operation that rationals have; None for others."""
-    match expr:
-        case tir.IntImm():
-            return ()
-        case tir.FloatImm():
-            return () if abs(expr.value) < float("inf") else None
-        case tir.BinaryOp():
-            return (expr.a, expr.b) if type(expr) in _BINARY else None
-        case tir.Cast(value=value) if is_float(expr.dtype) or (is_int(expr.dtype) and is_int(value.dtype)):
-            return (value,)
-        case tir.Not():
-            return (expr.a,)
-        case tir.Select():
-            return expr.condition, expr.true_value, expr.false_value
-        case tir.Call(
-            op=Op(name="tir.if_then_else"), args=(tir.PrimExpr() as a, tir.PrimExpr() as b, tir.PrimExpr() as c)
-        ):
-            return a, b, c
-        case _:
-            return None
+def _shown(values: object) -> str:
+    assert isinstance(values, tuple)
+    return str(values[0]) if len(values) == 1 else f"({', '.join(map(str, values))})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -78,7 +78,7 @@ def meet(
     conditions = [claim.apart(twin)]
     for a, b in zip(first.node.indices, second.node.indices, strict=True):
         conditions.append(tir.EQ("bool", flow.resolve(a), twin(flow.resolve(b))))
-    if is_write(second) and not is_update(first.node):
+    if is_write(second) and not is_update(subject, first.node):
         differs = _values_differ(subject, first, second, twin)
         if differs is None:
             return None
@@ -116,11 +116,22 @@ def _writes_before(
     return False
 
 
-def is_update(node: tir.BufferLoad | tir.BufferStore) -> bool:
+def is_update(subject: Subject, node: tir.BufferLoad | tir.BufferStore) -> bool:
     """Whether a store computes its value from the element that it replaces."""
-    return isinstance(node, tir.BufferStore) and any(
-        isinstance(each, tir.BufferLoad) and each.buffer is node.buffer and structural_equal(each.indices, node.indices)
-        for each in walk(node.value)
+    if not isinstance(node, tir.BufferStore):
+        return False
+    if _reads(node.value, node.buffer, node.indices):
+        return True
+    variables = dict.fromkeys(each for each in walk(node.value) if isinstance(each, tir.Var))
+    bound = [value for each in variables if (value := subject.flow.resolve(each)) is not each]
+    indices = [subject.flow.resolve(index) for index in node.indices] if bound else ()
+    return any(_reads(value, node.buffer, indices) for value in bound)
+
+
+def _reads(value: tir.PrimExpr, buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> bool:
+    return any(
+        isinstance(each, tir.BufferLoad) and each.buffer is buffer and structural_equal(each.indices, tuple(indices))
+        for each in walk(value)
     )
 
 
@@ -140,7 +151,7 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
 
 def writes_alike(subject: Subject, site: Site) -> bool:
     """Whether it is plain to see that two runs of a store that meet in one element write one value there."""
-    return not (is_update(site.node) or deciding(subject, site))
+    return not (is_update(subject, site.node) or deciding(subject, site))
 
 
 def deciding(subject: Subject, site: Site) -> list[tir.PrimExpr]:
@@ -179,5 +190,5 @@ def describe(subject: Subject, first: Site, second: Site, twin: Twin, values: Va
     two = ", ".join(f"{name} = {b}" for name, a, b in pairs if a != b)
     element = subject.element(first, values)
     if is_write(second):
-        return f"{one} and {two} both {'update' if is_update(first.node) else 'write'} {element}"
+        return f"{one} and {two} both {'update' if is_update(subject, first.node) else 'write'} {element}"
     return f"{one} writes {element}, which {two} reads"

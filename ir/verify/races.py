@@ -10,14 +10,11 @@ from collections.abc import Callable
 from .. import make, tir
 from ..analysis.iter_map import is_bijective
 from ..diagnostics import Note
-from .meetings import How, Meeting, how, meetings
+from .meetings import PRIVATE_SCOPES, How, Meeting, how, meetings
 from .pairs import Claim, Twin, deciding, describe, is_update, meet, writes_alike
 from .place import Iterate, Site
 from .solve import variables
 from .subject import Subject
-
-_PRIVATE = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
-"""Scopes of which each thread, or each group of threads that computes together, has its own."""
 
 
 def check_races(subject: Subject) -> None:
@@ -44,7 +41,7 @@ def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) 
         return True
     if side_by_side == "blocks" and buffer.scope.startswith("shared"):
         return True
-    return side_by_side in ("blocks", "threads") and buffer.scope.startswith(_PRIVATE)
+    return side_by_side in ("blocks", "threads") and buffer.scope.startswith(PRIVATE_SCOPES)
 
 
 def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
@@ -57,7 +54,7 @@ def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) 
     own = domains.keys() - {step.var for step in outer}
     named = own & variables(indices)
     if var not in named and (
-        is_update(site.node) or not own & variables(map(resolve, deciding(subject, site))) <= named
+        is_update(subject, site.node) or not own & variables(map(resolve, deciding(subject, site))) <= named
     ):
         return False
     if named <= _told(indices):

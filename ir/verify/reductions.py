@@ -1,10 +1,13 @@
 """The law of reductions: what a block accumulates does not depend on the order of its reduction axes.
 
-E0423: an update that overwrites what came before, or whose result depends on the order · E0424: an init that starts
-another element than the one that is updated.
+E0423: an update that overwrites what came before, or whose result depends on the order (a warning where only the order of
+equal values matters) · E0424: an init that starts another element than the one that is updated, or starts it from what the
+block updates.
 """
 
 from __future__ import annotations
+
+from msgspec import Struct
 
 from .. import tir
 from ..equal import structural_equal
@@ -16,27 +19,56 @@ from .subject import Subject
 
 
 def check_reductions(subject: Subject) -> None:
-    """Check the blocks that have a T.init and a reduction axis, where one statement updates what the init starts."""
+    """Check the blocks that have a reduction axis: what their T.init starts, and whether the order of their steps matters."""
     for site in subject.flow.blocks:
         block = site.node.block
-        axes = [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE]
-        init, body = block.init, block.body
-        if (
-            not any(map(_has_steps, axes))
-            or not isinstance(init, tir.BufferStore)
-            or not isinstance(body, tir.BufferStore)
-        ):
+        axes = [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE and _has_steps(axis)]
+        if not axes:
             continue
-        another = _started_instead(subject, site, init, body)
-        if another is None:
-            _check_update(subject, block, body, axes)
-        else:
-            message = f"the T.init of block '{block.name_hint}' starts {another}"
-            subject.report.add("E0424", message, init, "let both be the same element")
+        another = _started_from_itself(block) or _started_instead(subject, site)
+        if another is not None:
+            subject.report.add(
+                "E0424", f"the T.init of block '{block.name_hint}' {another.reason}", another.node, another.help
+            )
+        elif not _overwrites(subject, block, axes):
+            _check_steps(subject, block, axes)
 
 
-def _started_instead(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> str | None:
-    """Return which element an init starts that its block does not update there; None where that is not certain."""
+class _WrongStart(Struct, frozen=True):
+    """A store of a T.init, what is wrong with it, and what to do."""
+
+    node: tir.BufferStore
+    reason: str
+    help: str
+
+
+def _started_from_itself(block: tir.Block) -> _WrongStart | None:
+    """Return a store of an init that reads what the block updates, other than what the init stored before."""
+    stores = [] if block.init is None else [node for node in walk(block.init) if isinstance(node, tir.BufferStore)]
+    updated = {node.buffer.data for node in walk(block.body) if isinstance(node, tir.BufferStore)}
+    started: list[tir.BufferStore] = []
+    for store in stores:
+        for node in walk(store.value):
+            if isinstance(node, tir.BufferLoad) and node.buffer.data in updated:
+                if any(node.buffer is each.buffer and structural_equal(node.indices, each.indices) for each in started):
+                    continue
+                name = store.buffer.name
+                reason = f"starts '{name}' from '{node.buffer.name}', which the block updates"
+                return _WrongStart(store, reason, "let it start from a constant, or from what the block does not write")
+        started.append(store)
+    return None
+
+
+def _started_instead(subject: Subject, site: BlockSite) -> _WrongStart | None:
+    """Return the init, if it starts another element than its block updates there; None where that is not certain."""
+    init, body = site.node.block.init, site.node.block.body
+    if not isinstance(init, tir.BufferStore) or not isinstance(body, tir.BufferStore):
+        return None
+    another = _other_element(subject, site, init, body)
+    return None if another is None else _WrongStart(init, f"starts {another}", "let both be the same element")
+
+
+def _other_element(subject: Subject, site: BlockSite, init: tir.BufferStore, body: tir.BufferStore) -> str | None:
     if init.buffer is not body.buffer or len(init.indices) != len(body.indices):
         return f"'{init.buffer.name}', not '{body.buffer.name}'" if init.buffer.data is not body.buffer.data else None
     if structural_equal(init.indices, body.indices):
@@ -64,19 +96,30 @@ def _has_steps(axis: tir.IterVar) -> bool:
     return axis.dom is None or not (isinstance(axis.dom.extent, tir.IntImm) and axis.dom.extent.value < 2)
 
 
-def _check_update(subject: Subject, block: tir.Block, body: tir.BufferStore, axes: list[tir.IterVar]) -> None:
-    name, axis = body.buffer.name, axes[0].var.name
-    inside = list(walk(body.value))
-    if not any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in inside):
-        if not any(node is each.var for node in inside for each in axes):
-            return
+def _overwrites(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> bool:
+    """Report a block that only stores what depends on its reduction axes to the element that its init starts."""
+    body = block.body
+    if not isinstance(body, tir.BufferStore) or not isinstance(block.init, tir.BufferStore):
+        return False
+    if any(isinstance(node, tir.BufferLoad) and node.buffer is body.buffer for node in walk(body.value)):
+        return False
+    if any(node is each.var for node in walk(body.value) for each in axes):
+        name, axis = body.buffer.name, axes[0].var.name
         message = f"block '{block.name_hint}' overwrites '{name}' with each value of its reduction axis '{axis}'"
         help = f"combine it with '{name}', as in {name}[…] + value, or make the axis another kind"
         subject.report.add("E0423", message, body, help)
+    return True
+
+
+def _check_steps(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> None:
+    found = order_matters(block, axes)
+    if found is None:
         return
-    example = order_matters(body, {each.var for each in axes})
-    if example is not None:
-        message = (
-            f"the result of block '{block.name_hint}' depends on the order of its reduction axis '{axis}': {example}"
-        )
-        subject.report.add("E0423", message, body, "use a reducer that commutes, or make the axis a scan")
+    where = next((node for node in walk(block.body) if isinstance(node, tir.BufferStore)), block)
+    message = f"the result of block '{block.name_hint}' depends on the order of its reduction axis '{axes[0].var.name}'"
+    if found.among_equals:
+        help = "let the lesser index win among equal values; until then, no schedule reorders this reduction"
+        subject.report.warn("E0423", f"{message} among equal values: {found.example}", where, help)
+    else:
+        help = "use a reducer that commutes, or make the axis a scan"
+        subject.report.add("E0423", f"{message}: {found.example}", where, help)

@@ -12,6 +12,9 @@ from msgspec import Struct
 from ... import make, tir
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
+from ...equal import structural_equal
+from ...verify.axis_kinds import check_axis_kinds
+from ...verify.subject import Subject
 from ...visit import substitute, walk
 from ..conditions import IN_ORDER, name_of
 from ..program import Program
@@ -138,6 +141,41 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
                             else f"iterations of {name_of(mine.block)}"
                         )
                         raise IN_ORDER.refuse(f"{who} need '{mine.buffer.name}' in order", *blocks)
+
+
+def check_kinds_hold(program: Program, block: tir.Block) -> None:
+    """Refuse a block whose instances depend on each other along axes that are claimed to be spatial or a reduction (E0534).
+
+    Such axes are taken at their word only where no dependence can be shown: what indices in memory are, is a promise.
+    """
+    facts, question = program.facts_of(block), (check_kinds_hold, block)
+    known = facts.get(question)
+    if known is None:
+        facts[question] = known = _updates_alone(block)
+    if known:
+        return
+    subject = Subject(program.prim_func_of(block))
+    check_axis_kinds(subject, block)
+    for each in subject.report.found:
+        raise IN_ORDER.refuse(each.message, block, help=each.help)
+    facts[question] = True
+
+
+def _updates_alone(block: tir.Block) -> bool:
+    """Whether it is plain to see that instances store elements of their own, which no other instance reads."""
+    stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
+    memory = {store.buffer.data: store for store in stores}
+    spatial = {axis.var for axis in block.iter_vars if axis.iter_type is not COMM_REDUCE}
+    axes = {axis.var for axis in block.iter_vars}
+    for node in walk(block.body):
+        if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer.data in memory:
+            first = memory[node.buffer.data]
+            if not structural_equal(node.indices, first.indices) or node.buffer is not first.buffer:
+                return False
+    return all(
+        spatial <= set(store.indices) and not any(node in axes - spatial for i in store.indices for node in walk(i))
+        for store in stores
+    )
 
 
 def is_shared(storage_scope: str, thread: str | None) -> bool:

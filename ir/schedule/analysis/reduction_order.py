@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from ... import make, tir
 from ...analysis.iter_map import is_bijective
 from ...analysis.proof import prove
+from ...analysis.update import Update
 from ...base import Node
+from ...verify.order import order_matters
 from ...visit import substitute, walk
 from ..conditions import IN_ORDER, name_of
 from .bindings import domains_of
@@ -21,14 +23,18 @@ from .reductions import reducer_of, uses
 
 def depends_on_order(block: tir.Block) -> bool:
     """Whether what a reduction gives may depend on the order of its iterations: in the block, or in one inside it, a
-    choice among values decides over another element too, as in an argmax that keeps the first of equal values."""
+    choice among values decides over another element too, as in an argmax that keeps the first of equal values, or two
+    steps are known that do not commute."""
     return any(isinstance(each, tir.Block) and _is_ordered(each) for each in walk(block))
 
 
 def _is_ordered(block: tir.Block) -> bool:
-    is_reduction = any(axis.iter_type is COMM_REDUCE for axis in block.iter_vars)
-    if not is_reduction or len({each.buffer for each in walk(block.body) if isinstance(each, tir.BufferStore)}) < 2:
+    axes = [axis for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
+    update = Update.of(block.body) if axes else None
+    if not axes or (update is not None and update.is_plain()):
         return False
+    if len({each.buffer for each in walk(block.body) if isinstance(each, tir.BufferStore)}) < 2:
+        return order_matters(block, axes) is not None
     reducer = reducer_of(block)
     return reducer is None or reducer.is_ordered
 
@@ -37,6 +43,10 @@ def check_orderless(block: tir.Block, *places: tir.Stmt) -> None:
     """Refuse a reduction whose result may depend on the order of its iterations (E0534)."""
     if depends_on_order(block):
         reason = f"of equal values {name_of(block)} may keep the first: its reduction would run in another order"
+        axes = [axis for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
+        found = order_matters(block, axes) if axes else None
+        if found is not None and not found.among_equals:
+            reason = f"the result of {name_of(block)} depends on the order of its reduction: {found.example}"
         raise IN_ORDER.refuse(reason, block, *places, help="leave the loops of its reduction in their order")
 
 

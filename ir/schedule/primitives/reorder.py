@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ... import tir
 from ...visit import walk
 from ..analysis.affine import check_affine_under
-from ..analysis.order import check_reorderable, is_frame
+from ..analysis.order import check_kinds_hold, check_reorderable, is_frame
 from ..analysis.reduction_order import check_same_order
 from ..arguments import Loop
 from ..conditions import AFFINE, IN_ORDER, PLAIN_ITERATORS, Condition, name_of
@@ -48,6 +48,8 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
     for each in walk_statements(chain[-1].body):
         if isinstance(each, tir.BlockRealize):
             check_same_order(each, chain, new)
+            if new != chain:
+                check_kinds_hold(program, each.block)
     if len(blocks) > 1 or not all(block.iter_vars for block in blocks):
         check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body

@@ -13,6 +13,7 @@ from ..analysis.bindings import check_fixed_domains
 from ..analysis.blocks import COMM_REDUCE, DATA_PAR
 from ..analysis.index_maps import inverse, is_one_to_one, map_shape, shortened
 from ..analysis.loops import ALONE, check_plain, check_starts_at_zero, is_one, nest_of
+from ..analysis.order import check_kinds_hold
 from ..analysis.reduction_order import check_orderless
 from ..analysis.trivia import joined
 from ..arguments import Block
@@ -81,6 +82,7 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
     if sizes is None or undone is None or not is_one_to_one(change, extents):
         raise ONE_TO_ONE.refuse(f"it is not known to be one to one for {name_of(block)}", block, argument="index_map")
     _check_reduction(block, change)
+    check_kinds_hold(program, block)
     variables = [tir.Var(place.dtype, f"v{at}") for at, place in enumerate(undone.places)]
     axes = [
         tir.IterVar(tir.Range(make.const(0, size.dtype), size), variable, _kind(block, change, at, size))

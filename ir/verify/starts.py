@@ -1,0 +1,212 @@
+"""The law of starts: every element is initialised before its updates, and no loop runs an update more often than its axes say.
+
+E0424: a T.init that never starts an element that is updated · E0428: a loop that no axis uses, and that repeats an update
+· E0429: an update of allocated memory that nothing has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import takewhile
+
+from .. import make, tir
+from ..analysis.regions import Place as Region
+from ..analysis.regions import is_covered
+from ..visit import walk
+from .affine import is_affine
+from .meetings import how
+from .order import repetition_matters
+from .pairs import Twin, is_update
+from .place import Inside, Iterate, Site
+from .solve import Values, variables
+from .subject import Subject, is_write
+
+COMM_REDUCE = tir.IterVarType.COMM_REDUCE
+_MOST_WRITERS = 8
+"""With more stores of one buffer, the question costs too much."""
+
+
+def check_starts(subject: Subject) -> None:
+    """Check the blocks that update elements: those with axes for repetitions, all for what they update."""
+    order = {site: number for number, site in enumerate(subject.flow.sites)}
+    opaque = _opaque(subject)
+    writers: dict[tir.Buffer, list[Site]] = {}
+    for site in subject.flow.sites:
+        if is_write(site):
+            writers.setdefault(site.node.buffer, []).append(site)
+    told: set[tir.BlockRealize] = set()
+    for site in subject.flow.sites:
+        realize = site.place.block
+        if realize is None or site.in_init or not is_write(site) or not is_update(subject, site.node):
+            continue
+        if realize in told or site.node.buffer.data in opaque or not site.place.is_certain:
+            continue
+        if True in (_is_not_started(subject, site, writers[site.node.buffer], order), _is_repeated(subject, site)):
+            told.add(realize)
+
+
+def _opaque(subject: Subject) -> set[tir.Var]:
+    """Return the memory that is accessed by more than one buffer, or by other means than loads and stores."""
+    names: dict[tir.Var, set[tir.Buffer]] = {}
+    for site in subject.flow.sites:
+        names.setdefault(site.node.buffer.data, set()).add(site.node.buffer)
+    found = {data for data, buffers in names.items() if len(buffers) > 1}
+    for node in subject.nodes:
+        if isinstance(node, tir.Call):
+            found.update(each for each in walk(node) if isinstance(each, tir.Var) and each.dtype == "handle")
+        elif isinstance(node, tir.MatchBufferRegion):
+            found |= {node.buffer.data, node.source.buffer.data}
+    return found
+
+
+# --- Started before
+
+
+def _is_not_started(subject: Subject, site: Site, writers: list[Site], order: dict[Site, int]) -> bool:
+    """Report an update of an element that nothing has started before; return whether there is one."""
+    realize, buffer = site.place.block, site.node.buffer
+    assert realize is not None
+    inits = [each for each in writers if each.in_init and each.place.block is realize]
+    is_own = _is_allocated(subject, buffer)
+    if not (inits or is_own) or any(_starts_plainly(realize, each, site) for each in inits):
+        return False
+    others = [each for each in writers if each is not site and not is_update(subject, each.node)]
+    values = _missing(subject, site, others if is_own else inits, order)
+    if values is None:
+        return False
+    block, element = realize.block, subject.element(site, values)
+    shown = subject.show([axis.var for axis in block.iter_vars], values)
+    if inits:
+        message = f"the T.init of block '{block.name_hint}' does not start {element} before it is updated: {shown}"
+        help = "make the axes that pick the element spatial, and bind each axis to a loop of its own"
+        subject.report.add("E0424", message, inits[0].node, help)
+    else:
+        message = f"block '{block.name_hint}' updates {element}, which nothing has written before: {shown}"
+        subject.report.add(
+            "E0429", message, site.node, f"start '{buffer.name}' in a T.init, or in a block before this one"
+        )
+    return True
+
+
+def _is_allocated(subject: Subject, buffer: tir.Buffer) -> bool:
+    """Whether the memory of a buffer is allocated in the function, so that it holds nothing at first."""
+    given = {each.data for each in subject.function.buffer_map.values()} | set(subject.function.params)
+    return buffer.data in subject.flow.owners and buffer.data not in given
+
+
+def _starts_plainly(realize: tir.BlockRealize, init: Site, update: Site) -> bool:
+    """Whether it is plain to see that an init starts what the block updates: the common case.
+
+    Both have the same indices, which use no reduction axis, and loops of reductions are no loops of other axes.
+    """
+    block = realize.block
+    reduced = {axis.var for axis in block.iter_vars if axis.iter_type is COMM_REDUCE}
+    if any(node in reduced for index in update.node.indices for node in walk(index)):
+        return False
+    pairs = zip(init.node.indices, update.node.indices, strict=True)
+    if not all(a is b for a, b in pairs):
+        return False
+    loops: dict[bool, set[tir.Var]] = {True: set(), False: variables([realize.predicate])}
+    for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        is_reduced = axis.iter_type is COMM_REDUCE
+        loops[is_reduced] |= variables([value])
+        starts = axis.dom is not None and isinstance(axis.dom.min, tir.IntImm) and axis.dom.min.value == 0
+        if is_reduced and not (starts and isinstance(value, tir.Var)):
+            return False
+    steps = [step for step in update.place.steps() if isinstance(step, Iterate) and step.var in loops[True]]
+    is_from_zero = all(isinstance(step.domain.min, tir.IntImm) and not step.domain.min.value for step in steps)
+    return is_from_zero and loops[True].isdisjoint(loops[False])
+
+
+def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site, int]) -> Values | None:
+    """Return values for which `site` is reached, and none of `writers` has stored its element before; None where that is
+    not certain."""
+    flow, facts = subject.flow, site.place.facts
+    indices = [flow.resolve(index) for index in site.node.indices]
+    if len(writers) > _MOST_WRITERS or not _are_known([*indices, *facts.conditions]):
+        return None
+    if any("x" in index.dtype for each in (site, *writers) for index in each.node.indices):
+        return None
+    by: list[Region] = []
+    for each in writers:
+        there = [flow.resolve(index) for index in each.node.indices]
+        if not each.place.is_certain or not _are_known([*there, *each.place.facts.conditions]):
+            return None
+        twin = Twin.of(each, lambda step: False)
+        renamed = twin.facts(each)
+        own = {twin.names[var]: renamed.domains[twin.names[var]] for var in twin.names}
+        before = _is_before(site, each, twin, order[each] < order[site])
+        by.append(Region(tuple([_element(twin(index)) for index in there]), own, (*renamed.conditions, before)))
+    wanted = Region(tuple(map(_element, indices)), {}, (*facts.conditions, *subject.solver.given))
+    found = is_covered(wanted, by, facts.domains)
+    return dict(found.counterexample) if found.is_refuted and found.counterexample is not None else None
+
+
+def _are_known(expressions: Iterable[tir.PrimExpr]) -> bool:
+    return all(map(is_affine, expressions))
+
+
+def _element(index: tir.PrimExpr) -> tir.Range:
+    return tir.Range(index, tir.IntImm(index.dtype, 1))
+
+
+def _is_before(site: Site, other: Site, twin: Twin, is_above: bool) -> tir.PrimExpr:
+    """Return the condition that `other`, in a run of its own, comes before `site`, or may do so: iterations that run side
+    by side may come in any order."""
+    mine = {step for step in site.place.steps() if isinstance(step, Iterate)}
+    shared = [step for step in reversed(list(other.place.steps())) if step in mine and isinstance(step, Iterate)]
+    result: tir.PrimExpr = make.const(is_above, "bool")
+    for step in reversed(shared):
+        there = twin(step.var)
+        is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
+        differs = make.less(there, step.var) if is_serial else make.not_equal(there, step.var)
+        result = make.logical_or(differs, make.logical_and(make.equal(there, step.var), result))
+    return result
+
+
+# --- Repeated
+
+
+def _is_repeated(subject: Subject, site: Site) -> bool:
+    """Report a loop that no axis uses, and that runs an update again with no start between; return whether there is one."""
+    realize = site.place.block
+    assert realize is not None
+    block, steps = realize.block, list(site.place.steps())
+    if not block.iter_vars:
+        return False
+    own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
+    around = list(takewhile(lambda step: not isinstance(step, Inside), steps[own + 1 :]))
+    loops = [step for step in around if isinstance(step, Iterate)]
+    resolve = subject.flow.resolve
+    values = {axis: resolve(value) for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)}
+    used = variables([*values.values(), *site.place.facts.conditions])
+    waiting = variables(value for axis, value in values.items() if axis.iter_type is COMM_REDUCE)
+    waiting &= {step.var for step in loops}
+    for step in loops:  # the innermost first: around those of the reduction, T.init starts anew
+        waiting.discard(step.var)
+        if step.var in used or (block.init is not None and not waiting) or not _runs_in_turn(subject, step):
+            continue
+        if _is_stored_elsewhere(step, site) or not repetition_matters(block):
+            continue
+        name = step.var.name
+        message = (
+            f"the loop over '{name}' repeats the updates of block '{block.name_hint}': none of its axes uses '{name}'"
+        )
+        subject.report.add("E0428", message, step.loop, f"bind an axis to '{name}', or remove the loop")
+        return True
+    return False
+
+
+def _runs_in_turn(subject: Subject, step: Iterate) -> bool:
+    """Whether a loop has several iterations, one after the other."""
+    is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
+    return is_serial and subject.flow.bounds(step.domain.extent).min > 1
+
+
+def _is_stored_elsewhere(step: Iterate, site: Site) -> bool:
+    """Whether another statement in a loop stores to the buffer, and may start it anew."""
+    block = site.place.block
+    assert block is not None
+    inside = {node for node in walk(block.block) if isinstance(node, tir.BufferStore)}
+    stores = (node for node in walk(step.loop) if isinstance(node, tir.BufferStore) and node not in inside)
+    return any(node.buffer.data is site.node.buffer.data for node in stores)
