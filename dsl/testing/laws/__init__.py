@@ -14,6 +14,7 @@ LAWS = {
     "roundtrip": "what is printed reads back as the same program, in every dialect, and prints the same again",
     "bounds": "no valid program touches what it does not declare; an index pushed out of its buffer is always caught",
     "verify": "the verifier accepts what is right, and says what is wrong where something was broken",
+    "order": "what the verifier accepts computes the same in any order of its block instances, and by default schedules",
     "schedule": "a chain of schedule primitives never changes what a program does, and replays from its text",
     "codegen": "what is compiled does what the interpreter does: not optimised, optimised, and scheduled",
     "traps": "what is compiled stops at an index that was pushed out of its buffer, and says where",

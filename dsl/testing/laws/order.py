@@ -1,0 +1,97 @@
+"""What the verifier accepts computes the same in any order of its block instances; what it reports depends on the order.
+
+Accepted programs run with their instances in random orders, T.init first, and some of them compiled by default schedules.
+Of a reported program another order, or another value of what it does not start, gives another result; else the verifier
+has shown two instances that meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir.base import IRModule, Source
+from ....ir.diagnostics import TvmsError
+from ....ir.verify import verify
+from ...load import parse_source
+from ..oracle import Execute, assert_equivalent
+from ..ordered import ordered_programs, shuffled
+from .bounds import copies, name_and_inputs
+from .law import Law, module_constructs
+
+ACCEPTED, COMPILED = "accepted, the same in any order", "accepted, the same by default schedules"
+SHOWN, PROVEN = "reported, another order differs", "reported, with two instances that meet"
+_CODES = ("E0421", "E0423", "E0424", "E0428", "E0429")
+_ORDERS = 2
+_COMPILED_OF = 40
+
+
+class Example(Struct):
+    """A module, the seed of its inputs and orders, and what became of it."""
+
+    module: IRModule
+    seed: int
+    outcome: tuple[str, ...] = ()
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[Example]:
+    modules = ordered_programs() if file is None else st.just(parse_source(file))
+    return st.builds(Example, modules, st.integers(0, 999))
+
+
+def _check(example: Example, execute: Execute) -> None:
+    module, seed = example.module, example.seed
+    told = verify(module, "races")
+    found = [each for each in told if each.code in _CODES]
+    others = [each for each in told if each.severity == "error" and each not in found]
+    assert not others, f"a false alarm: {others[0].code} {others[0].message}"
+    name, inputs = name_and_inputs(module, seed)
+    expected = _result(module, name, inputs)
+    orders = [_result(shuffled(module, seed + number), name, inputs) for number in range(_ORDERS)]
+    differs = expected is None or any(not _are_equal(expected, each) for each in orders)
+    if found:
+        codes = tuple(dict.fromkeys(each.code for each in found))
+        example.outcome = (SHOWN if differs else PROVEN, *codes)
+        return
+    assert not differs, "it is accepted, and another order of its instances gives another result"
+    example.outcome = (ACCEPTED,)
+    if seed % _COMPILED_OF == _COMPILED_OF - 1:
+        assert_equivalent(module, module, inputs=inputs, execute_after=execute)
+        example.outcome = (ACCEPTED, COMPILED)
+
+
+def _result(module: IRModule, name: str, inputs: Sequence[Any]) -> list[Any] | None:
+    """Return what the arguments hold after a run; None where it reads what nothing has written."""
+    from ....ir.interp import run
+
+    values = copies(inputs)
+    try:
+        run(module, name, values, track=True)
+    except TvmsError:
+        return None
+    return values
+
+
+def _are_equal(one: Sequence[Any], other: Sequence[Any] | None) -> bool:
+    import numpy as np
+
+    return other is not None and all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _constructs(example: Example) -> Iterable[str]:
+    yield from module_constructs(example.module)
+    yield from example.outcome
+
+
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: str(example.module),
+    read=lambda source: Example(parse_source(source), 0),
+    constructs=_constructs,
+    expected=frozenset([ACCEPTED, COMPILED, SHOWN, PROVEN, "axis:scan", "LetStmt", *_CODES]),
+    counted=(ACCEPTED, COMPILED, SHOWN, PROVEN),
+)
