@@ -6,7 +6,6 @@ the buffers leave open. It returns 0, or a number for which `tvms_message` has a
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ from ..ir.deep import deep
 from ..ir.diagnostics import error
 from ..ir.dtype import parse_dtype
 from ..ir.files import memory_limit, read_file, write_together
+from ..ir.sanitize import c_comment, symbol, visible
 from .build import Built, Settings, build, lower_module, prepare
 from .llvm.api import ir
 from .llvm.backend import optimise, to_object
@@ -94,7 +94,7 @@ def _declaration(name: str, function: tir.PrimFunc) -> str:
         shape = ", ".join(map(size_text, buffer.shape))
         said.append(f"{_c_name(buffer.name)}: ({shape}) of {buffer.dtype}")
     params += [f"{_c_type(var.dtype)} {_c_name(var.name)}" for var in size_variables(function)]
-    comment = f"/* {'; '.join(said)} */\n" if said else ""
+    comment = f"/* {c_comment('; '.join(said))} */\n" if said else ""
     return f"{comment}int32_t {mangle(name)}({', '.join(params) or 'void'});"
 
 
@@ -104,7 +104,7 @@ def _c_type(dtype: str) -> str:
 
 def _c_name(name: str) -> str:
     """Return a name that C takes: no keyword, no macro."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", name) + "_"
+    return symbol(name, lambda character: "_") + "_"
 
 
 @deep
@@ -151,7 +151,7 @@ def _messages(built: Built, target: Target) -> str:
     after = builder.append_basic_block("none")
     switch = builder.switch(function.args[0], after)
     for status, fault in enumerate(built.emitted.faults, 1):
-        text = bytearray(_said(fault).encode() + b"\0")
+        text = bytearray(visible(_said(fault)).encode() + b"\0")
         constant = ir.Constant(ir.ArrayType(ir.IntType(8), len(text)), text)
         variable = ir.GlobalVariable(module, constant.type, f"message.{status}")
         variable.linkage, variable.global_constant, variable.initializer = "internal", True, constant

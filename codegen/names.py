@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
+from ..ir.sanitize import Safe, joined, symbol
 
 PREFIX = "tvms_"
 _LONGEST = 64
 
 
-def mangle(name: str) -> str:
+def mangle(name: str) -> Safe:
     """Return the symbol of function `name`: letters, digits and `_` stay, any other character becomes `$hex$`.
 
     Different names have different symbols, and none is a symbol of the C library.
     """
-    return PREFIX + re.sub(r"[^A-Za-z0-9_]", lambda match: f"${ord(match[0]):x}$", name)
+    return joined("", [PREFIX, symbol(name, lambda character: f"${ord(character):x}$")])
 
 
-def local_name(name: str) -> str:
+def local_name(name: str) -> Safe:
     """Return a name for a value inside a function, for people who read the output; it need not be unique. LLVM cuts long
     names off, with what tells them apart."""
-    return re.sub(r"[^A-Za-z0-9_]", "_", name[:_LONGEST])
+    return symbol(name[:_LONGEST], lambda character: "_")
 
 
 def kernel_symbol(name: str) -> str:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import LiteralString
 
 from msgspec import Struct
 
 from ..ir.base import Span
 from ..ir.diagnostics import Diagnostic
+from ..ir.sanitize import Safe, fill, joined, painted, visible
 
 MAX_WIDTH = 120
 """Columns of a source line that are shown; of a longer line, the part around the caret."""
 TAB = 4
 
 RED, GREEN, YELLOW, BLUE, CYAN, BOLD = "31", "32", "33", "34", "36", "1"
-SEVERITY_COLOURS = {"error": RED, "warning": YELLOW}
+SEVERITY_COLOURS: dict[str, LiteralString] = {"error": RED, "warning": YELLOW}
 
 
-def render(diagnostics: Sequence[Diagnostic], color: bool = False) -> str:
+def render(diagnostics: Sequence[Diagnostic], color: bool = False) -> Safe:
     """Return the text of `diagnostics`, sorted by their place and without duplicates; `color` adds ANSI codes.
 
     Columns are counted in code points from 1. Control characters, and those that reorder text, are shown escaped.
     """
-    return "\n\n".join("\n".join(_Report(diagnostic, color).lines()) for diagnostic in in_order(diagnostics))
+    return joined("\n\n", [joined("\n", _Report(diagnostic, color).lines()) for diagnostic in in_order(diagnostics)])
 
 
 def in_order(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -42,7 +44,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
 
 def _key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
     span = diagnostic.span
-    name, start, end = (span.source.name, span.start, span.end) if span else ("", -1, -1)
+    name, start, end = (span.source.name, span.start, span.end) if span else (diagnostic.file, -1, -1)
     return name, start, end, diagnostic.code, diagnostic.message
 
 
@@ -76,43 +78,46 @@ class _Report:
         self.places = {span: _Place.of(span) for span in spans if span}
         self.width = max((len(str(place.line)) for place in self.places.values()), default=0)
 
-    def paint(self, text: str, *codes: str) -> str:
-        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.color and text else text
+    def paint(self, text: Safe, *codes: LiteralString) -> Safe:
+        return painted(text, *codes) if self.color and text else text
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Safe]:
         diagnostic = self.diagnostic
         colour = SEVERITY_COLOURS[diagnostic.severity]
-        title = self.paint(f"{diagnostic.severity}[{diagnostic.code}]", BOLD, colour)
-        yield title + self.paint(f": {escape(diagnostic.message)}", BOLD)
+        title = self.paint(visible(f"{diagnostic.severity}[{diagnostic.code}]"), BOLD, colour)
+        yield fill("{}{}", title, self.paint(visible(f": {diagnostic.message}"), BOLD))
         if diagnostic.span:
             yield from self.snippet(self.places[diagnostic.span], colour)
         for note in diagnostic.notes:
             if not note.span:
-                yield from self.remark("note", note.message)
+                yield from self.remark(visible("note"), note.message)
         if diagnostic.help:
-            yield from self.remark("help", diagnostic.help)
+            yield from self.remark(visible("help"), diagnostic.help)
         for note in diagnostic.notes:
             if note.span:
-                yield self.paint("note", BOLD, GREEN) + f": {escape(note.message)}"
+                yield fill("{}: {}", self.paint(visible("note"), BOLD, GREEN), visible(note.message))
                 yield from self.snippet(self.places[note.span], BLUE)
         if diagnostic.listing:
-            yield from diagnostic.listing.split("\n")
+            yield from map(visible, diagnostic.listing.split("\n"))
 
-    def snippet(self, place: _Place, colour: str) -> Iterator[str]:
-        margin = " " * (self.width + 1)
-        bar = self.paint("|", BOLD, BLUE)
+    def snippet(self, place: _Place, colour: LiteralString) -> Iterator[Safe]:
+        margin = visible(" " * (self.width + 1))
+        bar = self.paint(visible("|"), BOLD, BLUE)
         shown, indent, length = _excerpt(place.text, place.column - 1, place.end)
-        yield f"{margin}{self.paint('-->', BOLD, BLUE)} {escape(place.name)}:{place.line}:{place.column}"
-        yield f"{margin} {bar}"
-        yield f" {self.paint(str(place.line).rjust(self.width), BOLD, BLUE)} {bar} {shown}".rstrip()
-        yield f"{margin} {bar} {' ' * indent}{self.paint('^' * length, BOLD, colour)}"
+        where = visible(f"{place.name}:{place.line}:{place.column}")
+        yield fill("{}{} {}", margin, self.paint(visible("-->"), BOLD, BLUE), where)
+        yield fill("{} {}", margin, bar)
+        number = self.paint(visible(str(place.line).rjust(self.width)), BOLD, BLUE)
+        text = visible(shown.rstrip())
+        yield fill(" {} {} {}", number, bar, text) if text else fill(" {} {}", number, bar)
+        yield fill("{} {} {}{}", margin, bar, visible(" " * indent), self.paint(visible("^" * length), BOLD, colour))
 
-    def remark(self, kind: str, message: str) -> Iterator[str]:
-        first, *rest = escape(message).split("\n")
-        margin = " " * (self.width + 2)
-        yield f"{margin}{self.paint('=', BOLD, BLUE)} {self.paint(kind, BOLD, CYAN)}: {first}"
+    def remark(self, kind: Safe, message: str) -> Iterator[Safe]:
+        first, *rest = map(visible, message.split("\n"))
+        margin = visible(" " * (self.width + 2))
+        yield fill("{}{} {}: {}", margin, self.paint(visible("="), BOLD, BLUE), self.paint(kind, BOLD, CYAN), first)
         for line in rest:
-            yield f"{margin}  {' ' * len(kind)}  {line}"
+            yield fill("{}{}{}", margin, visible(" " * (len(kind) + 4)), line)
 
 
 def _excerpt(line: str, start: int, end: int) -> tuple[str, int, int]:
@@ -139,20 +144,7 @@ def _shown(character: str, column: int) -> tuple[str, int]:
     if character == "\t":
         count = TAB - column % TAB
         return " " * count, count
-    text = escape(character)
+    text = visible(character)
     if text == character and unicodedata.category(character) in ("Mn", "Me"):
         return text, 0
     return text, len(text) + (unicodedata.east_asian_width(character) in "WF" and text == character)
-
-
-def escape(text: str) -> str:
-    """Return `text` with control characters (but line ends) and invisible or reordering ones as escapes."""
-    return text if text.isprintable() else "".join(map(_escape, text))
-
-
-def _escape(character: str) -> str:
-    if character.isprintable() or character == "\n":
-        return character
-    if unicodedata.category(character) == "Zs":
-        return " "
-    return character.encode("unicode_escape").decode("ascii")

@@ -14,6 +14,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from ..grammar.tables import load
 from ..ir.dtype import is_dtype
+from ..ir.sanitize import Safe, coloured
 
 _TOKENS = load()
 _NAME, _NUMBER = _TOKENS.patterns["NAME"], _TOKENS.patterns["NUMBER"]
@@ -69,9 +70,9 @@ class TvmsLexer(RegexLexer):
     }  # fmt: skip
 
 
-def to_ansi(text: str) -> str:
+def to_ansi(text: Safe) -> Safe:
     """Return `text` with the escape sequences that colour it in a terminal."""
-    return highlight(text, _exact_lexer(), TerminalFormatter(bg="dark"))
+    return coloured(text, lambda safe: highlight(safe, _exact_lexer(), TerminalFormatter(bg="dark")))
 
 
 def to_html(text: str) -> str:

@@ -16,6 +16,7 @@ from ..ir import script
 from ..ir.base import IRModule, Source
 from ..ir.diagnostics import Diagnostic, TvmsError, error
 from ..ir.files import MIB, read_file
+from ..ir.sanitize import say
 from .builder.module import build_module
 from .parser import parse_syntax
 from .sidecar import names_tensors, read_constants, sidecar_of, with_constants
@@ -97,7 +98,7 @@ def load_verified(path: str) -> IRModule:
     warnings: list[Diagnostic] = []
     module = load_module(path, warnings)
     if warnings:
-        print(script.render(warnings), file=sys.stderr)
+        say(script.render(warnings), sys.stderr)
     found = [each for each in verify(module) if each.severity == "error"]
     if found:
         raise TvmsError(found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import Any
+from urllib.parse import quote
 
 from ..ir.base import Span
 from ..ir.codes import CODES
 from ..ir.diagnostics import Diagnostic
-from .diagnostics import escape, render
+from ..ir.sanitize import Safe, fill, joined, json_text, visible, workflow_value
+from .diagnostics import render
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -20,96 +23,121 @@ def position(span: Span, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
 
 
-def _place(span: Span | None) -> str:
-    if span is None:
-        return ""
-    line, column = position(span, span.start)
-    return f"{escape(span.source.name)}:{line}:{column}: "
+def _place(d: Diagnostic) -> str:
+    if d.span is None:
+        return f"{d.file}: " if d.file else ""
+    line, column = position(d.span, d.span.start)
+    return f"{d.span.source.name}:{line}:{column}: "
 
 
-def concise(diagnostics: Sequence[Diagnostic]) -> str:
+def concise(diagnostics: Sequence[Diagnostic]) -> Safe:
     """Return one line for each: `FILE:LINE:COLUMN: error[CODE]: reason`."""
-    lines = [f"{_place(d.span)}{d.severity}[{d.code}]: {escape(d.message)}" for d in diagnostics]
-    return "\n".join(line.replace("\n", "\\n") for line in lines)
+    lines = [visible(f"{_place(d)}{d.severity}[{d.code}]: {d.message}", keep="") for d in diagnostics]
+    return joined("\n", lines)
 
 
-def _location(span: Span | None) -> dict[str, Any] | None:
+def _location(span: Span | None, file: str = "") -> dict[str, Any] | None:
     if span is None:
-        return None
+        nothing = dict.fromkeys(("line", "column", "end_line", "end_column"))
+        return {"file": file, **nothing} if file else None
     line, column = position(span, span.start)
     end_line, end_column = position(span, span.end)
-    return {
-        "file": span.source.name,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-    }
+    place = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+    return {"file": span.source.name, **place}
 
 
-def as_json(diagnostics: Sequence[Diagnostic]) -> str:
+def as_json(diagnostics: Sequence[Diagnostic]) -> Safe:
     """Return a JSON array; positions are null where a diagnostic is about a whole file."""
     rows = [
         {
             "code": d.code,
             "severity": d.severity,
             "message": d.message,
-            "location": _location(d.span),
+            "location": _location(d.span, d.file),
             "help": d.help,
             "notes": [{"message": note.message, "location": _location(note.span)} for note in d.notes],
         }
         for d in diagnostics
     ]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
+    return json_text(rows, indent=2)
 
 
-def _sarif_location(span: Span) -> dict[str, Any]:
+def _sarif_location(span: Span | None, file: str = "") -> dict[str, Any]:
+    artifact = {"uri": _uri(span.source.name if span else file)}
+    if span is None:
+        return {"physicalLocation": {"artifactLocation": artifact}}
     line, column = position(span, span.start)
     end_line, end_column = position(span, span.end)
     region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
-    return {"physicalLocation": {"artifactLocation": {"uri": span.source.name}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
-def sarif(diagnostics: Sequence[Diagnostic]) -> str:
+def _uri(path: str) -> str:
+    """Return a path as a reference of RFC 3986: absolute paths with a scheme, others relative."""
+    quoted = quote(os.fsencode(path) if _is_encodable(path) else path.encode(errors="replace"))
+    return f"file://{quoted}" if path.startswith("/") else quoted
+
+
+def _is_encodable(path: str) -> bool:
+    return not any("\ud800" <= character <= "\udc7f" or "\udd00" <= character <= "\udfff" for character in path)
+
+
+def _sarif_result(d: Diagnostic, rules: Sequence[str]) -> dict[str, Any]:
+    text = d.message + (f"\nhelp: {d.help}" if d.help else "")
+    unplaced = [note.message for note in d.notes if note.span is None]
+    message = {"text": visible("\n".join([text, *(f"note: {each}" for each in unplaced)]))}
+    result: dict[str, Any] = {
+        "ruleId": d.code,
+        "ruleIndex": rules.index(d.code),
+        "level": d.severity,
+        "message": message,
+    }
+    if d.span is not None or d.file:
+        result["locations"] = [_sarif_location(d.span, d.file)]
+    related = [note for note in d.notes if note.span is not None]
+    if related:
+        result["relatedLocations"] = [
+            {"id": number, **_sarif_location(note.span), "message": {"text": visible(note.message)}}
+            for number, note in enumerate(related)
+        ]
+    return result
+
+
+def sarif(diagnostics: Sequence[Diagnostic]) -> Safe:
     """Return a SARIF 2.1.0 log of one run (OASIS, Static Analysis Results Interchange Format)."""
     codes = sorted({d.code for d in diagnostics})
-    results: list[dict[str, Any]] = []
-    for d in diagnostics:
-        text = d.message + (f"\nhelp: {d.help}" if d.help else "")
-        result: dict[str, Any] = {"ruleId": d.code, "level": d.severity, "message": {"text": text}}
-        if d.span is not None:
-            result["locations"] = [_sarif_location(d.span)]
-        results.append(result)
     rules = [{"id": code, "shortDescription": {"text": CODES[code]}} for code in codes]
-    driver = {"name": "tvms", "rules": rules}
+    driver = {"name": "tvms", **_version(), "rules": rules}
+    results = [_sarif_result(d, codes) for d in diagnostics]
     runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}]
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False)
+    return json_text({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2)
 
 
-def _workflow_value(text: str, is_property: bool = False) -> str:
-    """Escape what GitHub's workflow commands would read as syntax."""
-    pairs = [("%", "%25"), ("\r", "%0D"), ("\n", "%0A")] + ([(":", "%3A"), (",", "%2C")] if is_property else [])
-    for old, new in pairs:
-        text = text.replace(old, new)
-    return text
+def _version() -> dict[str, str]:
+    try:
+        return {"version": metadata.version("tvms-lang")}
+    except metadata.PackageNotFoundError:
+        return {}
 
 
-def github(diagnostics: Sequence[Diagnostic]) -> str:
+def github(diagnostics: Sequence[Diagnostic]) -> Safe:
     """Return one workflow command for each, which GitHub shows beside the line of a pull request."""
-    lines: list[str] = []
+    lines: list[Safe] = []
     for d in diagnostics:
-        properties = [f"title={_workflow_value(f'tvms ({d.code})', is_property=True)}"]
+        properties = [fill("title={}", workflow_value(f"tvms ({d.code})", is_property=True))]
+        name = d.span.source.name if d.span else d.file
+        if name:
+            properties.append(fill("file={}", workflow_value(name, is_property=True)))
         if d.span is not None:
             line, column = position(d.span, d.span.start)
             end_line, _ = position(d.span, d.span.end)
-            file = _workflow_value(d.span.source.name, is_property=True)
-            properties += [f"file={file}", f"line={line}", f"col={column}", f"endLine={end_line}"]
-        text = d.message + (f"\nhelp: {d.help}" if d.help else "")
-        lines.append(f"::{d.severity} {','.join(properties)}::{_workflow_value(text)}")
-    return "\n".join(lines)
+            properties.append(fill("line={},col={},endLine={}", line, column, end_line))
+        text = workflow_value(d.message + (f"\nhelp: {d.help}" if d.help else ""))
+        lines.append(fill("::{} {}::{}", visible(d.severity), joined(",", properties), text))
+    return joined("\n", lines)
 
 
-FORMATS: dict[str, Callable[[Sequence[Diagnostic]], str]] = {
+FORMATS: dict[str, Callable[[Sequence[Diagnostic]], Safe]] = {
     "full": render,
     "concise": concise,
     "json": as_json,

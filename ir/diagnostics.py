@@ -33,6 +33,8 @@ class Diagnostic(Struct, frozen=True):
     severity: Severity = "error"
     listing: str | None = None
     """A program to show below everything, as it is to be shown: where the place is in no text that was read."""
+    file: str = ""
+    """The file that it is about as a whole, where it has no place in it."""
 
 
 class TvmsError(Exception):

@@ -15,6 +15,7 @@ from ...ir.diagnostics import error
 from ...ir.interp.oracle import by_oracle
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.ops.registry import find
+from ...ir.sanitize import say
 from ..runtime.dlpack import Array
 from ..runtime.sizes import Frame, compile_size
 from .compiler import GraphCompiler, Value, packed
@@ -184,7 +185,7 @@ def _assert(compiler: GraphCompiler, call: relax.Call) -> Value:
 
 def _print(compiler: GraphCompiler, call: relax.Call) -> Value:
     def show(*values: Any) -> Any:
-        print(_format(call, list(values)))
+        say(_format(call, list(values)))
         return ()
 
     return _on_host(show)(compiler, call)

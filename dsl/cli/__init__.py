@@ -14,6 +14,7 @@ from importlib import import_module, metadata
 from typing import NoReturn
 
 from ...ir.diagnostics import TvmsError
+from ...ir.sanitize import say
 from ..builder.remedies import did_you_mean
 from . import options
 
@@ -82,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
         return code
     except options.UsageError as error:
         help = f"\n  = help: {error.help}" if error.help else ""
-        print(f"{error.usage}error[E0801]: {error}{help}", file=sys.stderr)
+        say(f"{error.usage}error[E0801]: {error}{help}", sys.stderr)
         return 2
     except TvmsError as error:
         options.report(error.diagnostics)
@@ -96,8 +97,8 @@ def main(argv: list[str] | None = None) -> int:
         if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or problem.filename is not None:
             return _internal(problem)
         _forget_output()
-        print(f"error[E0802]: cannot write to standard output: {problem.strerror}", file=sys.stderr)
-        print("  = help: make room, or write elsewhere", file=sys.stderr)
+        say(f"error[E0802]: cannot write to standard output: {problem.strerror}", sys.stderr)
+        say("  = help: make room, or write elsewhere", sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -109,10 +110,10 @@ def _internal(error: Exception) -> int:
     """Say that it is our own fault."""
     if os.environ.get("TVMS_DEBUG"):
         raise error
-    print(
+    say(
         f"internal error: {type(error).__name__}: {error}\n"
         "  = help: this is a bug of tvms; set TVMS_DEBUG=1 to see where, and please report it with the file",
-        file=sys.stderr,
+        sys.stderr,
     )
     return 3
 

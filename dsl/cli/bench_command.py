@@ -9,6 +9,7 @@ from typing import Any
 
 from ...ir import tir
 from ...ir.dtype import is_float
+from ...ir.sanitize import say
 from ...ir.visit import substitute, walk
 from ..load import load_verified
 from . import options
@@ -39,9 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     times = _measure(lambda: call(*values), arguments.seconds)
     median = statistics.median(times)
     low, high = times[len(times) // 10], times[-1 - len(times) // 10]
-    print(f"{arguments.file}: {entry}, compiled in {table.duration(compiled)}")
+    say(f"{arguments.file}: {entry}, compiled in {table.duration(compiled)}")
     spread = f"{table.duration(low)} to {table.duration(high)} in 8 of 10 calls, {len(times)} calls"
-    print(f"  time    {table.duration(median)} (median; {spread})")
+    say(f"  time    {table.duration(median)} (median; {spread})")
     flops = (
         count_operations(function, {var.name: value for var, value in sizes.items()})
         if isinstance(function, tir.PrimFunc)
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     _rates(flops, sum(getattr(value, "nbytes", 0) for value in values), median, arguments.threads)
     for name, decisions in executable.decisions.items():
         for decision in decisions:
-            print(f"  {name}: {decision}")
+            say(f"  {name}: {decision}")
     return 0
 
 
@@ -73,11 +74,9 @@ def _rates(flops: int, size: int, seconds: float, threads: int) -> None:
     if flops:
         peak = peak_flops(threads)
         rate = flops / seconds
-        print(f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of {peak / 1e9:.0f} (measured, float32)")
+        say(f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of {peak / 1e9:.0f} (measured, float32)")
     copied = copy_rate()
-    print(
-        f"  memory  {size / seconds / 1e9:.1f} GB/s of arguments, {size / seconds / copied:.0%} of a copy on one core"
-    )
+    say(f"  memory  {size / seconds / 1e9:.1f} GB/s of arguments, {size / seconds / copied:.0%} of a copy on one core")
 
 
 def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from msgspec.structs import replace
+
 from ...ir.diagnostics import Diagnostic, TvmsError
+from ...ir.sanitize import emit, say
 from ...ir.verify import verify
 from ..compatibility import as_tvm_takes_them
 from ..diagnostics import in_order, summary
@@ -18,7 +21,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     try:
         module = load_module(path, warnings)
     except TvmsError as problem:
-        return problem.diagnostics
+        return tuple([each if each.span else replace(each, file=path) for each in problem.diagnostics])
     found = verify(module, arguments.level, arguments.strict)
     if arguments.trust:
         found = as_tvm_takes_them(found)
@@ -36,10 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output_format != "full":
         from ..reports import FORMATS
 
-        print(FORMATS[arguments.output_format](found))
+        emit(FORMATS[arguments.output_format](found))
         return options.exit_code(found)
     if found:
         options.report(found)
     noun = "file" if len(files) == 1 else "files"
-    print(f"{len(files)} {noun} checked: {summary(found) or 'no errors'}", file=sys.stderr if found else sys.stdout)
+    say(f"{len(files)} {noun} checked: {summary(found) or 'no errors'}", sys.stderr if found else sys.stdout)
     return options.exit_code(found)

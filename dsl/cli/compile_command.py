@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
 from .progress import progress
@@ -52,5 +53,5 @@ def _report(module: IRModule, target: str, settings: Settings) -> int:
     chosen = get_target(target)
     if not chosen.is_device:
         raise options.UsageError("--report is for GPUs: give --target cuda")
-    print(report(build_program(prepare(module, chosen), chosen, settings), chosen))
+    say(report(build_program(prepare(module, chosen), chosen, settings), chosen))
     return 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ...ir.diagnostics import Diagnostic, TvmsError, error
+from ...ir.sanitize import say
 from ..diagnostics import in_order
 from ..load import load_module
 from . import options
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
             found.extend(problem.diagnostics)
     if found:
         options.report(in_order(found))
-    print(f"{len(jobs)} file{'s' * (len(jobs) != 1)} read", file=sys.stderr)
+    say(f"{len(jobs)} file{'s' * (len(jobs) != 1)} read", sys.stderr)
     return options.exit_code(found)
 
 

@@ -17,6 +17,7 @@ from ...ir.interp import run as interpret
 from ...ir.interp.frame import Frame
 from ...ir.interp.memory import View
 from ...ir.interp.observer import Access, Observer
+from ...ir.sanitize import say
 from ...ir.visit import children, walk
 from ..load import load_verified
 from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry
@@ -96,7 +97,7 @@ class Debugger(Observer):
     def _ask(self, stmt: tir.Stmt, frame: Frame) -> None:
         while True:
             if self.commands.isatty():
-                print("> ", end="", flush=True)
+                say("> ", end="")
             line = self.commands.readline()
             if not line:
                 raise _Quit
@@ -223,7 +224,7 @@ def run(arguments: argparse.Namespace) -> int:
     given = read_given(params, split_pairs(arguments.arg, "--arg"))
     sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
-    debugger = Debugger(module, sys.stdin, lambda text: print(text, flush=True))
+    debugger = Debugger(module, sys.stdin, say)
     try:
         interpret(module, entry, values, thread_order=arguments.thread_order, observer=debugger)
     except _Quit:
@@ -232,5 +233,5 @@ def run(arguments: argparse.Namespace) -> int:
         debugger.say(str(problem))
         debugger.look_around()
         return 1
-    print("the run is over" + ("" if debugger.here else ": no loop-level function was called, where it could stop"))
+    say("the run is over" + ("" if debugger.here else ": no loop-level function was called, where it could stop"))
     return 0

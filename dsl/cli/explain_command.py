@@ -7,18 +7,19 @@ import difflib
 
 from ...ir.codes import CODES
 from ...ir.diagnostics import error
+from ...ir.sanitize import say
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the title of one code, or all of them."""
     if arguments.code is None:
         for code, title in CODES.items():
-            print(f"{code}  {title}")
+            say(f"{code}  {title}")
         return 0
     code = arguments.code.upper()
     if code not in CODES:
         near = difflib.get_close_matches(code, list(CODES), n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise error("E0804", f"there is no code '{arguments.code}'", help=f"{hint}'tvms explain' lists all codes")
-    print(f"{code}: {CODES[code]}")
+    say(f"{code}: {CODES[code]}")
     return 0

@@ -9,6 +9,7 @@ import sys
 from ...ir.base import Source
 from ...ir.diagnostics import Diagnostic, TvmsError
 from ...ir.files import write_whole
+from ...ir.sanitize import say, write_program
 from ..diagnostics import in_order
 from ..formatter import format_text
 from ..load import read_source
@@ -44,7 +45,7 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
         _show_difference(Source(name, source.text), formatted)
     elif arguments.check:
         if is_changed:
-            print(f"would reformat {name}", file=sys.stderr)
+            say(f"would reformat {name}", sys.stderr)
     elif path == "-":
         options.write_output(formatted, None)
     elif is_changed:
@@ -55,11 +56,11 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
 def _show_difference(source: Source, formatted: str) -> None:
     before, after = source.text.splitlines(keepends=True), formatted.splitlines(keepends=True)
     for line in difflib.unified_diff(before, after, source.name, f"{source.name} (formatted)"):
-        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+        write_program(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
 
 
 def _summarize(changed: int, count: int, only_looked: bool) -> None:
     noun = "file" if changed == 1 else "files"
     verb = "would be reformatted" if only_looked else "reformatted"
     left = count - changed
-    print(f"{changed} {noun} {verb}, {left} left unchanged", file=sys.stderr)
+    say(f"{changed} {noun} {verb}, {left} left unchanged", sys.stderr)

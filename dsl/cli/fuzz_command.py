@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...ir import tir
 from ...ir.base import IRModule, Source
 from ...ir.diagnostics import error
+from ...ir.sanitize import say
 from ..load import read_source
 from . import options
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.law is None:
         width = max(map(len, LAWS))
-        print("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
+        say("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
         return 0
     if arguments.law not in LAWS:
         raise error("E0813", f"there is no law '{arguments.law}'", None, f"the laws: {', '.join(LAWS)}")
@@ -107,18 +108,18 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
     rate, discarded = total.checked / seconds, total.started - total.checked - (failure is not None)
     shown = f"{total.checked} examples in {seconds:.1f} s ({rate:.0f}/s), {discarded} discarded, "
     shown += f"{len(total.constructs)} constructs"
-    print(f"{arguments.law}: {shown}, seed {arguments.seed}")
+    say(f"{arguments.law}: {shown}, seed {arguments.seed}")
     if law.counted:
-        print("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
+        say("  " + ", ".join(f"{total.constructs.get(name, 0)} {name}" for name in law.counted))
     if arguments.counts:
         _print_counts(total)
     if failure:
         path = _save(arguments, failure)
-        print(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
+        say(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
         return 1
     faults = total.faults(frozenset() if is_from_file else law.expected)
     for fault in faults:
-        print(f"  {fault}")
+        say(f"  {fault}")
     return 1 if faults else 0
 
 
@@ -128,9 +129,9 @@ def _print_counts(total: Total) -> None:
 
     plain = {name: count for name, count in total.constructs.items() if not is_cell(name)}
     width = max(map(len, plain), default=0)
-    print("\n".join([f"  {name:{width}} {count:8,}" for name, count in sorted(plain.items())]))
+    say("\n".join([f"  {name:{width}} {count:8,}" for name, count in sorted(plain.items())]))
     if len(plain) < len(total.constructs):
-        print("\n".join(["", *tables(total.constructs)]))
+        say("\n".join(["", *tables(total.constructs)]))
 
 
 def _save(arguments: argparse.Namespace, failure: Failure) -> str:

@@ -15,6 +15,7 @@ from ...ir.passes.instrument import PassInstrument, PassTimingInstrument, PrintA
 from ...ir.passes.pipelines import get_pipeline, pipelines
 from ...ir.passes.reproduce import smallest_failing
 from ...ir.passes.transform import Pass, PassContext, PassInfo, Sequential, get_pass, passes
+from ...ir.sanitize import say
 from ..load import load_module
 from . import options
 
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _load_lowering()
         for name, constructor in passes().items():
-            print(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
+            say(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
         return 0
     if arguments.file is None or not arguments.passes:
         raise options.UsageError("name a file and --passes, or say --list")
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise _with_smallest(problem, sequence, *law.broken) from None
     options.write_module(result, arguments.dialect, arguments.output)
     if arguments.timing:
-        print(timing.render(), file=sys.stderr)
+        say(timing.render(), sys.stderr)
     return 0
 
 

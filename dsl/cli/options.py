@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.diagnostics import Diagnostic, error
 from ...ir.files import write_whole
+from ...ir.sanitize import emit, write_program
 
 if TYPE_CHECKING:
     from ...ir.base import IRModule
@@ -327,7 +328,7 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Write diagnostics to standard error."""
     from ..diagnostics import render
 
-    print(render(tuple(diagnostics), color=wants_color()), file=sys.stderr)
+    emit(render(tuple(diagnostics), color=wants_color()), sys.stderr)
 
 
 def report_notes(notes: Iterable[Diagnostic]) -> None:
@@ -378,8 +379,10 @@ def write_output(data: str | bytes, path: str | None, below: str | None = None) 
     """Write to the file `path` (`ir.files.write_whole`), or to standard output."""
     if path is not None:
         write_whole(data, path, below=below)
+    elif isinstance(data, str):
+        write_program(data)
     else:
-        sys.stdout.buffer.write(data.encode() if isinstance(data, str) else data)
+        sys.stdout.buffer.write(data)
 
 
 def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.passes.instrument import PassInstrument
 from ...ir.passes.transform import PassContext
+from ...ir.sanitize import visible
 
 if TYPE_CHECKING:
     from ...ir.base import IRModule
@@ -34,11 +35,14 @@ class _Line(PassInstrument):
         if seconds < PATIENCE:
             return
         if self._status is not None:
-            self._status.update(f"{name} ({seconds:.0f} s)")
+            from rich.text import Text
+
+            self._status.update(Text(visible(f"{name} ({seconds:.0f} s)")))
             return
         from rich.console import Console
+        from rich.text import Text
 
-        self._status = Console(stderr=True).status(name)
+        self._status = Console(stderr=True).status(Text(visible(name)))
         self._status.start()
 
     def exit_pass_ctx(self) -> None:

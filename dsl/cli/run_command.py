@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...ir import relax
 from ...ir.base import IRModule
+from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
 from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
@@ -147,7 +148,7 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
             f"--races looks at kernels: '{entry}' is a graph-level function; name another by --entry"
         )
     races = find_races(module, entry, values, order)
-    options.report(races) if races else print(f"{entry}: no races")
+    options.report(races) if races else say(f"{entry}: no races")
     return 1 if races else 0
 
 
@@ -187,12 +188,12 @@ def _verify(results: Results, expected: Results) -> int:
     differences = {name: difference(value, expected[name]) for name, value in results.items()}
     worst = max(differences, key=lambda name: differences[name], default=None)
     if worst is None:
-        print("verify: nothing to compare")
+        say("verify: nothing to compare")
         return 0
     import numpy as np
 
     allowed = _tolerance(np.asarray(results[worst]))
     largest = differences[worst]
     verdict = "agrees with" if largest <= allowed else "DIFFERS from"
-    print(f"verify: {verdict} the interpreter; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
+    say(f"verify: {verdict} the interpreter; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
     return 0 if largest <= allowed else 1

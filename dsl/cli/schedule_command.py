@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ...ir.base import IRModule
 from ...ir.diagnostics import error
+from ...ir.sanitize import say
 from ...ir.schedule.text import ScheduleText, Step
 from ..builder.remedies import did_you_mean
 from ..load import load_verified
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         said, module = explain(module, text, _until(text.steps, arguments.until))
         lines += [f"schedule {text.name} of {text.function}", *said]
     if arguments.explain:
-        print("\n".join(lines))
+        say("\n".join(lines))
     if arguments.output is not None or not arguments.explain:
         options.write_module(module, arguments.dialect, arguments.output)
     return 0

@@ -8,6 +8,9 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from ...ir.sanitize import visible
 
 SHOWN_VALUES = 10
 """A result of up to this many elements is shown whole below the table."""
@@ -43,12 +46,12 @@ def show(title: str, inputs: dict[str, Any], results: dict[str, Any], summary: s
         table.add_column(heading, justify="right")
     for role, values in (("in", inputs), ("out", results)):
         for name, value in values.items():
-            table.add_row(*_row(role, name, value))
-    console.print(title, markup=False)
+            table.add_row(*[Text(visible(cell)) for cell in _row(role, name, value)])
+    console.print(visible(title), markup=False)
     console.print(table)
     for name, value in results.items():
         array = np.asarray(value)
         if 0 < array.size <= SHOWN_VALUES:
             text = np.array2string(array, precision=5, separator=", ", max_line_width=100)
-            console.print(f"{name} = {text}", markup=False)
-    console.print(summary, markup=False)
+            console.print(visible(f"{name} = {text}"), markup=False)
+    console.print(visible(summary), markup=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
 
@@ -19,5 +20,5 @@ def run(arguments: argparse.Namespace) -> int:
         raise options.UsageError(f"-o {output}: a picture is a .svg or a .html file")
     options.write_output(picture(load_verified(arguments.file), arguments.file, as_html=kind == ".html"), output)
     if arguments.output is None:
-        print(output)
+        say(output)
     return 0

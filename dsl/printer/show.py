@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from ...ir.sanitize import emit, visible, write_program
+
 
 def show(
     node: Any,
@@ -27,11 +29,14 @@ def show(
     text = script(node, dialect, **options)
     if color is None and _in_notebook():
         display = import_module("IPython.display")
-        display.display(display.HTML(to_html(text)))
+        display.display(display.HTML(to_html(visible(text, keep="\n\t"))))
         return
     if color is None:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(to_ansi(text) if color else text)
+    if color:
+        emit(to_ansi(visible(text, keep="\n\t")))
+    else:
+        write_program(f"{text}\n")
 
 
 def _in_notebook() -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from html import escape
 
 from ...ir import relax, tir
 from ...ir.base import BaseFunc, IRModule
+from ...ir.sanitize import markup
 from ..printer import script
 from .graph import draw_function
 from .loops import draw_loops
@@ -24,7 +24,7 @@ def picture(module: IRModule, title: str, as_html: bool = False) -> str:
     """Return the picture of a module; as a page of its own, called `title`, where `as_html` is set."""
     functions = [_titled(name, function) for name, function in module.functions.items()]
     drawn = document(stacked(functions, gap=2 * LINE))
-    return _PAGE.format(title=escape(title), picture=drawn) if as_html else drawn
+    return _PAGE.format(title=markup(title), picture=drawn) if as_html else drawn
 
 
 def _titled(name: str, function: BaseFunc) -> Drawing:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from msgspec import Struct
+
+from ...ir.sanitize import markup
 
 LETTER, LINE, MARGIN = 7.2, 16.0, 8.0
 """How wide a letter is, how high a line, and how much room is around them, at the size of text that is used."""
@@ -45,7 +46,7 @@ def text(lines: Iterable[str], x: float, y: float, kind: str = "", rest: str = "
     """Return lines of text below `y`: the first one of the class `kind`, the others of the class `rest`."""
     return [
         f'<text class="{rest if number else kind}" x="{x:g}" y="{y + (number + 0.75) * LINE:g}" xml:space="preserve">'
-        f"{escape(line)}</text>"
+        f"{markup(line)}</text>"
         for number, line in enumerate(lines)
     ]
 

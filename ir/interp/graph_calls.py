@@ -12,6 +12,7 @@ from .. import relax
 from ..base import Op
 from ..numpy_dtype import numpy_dtype
 from ..ops.registry import find
+from ..sanitize import say
 from .expressions import compile_expr
 from .frame import Frame, fault
 from .graph import Evaluate, Value, compile_graph, meaning_of
@@ -150,7 +151,7 @@ def _assert(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("print")
 def _print(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    print(_format(call, args))
+    say(_format(call, args))
     return ()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import IRModule
 from ..diagnostics import Diagnostic, Note, TvmsError, error
+from ..sanitize import write_program
 
 if TYPE_CHECKING:
     from .transform import PassInfo
@@ -74,7 +75,7 @@ class PrintAfterAll(PassInstrument):
         self._dialect = dialect
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        print(f"# --- after {info.name}\n{mod.script(self._dialect)}\n")
+        write_program(f"# --- after {info.name}\n{mod.script(self._dialect)}\n\n")
 
 
 class PrintBeforeAll(PassInstrument):
@@ -84,7 +85,7 @@ class PrintBeforeAll(PassInstrument):
         self._dialect = dialect
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        print(f"# --- before {info.name}\n{mod.script(self._dialect)}\n")
+        write_program(f"# --- before {info.name}\n{mod.script(self._dialect)}\n\n")
 
 
 class VerifyEach(PassInstrument):
