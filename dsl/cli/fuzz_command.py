@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir import tir
 from ...ir.base import IRModule, Source
@@ -19,12 +19,16 @@ from . import options
 
 if TYPE_CHECKING:
     from ..testing.campaign import Batch, Failure, Total
-    from ..testing.oracle import Call, Ways
+    from ..testing.laws.artifacts import Damage
 
 
-def compiled(module: IRModule, entry: str) -> Call | Ways:
+def compiled(module: IRModule | Damage, entry: str) -> Any:
     """Return what calls a function of a module, compiled for the target that its attributes say; else for the processor,
-    loop-level functions in all ways that there are."""
+    loop-level functions in all ways that there are. Of a damaged file, return what `load_damaged` does."""
+    if not isinstance(module, IRModule):
+        from .fuzz_artifacts import load_damaged
+
+        return load_damaged(module)
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
 

@@ -1,0 +1,16 @@
+"""A sample of the faults that `write_faults.py` injects: what was there stays, or is replaced as a whole."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from write_faults import campaign
+
+
+@pytest.mark.parametrize("fault", ["SIGKILL", "ENOSPC", "EIO"])
+def test_what_was_there_stays_or_is_replaced(fault: str) -> None:
+    assert campaign(fault, 6, seed=20261122) == (6, [])
