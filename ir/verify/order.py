@@ -13,7 +13,7 @@ from ..analysis.update import Key, Number, Update, is_plain_update, key_of
 from ..dtype import is_bool
 from ..visit import walk
 
-_SAMPLES = 40
+_SAMPLES = 80
 _NEAR = 6
 """Values of an axis that are tried."""
 
@@ -32,11 +32,13 @@ def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence 
     """
     if is_plain_update(block.body):
         return None
-    update, reduced = Update.of(block.body), {axis.var for axis in axes}
+    update = Update.of(block.body)
     if update is None or update.is_plain():
         return None
-    if any(node in reduced for each in update.elements.values() for index in each.indices for node in walk(index)):
-        return None  # steps update different elements
+    picking = {node for each in update.elements.values() for index in each.indices for node in walk(index)}
+    axes = [axis for axis in axes if axis.var not in picking]  # along the others, steps update different elements
+    if not axes:
+        return None
     steps = _Steps(update, block, axes)
     for are_distinct in (True, False):
         for start, one, two in steps.samples(are_distinct):
@@ -76,6 +78,8 @@ class _Steps:
             self._taken = set() if are_distinct else None
             same = {key: self._operand(key) for key in self.update.operands if key not in self.moving}
             before, one, two = ({**same, **{key: self._operand(key) for key in self.moving}} for _ in range(3))
+            if not are_distinct and number % 2:  # steps that differ in their place alone
+                two.update({key: value for key, value in one.items() if key not in self._own})
             if self._is_same(one, two):
                 continue
             if self.start is None:
