@@ -84,7 +84,7 @@ def _statements(choose: Choices, names: str, kinds: str, target: str) -> list[st
             one, two = (f"R[{', '.join(each)}]" for each in (names_of, other))
             return [f"{one} = {choose.pick((one + ' + ', ''))}{two} * 3 + {taken}"]
         case 3:
-            return [f"{target}[{first} + 1] = {target}[{first} + {choose.number(0, 2)}] * 3 + {taken}"]
+            return [f"C[{first} + 1] = C[{first} + {choose.number(0, 2)}] * 3 + {taken}"]
         case 4 | 5:
             update = choose.pick(("{d} + {t} * {t}", "{d} + {e}", "T.min({d}, {t})", "{d} + {e} * {t}"))
             second = update.format(d=f"D[{first}]", e=element, t=taken)
