@@ -212,6 +212,7 @@ CODES: dict[str, str] = {
     "E0587": "a buffer that is written and read in turns under a loop",
     "E0588": "a software pipeline that its loop cannot run as",
     "E0589": "an iterator whose domain varies with a loop",
+    "E0590": "a schedule of a function whose loops may end early",
     "E0601": "a target that does not exist",
     "E0602": "an intrinsic that the target does not have",
     "E0603": "an external function that is not known, or is called wrongly",

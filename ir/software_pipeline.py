@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from . import tir
 from .access import detect_regions
+from .jumps import has_jump
 from .visit import walk
 
 STAGE, ORDER, ASYNC = "software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"
@@ -92,6 +93,8 @@ def parts_of(loop: tir.For, body: Body) -> list[Part]:
     """Return the statements of a pipeline with their stages and places; raises NotPipelined where the annotations do not
     say them."""
     stages, orders = (_numbers(loop, key, len(body.statements)) for key in (STAGE, ORDER))
+    if has_jump(loop.body):
+        raise NotPipelined("the loop may end early", "guard what the jump skips by a condition instead")
     if loop.kind not in _KINDS:
         raise NotPipelined(f"the loop is {loop.kind.value}, so its iterations have no order", "pipeline a serial loop")
     if sorted(orders) != list(range(len(orders))):

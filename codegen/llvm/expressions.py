@@ -93,6 +93,10 @@ class ExpressionEmitter(ABC):
             self.leave(status)
 
     @abstractmethod
+    def jump(self, call: tir.Call) -> Value:
+        """Leave the innermost loop (`T.break_loop`), or go on with its next iteration (`T.continue_loop`)."""
+
+    @abstractmethod
     def return_value(self, call: tir.Call) -> Value:
         """Leave the function with the value that `T.ret` gives."""
 

@@ -137,5 +137,6 @@ MOVES: Table = {
     "tir.handle_add_byte_offset": _add_bytes,
     "tir.isnullptr": _is_null,
     "tir.ret": _return,
+    **named("break_loop continue_loop", lambda name: lambda emitter, call: emitter.jump(call)),
 }
 """What is the same on every machine, but for arithmetic."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.diagnostics import error
+from ...ir.jumps import BREAK, has_jump
 from ...ir.visit import walk
 from .api import Value, ir
 from .casts import emit_cast
@@ -33,6 +35,9 @@ BODY_TYPE = ir.FunctionType(I32, [POINTER, I64, I64])
 def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
     """Emit a parallel loop; a fault in an iteration is a fault of the function."""
     builder, module = emitter.builder, emitter.module
+    if has_jump(loop.body, (BREAK,)):
+        help = "make the loop serial, or let its iterations do nothing once a flag is set"
+        raise error("E0606", f"the parallel loop over '{loop.loop_var.name}' cannot end early", loop.span, help)
     captured = _captured(emitter, loop)
     body = _emit_body(emitter, loop, captured)
     closure_type = ir.LiteralStructType([value.type for value in captured.values()])

@@ -5,13 +5,16 @@ A kernel returns a status: 0, or the number of the fault that stopped it (`modul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of
+from ...ir.jumps import BREAK, has_jump
 from ..names import local_name
 from . import vectors
 from .api import Value, ir
@@ -35,6 +38,14 @@ STACK_BYTES = 4096
 _WITH_OVERFLOW = ir.LiteralStructType([I64, ir.IntType(1)])
 
 
+class _Loop(Struct, frozen=True):
+    """Where the jumps of a loop lead, and how many heap buffers are alive there."""
+
+    following: Value
+    end: Value
+    heap: int
+
+
 class StatementEmitter(ExpressionEmitter):
     """Emits the statements of one function at `builder`."""
 
@@ -46,6 +57,7 @@ class StatementEmitter(ExpressionEmitter):
         self.alone: list[Value] = []
         """The pointers that are `noalias`."""
         self._heap: list[Value] = []
+        self._loops: list[_Loop] = []
         self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
             tir.SeqStmt: self._sequence, tir.For: self._for, tir.While: self._while, tir.IfThenElse: self._if,
             tir.BufferStore: self._store, tir.LetStmt: self._let_stmt, tir.AttrStmt: self._attribute,
@@ -64,9 +76,21 @@ class StatementEmitter(ExpressionEmitter):
 
     def leave(self, status: Value) -> None:
         """Return `status` from the function, having freed what lives."""
-        for memory in reversed(self._heap):
-            self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [memory])
+        self._free(self._heap)
         self.builder.ret(status)
+
+    def _free(self, memory: Sequence[Value]) -> None:
+        for each in reversed(memory):
+            self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [each])
+
+    def jump(self, call: tir.Call) -> Value:
+        """Leave the innermost loop, or go on with its next iteration."""
+        if not self._loops:
+            raise error("E0606", "there is no loop here to leave", call.span)
+        loop = self._loops[-1]
+        self._free(self._heap[loop.heap :])
+        self.builder.branch(loop.end if call.op == BREAK else loop.following)
+        return number(I32, 0)
 
     # --- Control
 
@@ -93,11 +117,22 @@ class StatementEmitter(ExpressionEmitter):
         builder.cbranch(compare("<", index, end), body, after)
         builder.position_at_end(body)
         self.values[stmt.loop_var] = index
-        self.run(stmt.body)
+        following = builder.append_basic_block(f"{name}.next") if has_jump(stmt.body) else None
+        self._body(stmt.body, following, after)
+        if following is not None and not builder.block.is_terminated:
+            builder.branch(following)
+        if following is not None:
+            builder.position_at_end(following)
         if not builder.block.is_terminated:
             index.add_incoming(builder.add(index, number(index.type, 1), flags=["nsw"]), builder.block)
             builder.branch(header)
         builder.position_at_end(after)
+
+    def _body(self, body: tir.Stmt, following: Value, end: Value) -> None:
+        """Emit the body of a loop whose next iteration begins at `following`, and which ends at `end`."""
+        self._loops.append(_Loop(following, end, len(self._heap)))
+        self.run(body)
+        self._loops.pop()
 
     def _while(self, stmt: tir.While) -> None:
         builder = self.builder
@@ -106,7 +141,7 @@ class StatementEmitter(ExpressionEmitter):
         builder.position_at_end(header)
         builder.cbranch(self.condition(stmt.condition), body, after)
         builder.position_at_end(body)
-        self.run(stmt.body)
+        self._body(stmt.body, header, after)
         if not builder.block.is_terminated:
             builder.branch(header)
         builder.position_at_end(after)

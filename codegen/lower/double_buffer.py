@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.intern import has_effects
+from ...ir.jumps import has_jump
 from ...ir.visit import children, walk
 from .rewriter import Rewriter, copy_of, sequence
 
@@ -40,7 +41,8 @@ class _Injector(Rewriter):
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         memory = stmt.body
-        if isinstance(memory, tir.Allocate) and len(memory.extents) == 1 and _is_counted(stmt):
+        is_counted = _is_counted(stmt) and not has_jump(memory)
+        if isinstance(memory, tir.Allocate) and len(memory.extents) == 1 and is_counted:
             parts = memory.body.seq if isinstance(memory.body, tir.SeqStmt) else (memory.body,)
             fill, use = parts[0], sequence(parts[1:])
             if _fills(fill, memory.buffer_var) and _may_overtake(fill.body, use, memory.buffer_var):

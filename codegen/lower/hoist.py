@@ -11,6 +11,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.jumps import has_jump
 from .rewriter import Rewriter, conjuncts, sequence, uses
 
 
@@ -29,7 +30,7 @@ class _Hoister(Rewriter):
             self._counters.add(stmt.loop_var)
         loop = self.rebuild(stmt)
         first, rest = (loop.body.seq[0], loop.body.seq[1:]) if isinstance(loop.body, tir.SeqStmt) else (loop.body, ())
-        if not rest or not isinstance(first, tir.IfThenElse) or first.else_case is not None:
+        if not rest or not isinstance(first, tir.IfThenElse) or first.else_case is not None or has_jump(stmt.body):
             return loop
         conditions = [part for each in conjuncts(first.condition) for part in self._parts(each)]
         others = [condition for condition in conditions if not _is_first(condition, loop)]

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.intern import Nodes
+from ...ir.jumps import has_jump
 from ...ir.linear import linear
 from ...ir.sums import Sum
 from ...ir.visit import walk
@@ -45,7 +46,7 @@ class _Partitioner(Rewriter):
             return loop
         ends = {condition: end for condition, end in _ends(loop).items() if end > start.value}
         end = min(ends.values(), default=start.value)
-        if not ends or not _is_small(loop.body):
+        if not ends or not _is_small(loop.body) or has_jump(loop.body):
             return loop
         body = _Unguarded(set(ends)).rewrite(loop.body)
         if end >= start.value + extent.value:

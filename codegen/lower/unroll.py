@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.jumps import has_jump
 from ...ir.visit import walk
 from .rewriter import Rewriter, copy_of, sequence
 
@@ -29,6 +30,7 @@ class _Unroller(Rewriter):
         if (
             not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm))
             or self._copies * extent.value > LIMIT
+            or has_jump(stmt.body)
         ):
             return replace(self.rebuild(stmt), kind=tir.ForKind.SERIAL)
         copies: list[tir.Stmt] = []

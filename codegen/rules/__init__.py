@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.jumps import is_jump
 from ...ir.visit import walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
@@ -80,6 +81,8 @@ def apply_rules(func: tir.PrimFunc, rules: Rules) -> tuple[tir.PrimFunc, tuple[D
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars or root.block.name_hint != "root":
         return func, (Decision("root", None, (("all", "the function has no blocks"),)),)
+    if any(map(is_jump, walk(func.body))):
+        return func, (Decision("root", None, (("all", "a loop of the function may end early"),)),)
     scheduler = _Scheduler(root.block, rules)
     body = scheduler.run()
     if not any(decision.rule for decision in scheduler.decisions):

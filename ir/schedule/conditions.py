@@ -59,6 +59,11 @@ PIPELINED = Condition(
     "every loop that is annotated as a software pipeline can run as one",
     "unannotate the loop first, and annotate it again when its body is as it shall be",
 )
+RUNS_TO_THE_END = Condition(
+    "E0590",
+    "no loop of the function ends early",
+    "guard what the jump skips by a condition, instead of 'break' or 'continue'",
+)
 PLAIN_LOOP = Condition(
     "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"
 )

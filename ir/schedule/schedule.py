@@ -13,13 +13,15 @@ from .. import make, tir
 from ..base import Attrs, IRModule, Span
 from ..deep import deep
 from ..diagnostics import TvmsError, error
+from ..jumps import is_jump
+from ..programs import as_module
 from ..simplify import simplify
 from ..verify import verify
-from ..visit import substitute
+from ..visit import substitute, walk
 from . import primitives as _primitives
 from .analysis.software_pipeline import check_software_pipelines
 from .arguments import Mismatch, Reading
-from .conditions import Refused
+from .conditions import RUNS_TO_THE_END, Refused
 from .declaration import PRIMITIVES, Primitive
 from .error import ScheduleError, refusal
 from .handles import BlockRV, ComputeLocation, ExprRV, Handle, LoopRV, Origin
@@ -66,12 +68,13 @@ class Schedule:
         debug_mask: str | int = "none",
         error_render_level: str = "detail",
     ) -> None:
-        module = IRModule({"main": mod}, name="Module") if isinstance(mod, tir.PrimFunc) else mod
+        module = IRModule({"main": mod}, name="Module") if isinstance(mod, tir.PrimFunc) else as_module(mod)
         names = [name for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)]
         working_on = names[0] if len(names) == 1 else "main" if "main" in names else None
         self._state = State(module, {}, (), working_on, Random(seed).state)
         self._history: list[State] = []
         self._trees: dict[str, Tree] = {}
+        self._jumping = [name for name in names if any(map(is_jump, walk(module.functions[name])))]
         self._checks = debug_mask not in ("none", 0)
         self.error_render_level = error_render_level
 
@@ -228,6 +231,7 @@ class Schedule:
             given = primitive.bind(args, named)
             read = primitive.read(Reading(program, state.handles), given)
             result = primitive.run(program, read)
+            self._check_jumps(program)
             check_software_pipelines(program, state.module)
         except Refused as refused:
             before = self._program()
@@ -236,6 +240,12 @@ class Schedule:
         given.update(program.recorded)
         given.pop("decision", None)
         return self._commit(primitive, program, given, result, place)
+
+    def _check_jumps(self, program: Program) -> None:
+        """Refuse a change of a function with `break` or `continue`: no primitive knows what they skip."""
+        for name in self._jumping:
+            if program.module.functions.get(name) is not self.mod.functions.get(name):
+                raise RUNS_TO_THE_END.refuse(f"a loop of '{name}' may end early")
 
     def _commit(
         self, primitive: Primitive, program: Program, given: dict[str, Any], result: Any, place: Span | str | None
