@@ -22,6 +22,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...ir import tir
 from ...ir.base import GlobalInfo, GlobalVar, Node, Source, Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError
 from .. import syntax
@@ -63,6 +64,8 @@ class Scope:
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._values = dict(names)
+        self._variables = [name for name, value in names.items() if isinstance(value, tir.Var)]
+        """The names of variables outside of all frames."""
         self._bindings: dict[str, Binding] = {}
         """Those of the names that a frame defines."""
         self._undo: list[dict[str, tuple[Any, Binding | None]]] = []
@@ -76,6 +79,8 @@ class Scope:
             if name not in self._undo[-1]:
                 self._undo[-1][name] = self._values.get(name, _ABSENT), self._bindings.get(name)
             self._bindings[name] = Binding(value, self.depth, kind)
+        elif isinstance(value, tir.Var):
+            self._variables.append(name)
         self._values[name] = value
         self._named[id(value)] = value
 
@@ -124,6 +129,11 @@ class Scope:
     def names(self) -> Iterable[str]:
         """Return all names that stand for something here."""
         return self._values.keys()
+
+    def variables(self) -> set[tir.Var]:
+        """Return the loop-level variables that names stand for, whatever else has a name outside of all frames."""
+        values = (self.get(name) for names in (self._variables, *self._undo) for name in names)
+        return {value for value in values if isinstance(value, tir.Var)}
 
     @contextmanager
     def frame(self) -> Generator[None]:

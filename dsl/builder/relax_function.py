@@ -175,9 +175,8 @@ def _declared(builder: BlockBuilder, statement: syntax.Assign) -> Iterator[tuple
 
 def _known_dimensions(context: Context, signature: Signature) -> set[tir.Var]:
     """Return the symbolic dimensions that have a meaning outside of the body: what a function returns may name them."""
-    values = [context.scope.get(name) for name in context.scope.names()]
     nodes = [node for param in signature.params for node in walk(param)]
-    return {value for value in (*values, *nodes) if isinstance(value, tir.Var)}
+    return context.scope.variables() | {node for node in nodes if isinstance(node, tir.Var)}
 
 
 def _flag(context: Context, definition: syntax.Definition, name: str, default: bool) -> bool:

@@ -127,3 +127,10 @@ def test_names_are_restored_when_a_frame_ends() -> None:
             assert (outer.get("a"), scope.get("a")) == (9, 3)
         assert (outer.get("a"), outer.get("c")) == (1, None)
     assert (scope.get("a"), scope.get("b")) == (1, None)
+
+
+def test_functions_cost_the_same_beside_many_names() -> None:
+    from tvms.dsl.testing.growth import check_growth
+
+    function = 'R.function f{k}(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):\n    return x\n'
+    check_growth(lambda size: parse("".join(f"c{k} = {k}\n{function.format(k=k)}" for k in range(size))), 12)
