@@ -31,8 +31,8 @@ from ..oracle import Execute
 from ..pieces import LEAF, Piece, chains, pieces
 from .law import Law
 
-CALLS = 100
-"""For each further character, of which about ten million are made in a second: 10 s for a megabyte."""
+CALLS = 150
+"""For each further character, of which about fifteen million are made in a second: 10 s for a megabyte."""
 BYTES = 500
 """For a character."""
 BOMB = 18
