@@ -36,6 +36,8 @@ def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Sp
         return builder.fptrunc(_round_to_odd(builder, value), llvm_type)
     if kind_of(source) == "float" and kind_of(target) == "float":
         return (builder.fpext if to_type.bits > from_type.bits else builder.fptrunc)(value, llvm_type)
+    if from_type.name == "float16":  # LLVM 22 saturates NaN of half to the least int16 on x86
+        return emit_cast(builder, emit_cast(builder, value, source, wide, span), wide, target, span)
     if kind_of(source) == "float":
         name = "fptosi.sat" if kind_of(target) == "signed" else "fptoui.sat"
         return intrinsic(builder, name, value, result=llvm_type)

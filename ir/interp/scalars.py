@@ -140,9 +140,10 @@ def _float_to_int(target: str) -> Unary:
     low, high = int_range(target)
 
     def convert(value: Value) -> int:
-        if np.isnan(value):
+        wide = float(value)  # exact; ml_dtypes makes no integers beyond int64
+        if wide != wide:
             return 0
-        return int(min(max(float(value), low), high)) if np.isinf(value) else min(max(int(value), low), high)
+        return low if wide <= low else high if wide >= high else int(wide)
 
     return convert
 

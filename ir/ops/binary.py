@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log
 from typing import Any
 
 from .. import te
@@ -101,8 +102,8 @@ def _divide(np: Any, x: Any, y: Any) -> Any:
 
 
 def _log_add_exp(x: te.Expr, y: te.Expr) -> te.Expr:
-    largest = te.maximum(x, y)
-    return largest + te.log(te.exp(x - largest) + te.exp(y - largest))
+    apart = te.maximum(x, y) + te.log(te.exp(te.abs(x - y) * -1) + 1)
+    return te.select(te.equal(x, y), x + te.const(log(2), x.dtype), apart)  # equal infinities have no difference
 
 
 _binary("add", lambda x, y: x + y, lambda np, x, y: x + y, "the sum of `x1` and `x2`")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from .. import make, tir
 from ..base import Op
-from ..dtype import is_float, lanes_of
+from ..dtype import is_float, lanes_of, parse_dtype
 from ..equal import structural_equal
 from ..operators import Arithmetic
 
@@ -135,15 +135,53 @@ def truncmod(a: Value, b: Value) -> Expr:
 
 
 def floor_divide(a: Value, b: Value) -> Expr:
-    """The quotient, rounded down."""
+    """The quotient, rounded down; of floats from the exact remainder, as NumPy computes it."""
     x, y = pair(a, b)
-    return call("floor", Expr(make.div(x, y))) if is_float(x.dtype) else Expr(make.floordiv(x, y))
+    if not is_float(x.dtype):
+        return Expr(make.floordiv(x, y))
+
+    def quotient(x: Expr, y: Expr, rest: Expr) -> Expr:
+        def rounded(near: Expr) -> Expr:
+            whole = call("floor", near)
+            up = select(near - whole > 0.5, whole + 1, whole)
+            return select(equal(near, 0), call("copysign", const(0, x.dtype), x / y), up)
+
+        one = select(_is_opposite(rest, y), const(1, x.dtype), const(0, x.dtype))
+        return select(equal(y, 0), x / y, _let("near", (x - rest) / y - one, rounded))
+
+    return _by_remainder(x, y, quotient)
 
 
 def floor_mod(a: Value, b: Value) -> Expr:
     """The remainder of `floor_divide`, with the sign of `b`."""
     x, y = pair(a, b)
-    return Expr(x) - Expr(y) * floor_divide(x, y) if is_float(x.dtype) else Expr(make.floormod(x, y))
+    if not is_float(x.dtype):
+        return Expr(make.floormod(x, y))
+
+    def remainder(x: Expr, y: Expr, rest: Expr) -> Expr:
+        moved = select(_is_opposite(rest, y), rest + y, rest)
+        return select(all(equal(rest, 0), not_equal(y, 0)), call("copysign", const(0, x.dtype), y), moved)
+
+    return _by_remainder(x, y, remainder)
+
+
+def _by_remainder(x: tir.PrimExpr, y: tir.PrimExpr, result: Callable[[Expr, Expr, Expr], Expr]) -> Expr:
+    """Return `result(x, y, rest)` of the remainder of `x / y`; floats of fewer bits than float32 are computed in it."""
+    wide = x.dtype if parse_dtype(x.dtype).bits >= 32 else "float32"
+    left, right = (cast(Expr(each), wide) for each in (x, y))
+    rest = Expr(make.truncmod(left.node, right.node))
+    return cast(_let("rest", rest, lambda rest: result(left, right, rest)), x.dtype)
+
+
+def _is_opposite(rest: Expr, y: Expr) -> Expr:
+    """Whether a remainder that is not zero has another sign than the divisor."""
+    return select(y < 0, rest > 0, rest < 0)
+
+
+def _let(name: str, value: Expr, body: Callable[[Expr], Expr]) -> Expr:
+    var = tir.Var(value.dtype, name)
+    result = body(Expr(var)).node
+    return Expr(tir.Let(result.dtype, var, value.node, result))
 
 
 def maximum(a: Value, b: Value) -> Expr:

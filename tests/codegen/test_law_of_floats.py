@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms.codegen.runtime.variants import compile_variants
+from tvms.ir.numpy_dtype import numpy_dtype
 
 ROWS = np.array(
     [
@@ -49,12 +50,15 @@ I.ir_module Module:
         ("R.clip(x, -1, 6)", np.clip(ROWS, -1, 6)),
         ("R.sign(x)", np.sign(ROWS)),
         ("R.round(R.multiply(x, R.const(0.5)))", np.rint(ROWS * 0.5)),
+        ("R.floor_mod(x, R.const(-2.5))", np.mod(ROWS, np.float32(-2.5))),
+        ("R.floor_divide(x, R.const(0.1))", np.floor_divide(ROWS, np.float32(0.1))),
+        ("R.log_add_exp(x, x)", np.logaddexp(ROWS, ROWS)),
     ],
 )
 def test_graph_operators_agree_with_numpy(value: str, expected: np.ndarray) -> None:
     module = graph(value)
-    np.testing.assert_array_equal(tvms.interpret(module, "main", [ROWS]), expected)
-    np.testing.assert_array_equal(np.asarray(tvms.compile(module, target="llvm")["main"](ROWS)), expected)
+    np.testing.assert_allclose(tvms.interpret(module, "main", [ROWS]), expected, 1e-6)
+    np.testing.assert_allclose(np.asarray(tvms.compile(module, target="llvm")["main"](ROWS)), expected, 1e-6)
 
 
 LOOPS = """
@@ -127,3 +131,30 @@ def saturated(a: np.ndarray) -> np.ndarray:
 )
 def test_folding_keeps_what_is_computed(value: str, folded: str) -> None:
     assert str(tvms.parse(LOOPS.format(value=value))).endswith(f" C[vi] = {folded}")
+
+
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_casts_to_integers_saturate(source: str, target: str) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 9.3e18, -9.3e18, 2.0**31, 300.5, -1.5, 0.99], "float64")
+    with np.errstate(all="ignore"):
+        given = values.astype(numpy_dtype(source))
+    limits = np.iinfo(target)
+    numbers = [0.0 if np.isnan(x) else float(x) for x in given]
+    wanted = [limits.min if x <= limits.min else limits.max if x >= limits.max else int(x) for x in numbers]
+    module = tvms.parse(
+        f"""
+T.prim_func main(A: T.Buffer((9,), "{source}"), C: T.Buffer((9,), "{target}")):
+    for i in range(9):
+        with T.block("value"):
+            vi = T.axis.spatial(9, i)
+            C[vi] = T.Cast("{target}", A[vi])
+"""
+    )
+    found = np.zeros(9, target)
+    tvms.interpret(module, "main", [given, found])
+    assert found.tolist() == wanted
+    for executable in compile_variants(module).values():
+        found[:] = 1
+        executable["main"](given, found)
+        assert found.tolist() == wanted

@@ -1,0 +1,220 @@
+"""Programs about floats: formulas with and without rounding of their own, reductions, and graph-level operators.
+
+A formula is exact where IEEE 754 says what each of its operations gives; a function such as `T.exp`, whose last places
+differ from one library to the next, stands outermost only, so that nothing makes such a difference greater. What `T.max` and
+`T.min` make of zeros with different signs is open, so that `+ 0.0` follows them inside a formula.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from .choices import Choices
+
+DTYPES = ("float32", "float32", "float64", "float16", "bfloat16")
+CONSTANTS = (
+    "0.0", "-0.0", "1.0", "-1.0", "0.5", "2.5", "6.0", '"inf"', '"-inf"', '"nan"', "1e-40", "3e38", "2147483648.0"
+)  # fmt: skip
+INTEGERS = ("int32", "int8", "uint8", "int64", "uint32", "int16")
+EXACT = ("sqrt", "floor", "ceil", "trunc", "round", "nearbyint", "abs")
+FUNCTIONS = (
+    "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "asin",
+    "acos", "atan", "asinh", "acosh", "atanh", "rsqrt",
+)  # fmt: skip
+FUNCTIONS_OF_TWO = ("pow", "atan2", "hypot")
+UNARY = (
+    "abs", "ceil", "floor", "round", "trunc", "negative", "sign", "sqrt", "rsqrt", "square", "exp", "log", "sigmoid", "tanh", "erf",
+    "sin", "cos", "atan", "nn.relu", "nn.relu6", "nn.leakyrelu", "nn.silu", "nn.gelu", "nn.selu", "nn.softplus", "isnan", "isinf", "isfinite",
+)  # fmt: skip
+BINARY = (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "mod", "floor_mod", "floor_divide", "power", "log_add_exp", "equal",
+    "not_equal", "less", "less_equal", "greater", "greater_equal",
+)  # fmt: skip
+REDUCED = (
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "sum",
+    "mean",
+    "prod",
+    "cumsum",
+    "nn.softmax",
+    "nn.log_softmax",
+    "variance",
+    "std",
+)
+EXACT_OPERATORS = {
+    "abs", "ceil", "floor", "round", "trunc", "negative", "sign", "sqrt", "square", "nn.relu", "nn.relu6", "isnan", "isinf", "isfinite",
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal", "greater",
+    "greater_equal", "max", "min", "argmax", "argmin", "nn.max_pool2d", "clip", "mod", "floor_mod", "floor_divide",
+}  # fmt: skip
+EXTREMA = ("T.max(", "T.min(", "R.max", "R.min", "R.nn.relu", "R.clip", "nn.max_pool2d")
+TOLERANCE = {"float64": 1e-12, "float32": 3e-6, "float16": 4e-3, "bfloat16": 3e-2}
+"""The greatest relative difference of functions; of sums, relative to the sum of sizes."""
+
+
+class Program(Struct, frozen=True):
+    """A module with a function `main`, as text, and what is known of its results."""
+
+    text: str
+    kind: str
+    is_exact: bool = True
+    is_sum: bool = False
+    is_simulated: bool = False
+
+    @property
+    def has_signed_zeros(self) -> bool:
+        """Whether the law says which sign each zero of a result has."""
+        return self.is_exact and not any(name in self.text for name in EXTREMA)
+
+
+@st.composite
+def float_programs(draw: st.DrawFn) -> Program:
+    """Programs of each kind."""
+    choose = Choices(draw)
+    return choose.pick((_formulas, _functions, _formulas, _reduction, _operator, _row_operator))(choose)
+
+
+# --- Loop level -----------------------------------------------------------------------------------------------
+
+
+class _Formula:
+    """Formulas of one dtype over the elements `A[vi]` and `B[vi]`."""
+
+    def __init__(self, choose: Choices, dtype: str) -> None:
+        self.choose, self.dtype = choose, dtype
+
+    def leaf(self) -> str:
+        match self.choose.number(0, 4):
+            case 0 | 1:
+                return "A[vi]"
+            case 2 | 3:
+                return "B[vi]"
+            case _:
+                return self.constant()
+
+    def constant(self) -> str:
+        known = CONSTANTS[:-3] if self.dtype == "float16" else CONSTANTS
+        return f"T.{self.dtype}({self.choose.pick(known)})"
+
+    def value(self, size: int) -> str:
+        if size <= 0:
+            return self.leaf()
+        a, b = self.value(size - 1), self.value((size - 1) // 2)
+        if self.choose.rarely(2):
+            a, b = b, a
+        match self.choose.number(0, 8):
+            case 0 | 1 | 2:
+                return f"({a} {self.choose.pick(('+', '-', '*', '/'))} {b})"
+            case 3:
+                return f"(T.{self.choose.pick(('max', 'min'))}({a}, {b}) + T.{self.dtype}(0.0))"
+            case 4:
+                return f"T.{self.choose.pick(EXACT)}({a})"
+            case 5:
+                return f"T.{self.choose.pick(('Select', 'if_then_else'))}({self.condition(size - 1)}, {a}, {b})"
+            case 6:
+                integer = self.choose.pick(INTEGERS)
+                return f'T.Cast("{self.dtype}", T.Cast("{integer}", {a}))'
+            case 7:
+                other = self.choose.pick(("float32", "float64", "float16", "bfloat16"))
+                return f'T.Cast("{self.dtype}", T.Cast("{other}", {a}))' if other != self.dtype else a
+            case _:
+                return f"({a} {self.choose.pick(('*', '+', '-', '/'))} {self.constant()})"
+
+    def condition(self, size: int) -> str:
+        a, b = self.value((size - 1) // 2), self.value((size - 1) // 2)
+        compared = f"{a} {self.choose.pick(('<', '<=', '>', '>=', '==', '!='))} {b}"
+        match self.choose.number(0, 5):
+            case 0:
+                return compared
+            case 1 | 2:
+                return f"not ({compared})"
+            case 3:
+                return f"({compared}) {self.choose.pick(('and', 'or'))} not ({a} < {self.leaf()})"
+            case 4:
+                return f"T.isnan({a})"
+            case _:
+                return f"not ({a} == {a})"
+
+
+def _loops(dtype: str, values: list[str], size: int) -> str:
+    results = ", ".join(f'C{place}: T.Buffer(({size},), "{dtype}")' for place in range(len(values)))
+    stores = "".join(f"            C{place}[vi] = {value}\n" for place, value in enumerate(values))
+    return (
+        f'T.prim_func main(A: T.Buffer(({size},), "{dtype}"), B: T.Buffer(({size},), "{dtype}"), {results}):\n'
+        f'    for i in range({size}):\n        with T.block("value"):\n            vi = T.axis.spatial({size}, i)\n{stores}'
+    )
+
+
+def _size(choose: Choices) -> int:
+    return choose.pick((16, 1, 7, 17, 33))
+
+
+def _formulas(choose: Choices) -> Program:
+    dtype = choose.pick(DTYPES)
+    values = [_Formula(choose, dtype).value(choose.number(1, 3)) for _ in range(choose.number(1, 3))]
+    bare = f"T.{choose.pick(('max', 'min'))}"
+    if choose.rarely(3):
+        formula = _Formula(choose, dtype)
+        values = [f"{bare}({formula.value(1)}, {formula.leaf()})"]
+    return Program(_loops(dtype, values, _size(choose)), "formula", is_simulated=choose.rarely(3))
+
+
+def _functions(choose: Choices) -> Program:
+    dtype = choose.pick(DTYPES)
+    formula = _Formula(choose, dtype)
+    value = f"T.{choose.pick(FUNCTIONS)}({formula.leaf()})"
+    if choose.rarely(5) and dtype in ("float32", "float64"):
+        value = f"T.{choose.pick(FUNCTIONS_OF_TWO)}({formula.leaf()}, {formula.leaf()})"
+    return Program(_loops(dtype, [value], _size(choose)), "function", is_exact=False, is_simulated=choose.rarely(4))
+
+
+def _reduction(choose: Choices) -> Program:
+    dtype = choose.pick(DTYPES[:3])
+    rows, columns = choose.number(1, 4), choose.pick((5, 1, 8, 17, 33, 70))
+    kind, axes = choose.pick(("max", "min", "sum", "max")), choose.pick((("vi, vk", "vi"), ("vk, vi", "vi")))
+    shape = f"({rows}, {columns})" if axes[0] == "vi, vk" else f"({columns}, {rows})"
+    start = {"sum": "0", "max": '"-inf"', "min": '"inf"'}[kind]
+    update = f"C[vi] + A[{axes[0]}]" if kind == "sum" else f"T.{kind}(C[vi], A[{axes[0]}])"
+    text = f"""T.prim_func main(A: T.Buffer({shape}, "{dtype}"), C: T.Buffer(({rows},), "{dtype}")):
+    for i, k in T.grid({rows}, {columns}):
+        with T.block("reduced"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.{dtype}({start})
+            C[vi] = {update}
+"""
+    return Program(text, kind, is_exact=kind != "sum", is_sum=kind == "sum", is_simulated=choose.rarely(3))
+
+
+# --- Graph level ----------------------------------------------------------------------------------------------
+
+
+def _graph(params: str, value: str) -> str:
+    return f"R.function main({params}):\n    y = {value}\n    return y\n"
+
+
+def _operator(choose: Choices) -> Program:
+    dtype, size = choose.pick(DTYPES[:4]), _size(choose)
+    tensor = f'R.Tensor(({size},), "{dtype}")'
+    name = choose.pick((*UNARY, *BINARY, "clip", "where"))
+    arguments, params = "x", f"x: {tensor}"
+    if name in BINARY:
+        arguments, params = choose.pick(("x, z", "x, z", f'x, R.const({choose.pick(("0.0", "1.0", "-2.5"))}, "{dtype}")')), f"x: {tensor}, z: {tensor}"  # fmt: skip
+    if name == "clip":
+        arguments = f"x, {choose.pick(('0, 6', '-1, 1', '2, 2'))}"
+    if name == "where":
+        arguments, params = "R.less(x, z), x, z", f"x: {tensor}, z: {tensor}"
+    return Program(_graph(params, f"R.{name}({arguments})"), "operator", name in EXACT_OPERATORS or name == "where")
+
+
+def _row_operator(choose: Choices) -> Program:
+    dtype, name = choose.pick(DTYPES[:3]), choose.pick((*REDUCED, "nn.max_pool2d"))
+    rows, columns = choose.number(1, 4), choose.pick((5, 1, 8, 17, 33, 70))
+    shape, options = (rows, columns), f"axis={choose.pick((1, 0))}"
+    if name == "nn.max_pool2d":
+        shape, options = (1, rows, 4, 6), "pool_size=[3, 3], strides=[1, 2], padding=[1, 1, 1, 1]"
+    text = _graph(f'x: R.Tensor({shape}, "{dtype}")', f"R.{name}(x, {options})")
+    return Program(text, "rows", name in EXACT_OPERATORS, is_sum=name not in EXACT_OPERATORS)

@@ -1,0 +1,120 @@
+"""Floats mean the same in every executor: formulas, reductions and graph operators on NaN, infinities, zeros and ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ....ir.base import IRModule, Source
+from ....ir.dtype import is_float
+from ...cli.arguments import arguments_of
+from ...load import parse
+from ..floats import TOLERANCE, Program, float_programs
+from ..oracle import Execute, interpreted
+from ..values import float_edges
+from .law import Law, module_constructs
+
+
+class _Example(Struct, frozen=True):
+    program: Program
+    seed: int
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    programs = float_programs() if file is None else st.just(Program(file.text, "formula"))
+    return st.builds(_Example, programs, st.integers(0, 1000))
+
+
+def _inputs(module: IRModule, example: _Example) -> list[Any]:
+    """Return edge values and small numbers for each parameter; sums get nothing that overflows."""
+    random = np.random.default_rng(example.seed)
+    arguments = arguments_of(module.functions["main"])
+    found: list[Any] = []
+    for argument in arguments:
+        shape = tuple([int(size.value) for size in argument.shape or ()])
+        if not is_float(argument.dtype):
+            found.append(np.zeros(shape, argument.dtype))
+            continue
+        edges = float_edges(argument.dtype, finite=not example.program.is_sum)
+        plain = (random.integers(-8, 9, shape) / 4).astype(edges.dtype)
+        share = random.choice((0.0, 0.1, 0.5, 1.0))
+        found.append(np.where(random.random(shape) < share, random.choice(edges, shape), plain).astype(edges.dtype))
+    return found
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    module = parse(example.program.text)
+    inputs = _inputs(module, example)
+    expected = _run(interpreted(module, "main"), inputs)
+    target = {"target": "cuda -simulate=each"} if example.program.is_simulated else {}
+    calls = execute(replace(module, attrs={**module.attrs, **target}), "main")
+    for way, call in ({"compiled": calls} if callable(calls) else calls).items():
+        for place, (found, wanted) in enumerate(zip(_run(call, inputs), expected, strict=True)):
+            difference = disagreement(found, wanted, example.program)
+            assert difference is None, f"result {place}, {way} (seed {example.seed}): {difference}"
+
+
+def _run(call: Callable[..., Any], inputs: list[Any]) -> list[Any]:
+    own = [each.copy() for each in inputs]
+    returned = call(*own)
+    parts = returned if isinstance(returned, tuple | list) else () if returned is None else (returned,)
+    return [*own, *map(np.asarray, parts)]
+
+
+def disagreement(found: Any, wanted: Any, program: Program) -> str | None:
+    """Return where two results differ, in words: in their class (NaN, infinity, zero), or by more than the law allows."""
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return f"{found.dtype} of shape {found.shape}, not {wanted.dtype} of shape {wanted.shape}"
+    if not is_float(str(wanted.dtype)):
+        differs = found != wanted
+    else:
+        with np.errstate(all="ignore"):
+            differs = _differs(found.astype(np.float64), wanted.astype(np.float64), program, str(wanted.dtype))
+    if not differs.any():
+        return None
+    place = tuple(int(index) for index in np.argwhere(differs)[0])
+    return f"element {list(place)} is {found[place]!s}, not {wanted[place]!s} ({int(differs.sum())} of {found.size} differ)"
+
+
+def _differs(found: Any, wanted: Any, program: Program, dtype: str) -> Any:
+    same_class = (np.isnan(found) == np.isnan(wanted)) & (np.isinf(found) == np.isinf(wanted))
+    allowed = np.zeros_like(wanted)
+    if not program.is_exact:
+        tolerance = TOLERANCE[dtype]
+        scale = np.where(np.isfinite(wanted), np.abs(wanted), 0)
+        if program.kind != "function":
+            scale = np.maximum(scale, scale.max(initial=1.0) if program.is_sum else 1.0)
+        allowed = tolerance * scale + _LEAST[dtype]
+    near = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | (np.abs(found - wanted) <= allowed)
+    is_zero = (found == 0) & (wanted == 0)
+    other_sign = is_zero & (np.signbit(found) != np.signbit(wanted)) & program.has_signed_zeros
+    return ~(same_class & near) | other_sign
+
+
+_LEAST = {"float64": 1e-300, "float32": 1e-37, "float16": 3e-4, "bfloat16": 1e-37}
+"""Results as small as that, denormals among them, may differ."""
+
+
+def _constructs(example: _Example) -> Iterator[str]:
+    yield from module_constructs(parse(example.program.text))
+    yield f"kind:{example.program.kind}"
+    if example.program.is_simulated:
+        yield "simulated"
+
+
+LAW = Law(
+    _examples,
+    _check,
+    show=lambda example: example.program.text,
+    read=lambda source: _Example(Program(source.text, "formula"), 0),
+    constructs=_constructs,
+    expected=frozenset(
+        ["simulated", *[f"kind:{kind}" for kind in ("formula", "function", "max", "min", "sum", "operator", "rows")]]
+    ),
+    counted=("simulated",),
+)
