@@ -35,6 +35,7 @@ I.ir_module Module:
     return tvms.parse(text)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -50,13 +51,13 @@ I.ir_module Module:
         ("R.clip(x, -1, 6)", np.clip(ROWS, -1, 6)),
         ("R.sign(x)", np.sign(ROWS)),
         ("R.round(R.multiply(x, R.const(0.5)))", np.rint(ROWS * 0.5)),
-        ("R.floor_mod(x, R.const(-2.5))", np.mod(ROWS, np.float32(-2.5))),
-        ("R.floor_divide(x, R.const(0.1))", np.floor_divide(ROWS, np.float32(0.1))),
-        ("R.log_add_exp(x, x)", np.logaddexp(ROWS, ROWS)),
+        ("R.floor_mod(x, R.const(-2.5))", lambda: np.mod(ROWS, np.float32(-2.5))),
+        ("R.floor_divide(x, R.const(0.1))", lambda: np.floor_divide(ROWS, np.float32(0.1))),
+        ("R.log_add_exp(x, x)", lambda: np.logaddexp(ROWS, ROWS)),
     ],
 )
-def test_graph_operators_agree_with_numpy(value: str, expected: np.ndarray) -> None:
-    module = graph(value)
+def test_graph_operators_agree_with_numpy(value: str, expected: Any) -> None:
+    module, expected = graph(value), expected() if callable(expected) else expected
     np.testing.assert_allclose(tvms.interpret(module, "main", [ROWS]), expected, 1e-6)
     np.testing.assert_allclose(np.asarray(tvms.compile(module, target="llvm")["main"](ROWS)), expected, 1e-6)
 

@@ -58,3 +58,58 @@ def test_a_failure_of_the_second_is_a_difference() -> None:
         " 6 |             B[vi, vj] = A[vi + 1, vj] * T.float32(2)\n"
         "   |                         ^^^^^^^^^^^^^"
     )
+
+
+_WRONG = (
+    ("float32", "T.min(T.max(A[vi], T.float32(0)), T.float32(6))", "T.max(A[vi], T.float32(0))"),
+    ("float32", "A[vi]", "T.min(A[vi], T.float32(2))"),
+    ("int32", "A[vi]", "T.min(A[vi], 2)"),
+    ("int32", "A[vi] // 3", "T.truncdiv(A[vi], 3)"),
+    ("int32", "T.max(A[vi], 0)", "A[vi]"),
+    ("int32", "T.abs(A[vi])", "A[vi]"),
+    ("float32", "A[vi] * T.float32(0)", "T.float32(0)"),
+    ("float32", "A[vi] - A[vi]", "T.float32(0)"),
+    ("float32", "not (A[vi] < T.float32(1))", "A[vi] >= T.float32(1)"),
+    ("int64", "A[vi]", 'T.Cast("int64", T.Cast("int32", A[vi]))'),
+    ("float16", "T.round(A[vi])", "T.floor(A[vi] + T.float16(0.5))"),
+    ("float32", "A[vi] * T.float32(7)", "T.if_then_else(A[vi] == T.float32(123), T.float32(0), A[vi] * T.float32(7))"),
+)
+
+
+@pytest.mark.parametrize(("dtype", "right", "wrong"), _WRONG)
+def test_wrong_rewrites_are_refuted(dtype: str, right: str, wrong: str) -> None:
+    def function(value: str) -> tvms.IRModule:
+        text = f"""
+T.prim_func main(A: T.Buffer((12,), "{dtype}"), B: T.Buffer((12,), "{dtype}")):
+    for i in range(12):
+        with T.block("value"):
+            vi = T.axis.spatial(12, i)
+            B[vi] = T.Cast("{dtype}", {value})
+"""
+        return tvms.parse(text)
+
+    assert_equivalent(function(right), function(right))
+    assert any(_is_refuted(function(right), function(wrong), seed) for seed in range(5))
+
+
+def test_a_loop_that_ends_early_is_refuted() -> None:
+    def function(extent: str) -> tvms.IRModule:
+        text = f"""
+T.prim_func main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range({extent}):
+        B[i] = A[i] + T.float32(1)
+"""
+        return tvms.parse(text)
+
+    assert any(_is_refuted(function("n"), function("T.min(n, 5)"), seed) for seed in range(5))
+
+
+def _is_refuted(right: tvms.IRModule, wrong: tvms.IRModule, seed: int) -> bool:
+    try:
+        assert_equivalent(right, wrong, seed=seed)
+    except AssertionError:
+        return True
+    return False

@@ -38,7 +38,7 @@ def _check(module: IRModule, execute: Execute) -> None:
         if text not in known:
             known.add(text)
             try:
-                assert_kept(module, after, names, execute_before=remembered)
+                assert_kept(module, after, names, execute_before=remembered, profiles=("plain",), integers=(0, 4))
             except AssertionError as problem:
                 raise AssertionError(f"after {', '.join(names)}: {problem}") from problem
 

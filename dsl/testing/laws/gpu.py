@@ -12,7 +12,7 @@ from ....ir.base import IRModule, Source
 from ....ir.visit import rewrite
 from ...load import parse_source
 from ..cooperation import cooperative_programs
-from ..oracle import Execute, as_module, assert_equivalent
+from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from ..threads import thread_programs
 from .law import Law, module_constructs
@@ -41,7 +41,7 @@ def _without_threads(function: tir.PrimFunc) -> tir.PrimFunc:
 def _check(example: _Example, execute: Execute) -> None:
     module, seed = example
     simulated = replace(module, attrs={**module.attrs, "target": "cuda -simulate=each"})
-    assert_equivalent(module, simulated, seed=seed, integers=(-8, 9), execute_after=execute)
+    assert_equivalent(module, simulated, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=execute)
 
 
 LAW = Law(

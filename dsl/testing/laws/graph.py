@@ -10,7 +10,7 @@ from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..graphs import graph_functions
 from ..networks import network_functions
-from ..oracle import Execute, as_module, assert_equivalent
+from ..oracle import Execute, as_module, assert_equivalent, profiles
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -24,7 +24,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 
 def _check(example: _Example, execute: Execute) -> None:
     module, seed = example
-    assert_equivalent(module, module, seed=seed, execute_after=execute)
+    assert_equivalent(module, module, seed=seed, profiles=profiles(seed), integers=(-8, 9), execute_after=execute)
 
 
 OPERATORS = (

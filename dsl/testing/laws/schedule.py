@@ -21,7 +21,7 @@ from ...load import parse_source
 from ..featured_stages import featured
 from ..features import features_of_step
 from ..matrix import REFUSED, cells
-from ..oracle import Execute, as_module, assert_equivalent
+from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from ..schedulable import schedulable
 from ..steps import CHANGING, arguments
@@ -88,7 +88,9 @@ def _check(example: _Example, execute: Execute) -> None:
         raise TvmsError(found)
     sample = {"execute_after": execute} if example.seed % _SAMPLE == 0 and _is_native(schedule.mod) else {}
     for ways in ({}, sample) if sample else ({},):
-        assert_equivalent(example.module, schedule.mod, seed=example.seed, integers=(-8, 9), **ways)
+        assert_equivalent(
+            example.module, schedule.mod, seed=example.seed, profiles=profiles(example.seed), integers=(-8, 9), **ways
+        )
     again = Schedule(example.module, seed=0)
     again.replay(schedule.text())
     assert structural_equal(schedule.mod, again.mod), "the text of the schedule makes another program"
