@@ -16,8 +16,9 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,20 @@ def run_child(folder: Path, command: tuple[str, ...], number: int | None, fault:
 
 
 @cache
+def warm_up() -> None:
+    """Run each command once, so that child processes have nothing left to import."""
+    from tvms.dsl.cli import main
+
+    with tempfile.TemporaryDirectory() as name, chdir(name), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        prepare(Path(name))
+        for command in COMMANDS:
+            main([*command])
+
+
+@cache
 def undisturbed(command: tuple[str, ...]) -> tuple[dict[str, bytes], int]:
     """Return the files that a command leaves, and how many calls it does."""
+    warm_up()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
         count = run_child(Path(name), command, None, "")
