@@ -254,6 +254,7 @@ CODES: dict[str, str] = {
     "E0723": "two threads that meet with no barrier between",
     "E0724": "a result that depends on the order in which threads run",
     "E0725": "a pointer to memory that the program does not know",
+    "E0726": "a limit of a sandboxed run",
     "E0801": "a command line that cannot be understood",
     "E0802": "a result that cannot be written",
     "E0803": "a folder without a file to check",

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+from collections.abc import Callable
 from importlib import import_module, metadata
 from typing import NoReturn
 
@@ -71,14 +72,24 @@ def _build_parser() -> argparse.ArgumentParser:
 def _run(argv: list[str]) -> int:
     arguments = _build_parser().parse_args(argv)
     command = import_module(f"{__name__}.{arguments.command}_command")
+    if getattr(arguments, "sandbox", False):
+        from .sandbox import Limits, run_inside
+
+        limits = Limits(arguments.memory, arguments.timeout)
+        return run_inside(limits, lambda: _guarded(lambda: command.run(arguments), (MemoryError,)))
     return command.run(arguments)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; never raises, never shows a traceback (unless TVMS_DEBUG is set)."""
+    _open_closed_streams()
+    return _guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+def _guarded(run: Callable[[], int], passed: tuple[type[Exception], ...] = ()) -> int:
+    """Return the exit code of `run`, and report what it raises, but for what is `passed` on."""
     try:
-        _open_closed_streams()
-        code = _run(sys.argv[1:] if argv is None else argv)
+        code = run()
         sys.stdout.flush()
         return code
     except options.UsageError as error:
@@ -102,6 +113,8 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except passed:
+        raise
     except Exception as error:  # the promise of this function
         return _internal(error)
 
