@@ -159,7 +159,28 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
     parser.add_argument(
-        "--verify", action="store_true", help="compare with the interpreter, show the largest difference"
+        "--verify",
+        action="store_const",
+        const="sampled",
+        help="compare with the interpreter, show the largest difference; large functions with unoptimised machine code that is itself interpreted at sampled points",
+    )
+    parser.add_argument(
+        "--verify=full", dest="verify", action="store_const", const="full", help="the same, but interpret everything"
+    )
+    parser.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="for files from strangers: run in a process with limits, without network, other programs and changes to files",
+    )
+    parser.add_argument(
+        "--timeout", type=at_least(1), default=60, metavar="S", help="with --sandbox: the most seconds (default: 60)"
+    )
+    parser.add_argument(
+        "--memory",
+        type=at_least(256),
+        default=4096,
+        metavar="MIB",
+        help="with --sandbox: the most address space (default: 4096)",
     )
     parser.add_argument("--interpret", action="store_true", help="run the interpreter alone; compile nothing")
     parser.add_argument(

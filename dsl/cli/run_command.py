@@ -9,6 +9,8 @@ from collections.abc import Callable
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import replace
+
 from ...ir import relax
 from ...ir.base import IRModule
 from ...ir.sanitize import say
@@ -16,14 +18,10 @@ from ..load import load_verified
 from . import options
 from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
 from .progress import progress
+from .verification import Reference, report
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...ir.interp.frame import ThreadOrder
-
-TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
-"""The greatest difference that `--verify` accepts, relative to values above one; other floats get the last."""
 
 Results = dict[str, Any]
 _UNSAFE, _LONGEST = re.compile(r"[^\w\[\].-]|^\."), 60
@@ -58,29 +56,6 @@ def _call(
         return _flatten(_returned_name(function), returned), seconds
     results = {a.name: value for a, value in zip(arguments, own, strict=True) if a.is_result}
     return results or _flatten("result", returned), seconds
-
-
-def difference(result: Any, reference: Any) -> float:
-    """Return the largest |result - reference| / max(1, |reference|); equal infinities and NaNs do not differ."""
-    import numpy as np
-
-    a, b = np.asarray(result), np.asarray(reference)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return float("inf")
-    if a.size == 0:
-        return 0.0
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        relative = np.where(same, 0.0, np.abs(a - b) / np.maximum(1.0, np.abs(b)))
-    return float(np.nan_to_num(relative, nan=np.inf).max())
-
-
-def _tolerance(value: np.ndarray) -> float:
-    dtype = str(value.dtype)
-    if dtype in TOLERANCE:
-        return TOLERANCE[dtype]
-    return TOLERANCE["bfloat16"] if "float" in dtype else 0.0
 
 
 def _save(results: Results, folder: str) -> None:
@@ -152,16 +127,28 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
     return 1 if races else 0
 
 
+def _needed(module: IRModule, entry: str) -> IRModule:
+    """Return the functions of a module that `entry` reaches, with their schedules: nothing else is compiled."""
+    from ...ir.passes.dead_code import remove_unused_functions
+
+    needed = remove_unused_functions(module, [entry])
+    schedules = {name: text for name, text in module.schedules.items() if text.function in needed.functions}
+    return replace(needed, schedules=schedules)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run one function and show what went in and came out."""
     from . import table
 
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
+    module = _needed(module, entry)
     params = arguments_of(function)
     given = read_given(params, options.split_pairs(arguments.arg, "--arg"))
     sizes = bind_sizes(params, given, options.split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
+    if arguments.sandbox and arguments.out:
+        raise options.UsageError("--out writes files, which --sandbox refuses", help="give one of the two")
     if arguments.trap and not arguments.interpret:
         raise options.UsageError("--trap works with --interpret")
     if arguments.races:
@@ -180,20 +167,6 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = {p.name: value for p, value in zip(params, values, strict=True) if not p.is_result}
     table.show(f"{arguments.file}: {entry}", inputs, results, summary)
     if arguments.verify and not arguments.interpret:
-        return _verify(results, _call(reference, function, params, values)[0])
+        checked = Reference(module, entry, arguments.thread_order, arguments.seed, arguments.verify == "full")
+        return report(results, _call(checked, function, params, values)[0], checked)
     return 0
-
-
-def _verify(results: Results, expected: Results) -> int:
-    differences = {name: difference(value, expected[name]) for name, value in results.items()}
-    worst = max(differences, key=lambda name: differences[name], default=None)
-    if worst is None:
-        say("verify: nothing to compare")
-        return 0
-    import numpy as np
-
-    allowed = _tolerance(np.asarray(results[worst]))
-    largest = differences[worst]
-    verdict = "agrees with" if largest <= allowed else "DIFFERS from"
-    say(f"verify: {verdict} the interpreter; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
-    return 0 if largest <= allowed else 1

@@ -19,6 +19,7 @@ from errno import ENOSYS, EPERM
 from msgspec import Struct
 
 from ...ir.diagnostics import TvmsError, error
+from ...ir.sanitize import say
 from . import options
 
 CODE = "E0726"
@@ -93,7 +94,7 @@ def _run_in_child(limits: Limits, run: Callable[[], int]) -> int:
         find_openmp()  # asks other programs where it is
         _set_limits(limits)
         if not deny_system_calls():
-            print("note: there is no seccomp here: the sandbox has limits only, and no walls", file=sys.stderr)
+            say("note: there is no seccomp here: the sandbox has limits only, and no walls", sys.stderr)
         code = run()
     except MemoryError:
         said = f"the sandboxed run needs more than {limits.memory} MiB of memory"

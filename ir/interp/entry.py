@@ -11,6 +11,7 @@ from ..backend.external import external_functions
 from ..base import BaseFunc, IRModule
 from ..deep import deep
 from ..programs import as_module
+from ..tir import PrimFunc
 from .frame import ThreadOrder, Tier, World
 from .graph import module_function
 from .observer import Observer
@@ -29,6 +30,8 @@ def run(
     thread_order: ThreadOrder = "ascending",
     observer: Observer | None = None,
     tier: Tier = "auto",
+    execute: Callable[[PrimFunc, Sequence[Any]], bool] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Value:
     """Call function `entry` of `module`; a function by itself is called by any name.
 
@@ -39,8 +42,9 @@ def run(
     `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error.
     `thread_order` is that of parallel iterations, and of threads between barriers: what a program does must not depend
     on it. `observer` is told every statement and every access; `Trap()` stops at those that a block does not declare.
-    `tier` says whether loops may run in lockstep ("auto", where it pays), never ("obvious"), or always where they can ("lanes"); what a program does
-    is the same.
+    `tier` says whether loops run in lockstep where it pays ("auto"), never ("obvious"), or wherever they can ("lanes");
+    what a program does is the same. `execute` is offered each call of a loop-level function, and says whether it ran it; `report` is told
+    how far a run is.
 
     Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
     E0716 where the program goes wrong.
@@ -54,6 +58,8 @@ def run(
         track,
         thread_order,
         tier,
-        observer=observer,
+        execute,
+        report,
+        observer,
     )
     return module_function(world, entry)(*args)

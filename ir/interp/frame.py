@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,10 @@ class World:
     """In which order parallel iterations run, and threads between barriers."""
     tier: Tier = "auto"
     """Which loops run in lockstep: those with enough iterations, none, or all that can."""
+    execute: Callable[[Any, Sequence[Any]], bool] | None = None
+    """Runs a loop-level function by other means, and says whether it did."""
+    report: Callable[[str], None] | None = None
+    """Who is told, now and then, how far a run is."""
     observer: Observer | None = None
     """Who is told what the run does."""
     compiled: dict[Node, Any] = field(default_factory=dict[Node, Any])

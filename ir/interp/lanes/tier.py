@@ -99,6 +99,8 @@ class LaneTier:
         pieces.reverse()
         while pieces:
             start, end = pieces.pop()
+            if frame.world.report is not None:
+                frame.world.report(f"interpret loop {self._stmt.loop_var.name} ({start} of {size})")
             lanes = Lanes(frame, MAX_AXES, written, self._sequential)
             try:
                 loop.run(lanes, first + start, end - start)

@@ -1,0 +1,176 @@
+"""`tvms run --verify`: a result beside that of the interpreter.
+
+Small programs are interpreted as a whole. Of large ones the loop-level functions run as unoptimised machine code, which
+the interpreter checks at sampled points of every nest of loops; `--verify=full` interprets these, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...ir import tir
+from ...ir.base import IRModule
+from ...ir.diagnostics import TvmsError
+from ...ir.passes.transform import announce
+from ...ir.sanitize import say
+from .progress import progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...ir.interp.frame import ThreadOrder
+    from ...ir.interp.lanes.sample import Checked, Opened
+
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
+"""The greatest difference that `--verify` accepts, relative to what is large among the values (`difference`); other floats get the last."""
+POINTS = 1024
+"""The points of a nest of loops that are sampled."""
+LARGE = 1 << 27
+"""The innermost iterations from which on a function is sampled."""
+
+Results = dict[str, Any]
+
+
+def difference(result: Any, reference: Any) -> float:
+    """Return the largest |result - reference| / max(1, |reference|, the root mean square of all); equal infinities and
+    NaNs do not differ.
+
+    The error of a long sum grows with its terms, not with what is left of them where they cancel each other.
+    """
+    import numpy as np
+
+    a, b = np.asarray(result), np.asarray(reference)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return float("inf")
+    if a.size == 0:
+        return 0.0
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        finite = b[np.isfinite(b)]
+        usual = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+        usual = usual if np.isfinite(usual) else 0.0
+        relative = np.where(same, 0.0, np.abs(a - b) / np.maximum(max(1.0, usual), np.abs(b)))
+    return float(np.nan_to_num(relative, nan=np.inf).max())
+
+
+def tolerance(value: np.ndarray) -> float:
+    """Return the difference that is accepted of a value."""
+    dtype = str(value.dtype)
+    if dtype in TOLERANCE:
+        return TOLERANCE[dtype]
+    return TOLERANCE["bfloat16"] if "float" in dtype else 0.0
+
+
+class Reference:
+    """What results are compared with; it remembers what it was not the interpreter that computed."""
+
+    def __init__(self, module: IRModule, entry: str, order: ThreadOrder, seed: int, is_full: bool) -> None:
+        self._module, self._entry, self._order, self._seed = module, entry, order, seed
+        self._is_full = is_full
+        self._compiled: dict[tir.PrimFunc, tuple[Opened, Callable[..., Any]] | None] = {}
+        self._start = time.monotonic()
+        self.checked: list[Checked] = []
+        self.faults: list[str] = []
+
+    def __call__(self, *values: Any) -> Any:
+        """Call the function, and return what it returns."""
+        from ...ir import interp
+
+        execute = None if self._is_full else self._execute
+        with progress():
+            return interp.run(
+                self._module, self._entry, values, thread_order=self._order, execute=execute, report=announce
+            )
+
+    def _execute(self, func: tir.PrimFunc, args: Sequence[Any]) -> bool:
+        """Run a large function as machine code, and check it at sampled points."""
+        from ...ir.interp.lanes.sample import allocate_intermediates, check_nests, work_of
+
+        if work_of(func) < LARGE or any(hasattr(arg, "memory") for arg in args):
+            return False
+        if func not in self._compiled:
+            self._compiled[func] = self._compile(func)
+        ready = self._compiled[func]
+        if ready is None:
+            return False
+        opened, call = ready
+        intermediates = allocate_intermediates(opened, args)
+        if intermediates is None:
+            return False
+        before = [_copy(value) for value in (*args, *intermediates)]
+        after = [_copy(value) for value in before]
+        announce(f"run {func.attrs.get('global_symbol', 'a function')} as unoptimised machine code")
+        try:
+            call(*after)
+        except TvmsError:
+            return False
+        announce("interpret sampled points")
+        checked = check_nests(opened, before, after, POINTS, self._seed)
+        if checked is None:
+            return False
+        self._judge(func, checked)
+        for value, new in zip(args, after, strict=False):
+            if hasattr(value, "shape") and value.shape and value.flags.writeable:
+                value[...] = new
+        return True
+
+    def _compile(self, func: tir.PrimFunc) -> tuple[Opened, Callable[..., Any]] | None:
+        from ...codegen import compile as compile_module
+        from ...ir.interp.lanes.sample import open_function
+
+        opened = open_function(func)
+        if opened is None:
+            return None
+        announce("compile without optimisations")
+        try:
+            return opened, compile_module(
+                IRModule({"opened": opened.func}, name=""), schedule=False, level=0, bounds="prove", threads=1
+            )["opened"]
+        except TvmsError:
+            return None
+
+    def _judge(self, func: tir.PrimFunc, checked: Sequence[Checked]) -> None:
+        self.checked.extend(checked)
+        for nest in checked:
+            for name, expected, found in nest.written:
+                largest = difference(found, expected)
+                if largest > tolerance(expected):
+                    self.faults.append(f"'{name}' by {largest:.2g}")
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def report(results: Results, expected: Results, reference: Reference) -> int:
+    """Say how far results agree with the reference, and what that proves; 1 where they do not."""
+    differences = {name: difference(value, expected[name]) for name, value in results.items()}
+    worst = max(differences, key=lambda name: differences[name], default=None)
+    if worst is None:
+        say("verify: nothing to compare")
+        return 0
+    import numpy as np
+
+    allowed = tolerance(np.asarray(results[worst]))
+    largest = differences[worst]
+    verdict = "agrees with" if largest <= allowed else "DIFFERS from"
+    whom = "unoptimised machine code" if reference.checked else "the interpreter"
+    say(f"verify: {verdict} {whom}; largest difference {largest:.2g} in '{worst}' (allowed {allowed:g})")
+    if reference.checked:
+        say(f"verify: {_proof(reference)}")
+    return 0 if largest <= allowed and not reference.faults else 1
+
+
+def _proof(reference: Reference) -> str:
+    """Say at how many points machine code was compared with the interpreter, and what share of faults that excludes."""
+    if reference.faults:
+        return f"unoptimised machine code DIFFERS from the interpreter at sampled points: {', '.join(reference.faults)}"
+    points, total = (sum(getattr(nest, name) for nest in reference.checked) for name in ("points", "total"))
+    nests = len(reference.checked)
+    where = "1 loop nest" if nests == 1 else f"{nests} loop nests"
+    share = max((1 - 0.01 ** (2 / nest.points) for nest in reference.checked if nest.points < nest.total), default=0.0)
+    proven = f"99 % sure to have found faults in {share:.1%} or more of a nest" if share else "all of them"
+    return f"that code agrees with the interpreter at {points:,} of {total:,} points in {where}: {proven} (--verify=full interprets all)"
