@@ -80,7 +80,7 @@ MUTANTS = (
            "(expr.dtype, expr.b, expr.a))", "(expr.dtype, expr.a, expr.b))"),
     # --- Schedules
     Mutant("split has no guard", "schedule", "ir/schedule/primitives/split.py",
-           "            body = _guarded_blocks(program, body, condition)", "            pass"),
+           "            body = _guarded(program, body, condition)", "            pass"),
     Mutant("split's guard is off by one", "schedule", "ir/schedule/primitives/split.py",
            "condition = make.less(value, loop.extent)", "condition = make.less(value, make.sub(loop.extent, 1))"),
     Mutant("split rounds down", "schedule", "ir/schedule/primitives/split.py",

@@ -13,12 +13,13 @@ from ...dtype import parse_dtype
 from ...equal import structural_equal
 from ...simplify import simplify
 from ...visit import walk
-from ..analysis.bindings import Domains, map_realizes, simplified_bindings
+from ..analysis.bindings import simplified_bindings
 from ..analysis.loops import check_plain, check_starts_at_zero, nest_of, widest_dtype
 from ..arguments import Factors, Flag, Loop
 from ..conditions import ONE_INFERRED, PLAIN_LOOP, POSITIVE, STARTS_AT_ZERO, Condition, name_of
 from ..declaration import primitive
 from ..program import Program
+from ..tree import statements_in, with_child
 
 COVERS = Condition(
     "E0508", "the product of the factors is at least the extent of the loop", "make a factor larger, or infer one: None"
@@ -59,7 +60,7 @@ def split(
             reason = f"without conditions, {name_of(loop)} might run beyond its extent {loop.extent}"
             raise DIVIDES.refuse(reason, loop, argument="disable_predication")
         if not disable_predication:
-            body = _guarded_blocks(program, body, condition)
+            body = _guarded(program, body, condition)
     for variable, extent in reversed(list(zip(variables, extents, strict=True))):
         body = tir.For(variable, make.const(0, dtype), make.cast(extent, dtype), tir.ForKind.SERIAL, body)
     nest = simplified_bindings(program, body, program.loops_of(loop), preserve_unit_iters)
@@ -113,10 +114,20 @@ def _fitted(factor: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
     return make.cast(factor, dtype) if parse_dtype(factor.dtype).bits > parse_dtype(dtype).bits else factor
 
 
-def _guarded_blocks(program: Program, body: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:
-    """Return `body` with `condition` on the outermost blocks in it."""
-
-    def guarded(realize: tir.BlockRealize, _: Domains) -> tir.BlockRealize:
-        return replace(realize, predicate=make.logical_and(realize.predicate, condition))
-
-    return map_realizes(program, body, guarded, {}, enters=lambda _: False)
+def _guarded(program: Program, stmt: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:
+    """Return `stmt` under `condition`: as a predicate of the outermost blocks, and as an `if` around statements that are no
+    blocks, which would run, or read, where the loop did not."""
+    is_transparent = isinstance(stmt, tir.SeqStmt) or (
+        isinstance(stmt, tir.For)
+        and not any(isinstance(each, tir.BufferLoad) for end in (stmt.min, stmt.extent) for each in walk(end))
+    )
+    if isinstance(stmt, tir.BlockRealize):
+        return replace(stmt, predicate=make.logical_and(stmt.predicate, condition))
+    if not is_transparent:
+        return tir.IfThenElse(condition, stmt)
+    result: tir.Stmt = stmt
+    for child in statements_in(stmt):
+        result = with_child(result, child, _guarded(program, child, condition))
+    if isinstance(stmt, tir.For):
+        program.became[stmt] = result
+    return result
