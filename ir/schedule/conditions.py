@@ -123,4 +123,4 @@ def name_of(node: tir.Stmt) -> str:
         return f"loop '{node.loop_var.name}'"
     if isinstance(node, tir.BlockRealize):
         node = node.block
-    return f"block '{node.name_hint}'" if isinstance(node, tir.Block) else "this statement"
+    return f"block '{node.name_hint}'" if isinstance(node, tir.Block) else "a statement outside of blocks"

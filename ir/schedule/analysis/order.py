@@ -4,18 +4,19 @@ first. What cannot be proven apart is taken to touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 from msgspec import Struct
 
 from ... import make, tir
+from ...access import full_region
 from ...analysis.iter_map import IterMapLevel, detect_iter_map
 from ...analysis.proof import prove
 from ...equal import structural_equal
 from ...verify.axis_kinds import check_axis_kinds
 from ...verify.subject import Subject
-from ...visit import substitute, walk
+from ...visit import children, substitute, walk
 from ..conditions import IN_ORDER, name_of
 from ..program import Program
 from ..tree import statements_in
@@ -39,29 +40,62 @@ class Access(Struct, frozen=True):
     is_write: bool
     domains: Domains
     """The loops between the statement that was asked about and the block."""
+    outside: tir.Stmt | None = None
+    """The statement that touches the region, where that is no block: `block` has no iterators then."""
+
+    @property
+    def place(self) -> tir.Stmt:
+        """What touches the region."""
+        return self.outside or self.block
 
     def touches(self, other: Access) -> bool:
         """Whether their order may matter: one writes a buffer that the other touches too."""
         return self.buffer is other.buffer and (self.is_write or other.is_write)
 
 
-def accesses(node: tir.Stmt, domains: Domains | None = None, opens_frames: bool = False) -> Iterator[Access]:
-    """Yield what the outermost blocks in `node` touch; in place of frames, if asked, the blocks in them."""
+def accesses(
+    node: tir.Stmt,
+    domains: Domains | None = None,
+    opens_frames: bool = False,
+    known: Mapping[tir.Var, tir.PrimExpr] = {},
+) -> Iterator[Access]:
+    """Yield what the outermost blocks in `node` touch, and the statements outside of them; in place of frames, if asked, the
+    blocks in them. `known` are the values of the variables around `node`."""
     inside: Domains = {} if domains is None else domains
+    yield from _outside_of_blocks(node, inside, known)
     if isinstance(node, tir.BlockRealize):
-        values, block = bindings_of(node), node.block
+        bound = {axis: substitute(value, known) for axis, value in bindings_of(node).items()}
+        values, block = {**known, **bound}, node.block
         if opens_frames and is_frame(block):
             own = set(block.alloc_buffers)
-            yield from (each for each in accesses(block.body, inside, True) if each.buffer not in own)
+            yield from (each for each in accesses(block.body, inside, True, known) if each.buffer not in own)
             return
         for regions, is_write in ((block.reads, False), (block.writes, True)):
             for region in regions:
                 yield Access(block, region.buffer, bound_region(region, values), is_write, inside)
         return
     if isinstance(node, tir.For):
-        inside = {**inside, node.loop_var: tir.Range(node.min, node.extent)}
+        inside = {**inside, node.loop_var: substitute(tir.Range(node.min, node.extent), known)}
+    if isinstance(node, tir.LetStmt):
+        known = {**known, node.var: substitute(node.value, known)}
     for child in statements_in(node):
-        yield from accesses(child, inside, opens_frames)
+        yield from accesses(child, inside, opens_frames, known)
+
+
+def _outside_of_blocks(node: tir.Stmt, domains: Domains, known: Mapping[tir.Var, tir.PrimExpr]) -> Iterator[Access]:
+    """Yield what a statement that is no block touches by itself: in its values and conditions, and where it stores."""
+    skipped = {
+        id(each) for each in (*statements_in(node), *([node.block] if isinstance(node, tir.BlockRealize) else []))
+    }
+    touched = [] if not isinstance(node, tir.BufferStore) else [(node, True)]
+    parts = [each for each in children(node) if id(each) not in skipped]
+    touched += [(each, False) for part in parts for each in walk(part) if isinstance(each, tir.BufferLoad)]
+    for access, is_write in touched:
+        one = make.const(1)
+        region = tuple([tir.Range(substitute(each, known), make.cast(one, each.dtype)) for each in access.indices])
+        if any(isinstance(each, tir.Ramp) for each in access.indices):
+            region = full_region(access.buffer).region
+        yield Access(tir.Block((), (), (), "", node), access.buffer, region, is_write, domains, node)
 
 
 def is_frame(block: tir.Block) -> bool:
@@ -134,11 +168,11 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
             for was in pair.before(pair.mine, pair.other):
                 for now in pair.before(other_new, mine_new):
                     if not pair.is_apart([*was, *now]):
-                        blocks = tuple(dict.fromkeys((mine.block, other.block)))
+                        blocks = tuple(dict.fromkeys((mine.place, other.place)))
                         who = (
                             " and ".join(map(name_of, blocks))
                             if len(blocks) > 1
-                            else f"iterations of {name_of(mine.block)}"
+                            else f"iterations of {name_of(mine.place)}"
                         )
                         raise IN_ORDER.refuse(f"{who} need '{mine.buffer.name}' in order", *blocks)
 
@@ -198,18 +232,21 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
         for other in found[index:]:
             if not mine.touches(other) or _may_meet(program, scope, mine, other, reduces):
                 continue
-            if mine.block is other.block and _has_own_elements(program, mine.block, loop):
+            is_same = mine.block is other.block and mine.outside is None
+            if is_same and _has_own_elements(program, mine.block, loop):
                 continue
             pair = Pair(mine, (loop,), other, (loop,))
             orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
             if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
-                where = f"{name_of(mine.block)}" + ("" if mine.block is other.block else f" and {name_of(other.block)}")
+                where = name_of(mine.place) + ("" if mine.place is other.place else f" and {name_of(other.place)}")
                 reason = f"iterations of {name_of(loop)} may touch one element of '{mine.buffer.name}', in {where}"
-                raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.block, other.block)))
+                raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.place, other.place)))
 
 
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
     """Whether two iterations may touch the same element."""
+    if not (mine.block.iter_vars and other.block.iter_vars):
+        return False  # what it computes may vary with the loop itself
     if mine.block is other.block:
         combines = reduces or why_not_complete(mine.block, scope) is None
         return combines and tells_iterators(mine.block)

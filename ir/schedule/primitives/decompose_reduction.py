@@ -79,18 +79,21 @@ def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scop
     assert block.init is not None
     read = buffers_of(block.init)
     written = {region.buffer for region in block.writes}
-    others = {access.block: None for access in accesses(loop.body) if access.block is not block}
-    for other in others:
-        for region in other.writes:
-            if region.buffer in read:
-                reason = f"{name_of(other)} writes '{region.buffer.name}', which T.init of {name_of(block)} touches"
-                raise UNTOUCHED.refuse(reason, loop, other)
-        if any(region.buffer in written for region in other.reads) and not (
-            scope.blocks.index(other) > scope.blocks.index(block) and is_region_covered(program, scope, other)
+    for access in accesses(loop.body):
+        if access.block is block:
+            continue
+        other, is_block = access.block, access.outside is None
+        if access.is_write and access.buffer in read:
+            reason = f"{name_of(access.place)} writes '{access.buffer.name}', which T.init of {name_of(block)} touches"
+            raise UNTOUCHED.refuse(reason, loop, access.place)
+        is_after = is_block and scope.blocks.index(other) > scope.blocks.index(block)
+        if (
+            not access.is_write
+            and access.buffer in written
+            and not (is_after and is_region_covered(program, scope, other))
         ):
-            raise UNTOUCHED.refuse(
-                f"{name_of(other)} may read a sum of {name_of(block)} that is not whole", loop, other
-            )
+            reason = f"{name_of(access.place)} may read a sum of {name_of(block)} that is not whole"
+            raise UNTOUCHED.refuse(reason, loop, access.place)
 
 
 def _init_block(program: Program, realize: tir.BlockRealize, spatial: Sequence[int]) -> tir.BlockRealize:

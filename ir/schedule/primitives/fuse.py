@@ -8,7 +8,7 @@ from ... import make, tir
 from ...simplify import simplify
 from ...visit import walk
 from ..analysis.bindings import simplified_bindings
-from ..analysis.loops import check_plain, check_starts_at_zero, is_one, widest_dtype
+from ..analysis.loops import check_plain, check_starts_at_zero, is_one, is_zero, widest_dtype
 from ..analysis.trivia import joined
 from ..arguments import Flag, Loop
 from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
@@ -36,11 +36,12 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     lower: tir.PrimExpr = make.const(1, dtype)
     for loop in reversed(loops):
         value: tir.PrimExpr = fused
+        size = make.const(1, dtype) if is_zero(loop.extent) else loop.extent  # the fused loop runs 0 times then
         if loop is not loops[0]:
-            value = make.floormod(fused, make.mul(lower, loop.extent))
-        value = make.const(0, dtype) if is_one(loop.extent) else make.floordiv(value, lower)
+            value = make.floormod(fused, make.mul(lower, size))
+        value = make.const(0, dtype) if is_one(size) else make.floordiv(value, lower)
         values[loop.loop_var] = make.cast(value, loop.loop_var.dtype)
-        lower = make.mul(lower, loop.extent)
+        lower = make.mul(lower, size)
     body = program.substitute(loops[-1].body, values)
     trivia = joined(*[loop.trivia for loop in loops])
     extent = make.cast(simplify(reduce(make.mul, [loop.extent for loop in loops])), dtype)

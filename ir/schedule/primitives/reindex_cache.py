@@ -7,7 +7,7 @@ from ...visit import walk
 from ..analysis.bindings import check_fixed_domains
 from ..analysis.caching import ACCESSED, IN_BOUNDS, ONE_WRITER, Spot, accessed_buffer, scope_body, spot_between
 from ..analysis.index_maps import map_indices, map_shape
-from ..analysis.pipeline import check_stage_pipeline
+from ..analysis.pipeline import check_stage_pipeline, is_conditional
 from ..analysis.reindexing import ONE_POINT, Loops, Reindexing, access_indices, ends_of, renamed_buffer, used_axes
 from ..analysis.removal import OPAQUE
 from ..analysis.scope import Scope, scope_root
@@ -92,6 +92,8 @@ def _reindexed(
     new = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}".replace(".", "_"), shape, storage_scope)
     reindexing = Reindexing(block, buffer, indices, new, places, axes, writes)
     reindexing.check(program)
+    if writes and is_conditional(program, block, spot.place):
+        raise ALL_WRITTEN.refuse(f"{name_of(block)} may leave elements of '{buffer.name}' unwritten", block)
     return reindexing.apply(program, scope, spot, _loops(program, block, axes, spot), f"{buffer.name}_{storage_scope}")
 
 

@@ -50,8 +50,7 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
             check_same_order(each, chain, new)
             if new != chain:
                 check_kinds_hold(program, each.block)
-    if len(blocks) > 1 or not all(block.iter_vars for block in blocks):
-        check_reorderable(chain[-1].body, chain, new)
+    check_reorderable(chain[-1].body, chain, new)
     body = chain[-1].body
     became: dict[tir.Stmt, tir.Stmt | None] = {}
     for loop in reversed(new):
