@@ -118,6 +118,8 @@ def clipped(
         if not lies_in((axis,), (whole,), domains).is_proven:
             inside = intersect(from_range(axis.min, axis.extent), from_range(whole.min, whole.extent))
             axis = _simplified(cover(inside, extent))
+        if isinstance(axis.extent, tir.IntImm) and axis.extent.value < 0:  # a loop around runs for no iteration
+            axis = tir.Range(axis.min, make.const(0, axis.extent.dtype))
         found.append(axis)
     return tuple(found)
 

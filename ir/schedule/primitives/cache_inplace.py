@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ... import tir
 from ...analysis.regions import lies_in
 from ...visit import walk
@@ -57,11 +59,21 @@ def cache_inplace(
     back = Cache(buffer, region_in(program, block, written, place), storage_scope, is_compact=False)
     back.buffer = cache.buffer
     copy_out, last = back.copy(is_read=False)
+    predicate = program.realize_of(block).predicate
+    copy_in, copy_out = (_where(nest, predicate) for nest in (copy_in, copy_out))
     program.replace(block, cache.use(program, block))
     insert(program, Spot(place, before=program.realize_of(program.current(block))), copy_in)
     insert(program, Spot(place, after=program.realize_of(program.current(block))), copy_out)
     allocate(program, program.current(scope), cache.buffer)
     return [first, last]
+
+
+def _where(nest: tir.Stmt, predicate: tir.PrimExpr) -> tir.Stmt:
+    """Return loops around a block that runs only where the block that uses the copy does."""
+    if isinstance(nest, tir.BlockRealize):
+        return replace(nest, predicate=predicate)
+    assert isinstance(nest, tir.For)
+    return replace(nest, body=_where(nest.body, predicate))
 
 
 def _check_no_views(block: tir.Block, buffer: tir.Buffer) -> None:
