@@ -89,7 +89,7 @@ def _collected(values: Iterable[Any]) -> tuple[Node, ...]:
     for value in values:
         if isinstance(value, Node):
             found.append(value)
-        elif value:
+        elif isinstance(value, (tuple, list, dict)):
             _collect(value, found)
     return tuple(found)
 
