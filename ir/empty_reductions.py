@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from . import make, tir
 from .access import detect_regions
+from .analysis.proof import prove
 from .base import Node
 from .schedule.analysis.blocks import COMM_REDUCE
 from .schedule.analysis.copies import buffers_of
@@ -36,7 +37,7 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with a statement before each reduction that may have no steps, which then starts its elements."""
     starts: dict[tir.Var, list[tir.Stmt]] = {}
     for realize, loops in _blocks(func.body):
-        empty, reduced = _may_be_empty(realize.block), _reduced(realize, loops)
+        empty, reduced = _may_be_empty(realize.block, loops), _reduced(realize, loops)
         if empty and reduced:
             start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
             starts.setdefault(reduced[0].loop_var, []).append(tir.IfThenElse(reduce(make.logical_or, empty), start))
@@ -60,13 +61,17 @@ def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
         stack += [(child, around) for child in children(node) if isinstance(child, tir.Stmt | tir.Block)]
 
 
-def _may_be_empty(block: tir.Block) -> list[tir.PrimExpr]:
+def _may_be_empty(block: tir.Block, loops: _Loops) -> list[tir.PrimExpr]:
     """Return the conditions on which the domain of a reduction has nothing in it."""
     if block.init is None:
         return []
     domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
     extents = [domain.extent for domain in domains if domain is not None]
     unsure = [each for each in extents if not (isinstance(each, tir.IntImm) and each.value > 0)]
+    spans = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
+    unsure = [
+        each for each in unsure if not prove(make.greater_equal(each, make.const(1, each.dtype)), spans).is_proven
+    ]
     return [make.less_equal(each, make.const(0, each.dtype)) for each in unsure]
 
 

@@ -41,12 +41,33 @@ def uses(node: Node, loops: Sequence[tir.For]) -> bool:
 def check_runs_once(
     realize: tir.BlockRealize, loops: tuple[tir.For, ...], below: tuple[tir.For, ...], dropped: Sequence[tir.For]
 ) -> None:
-    """Refuse iterations that repeat others, which would start a sum anew, and domains that vary with dropped loops."""
+    """Refuse iterations that repeat others, which would start a sum anew, domains that vary with dropped loops, and loops
+    without iterations of a reduction over something, which starts nothing."""
+    _check_not_empty(realize, loops)
     if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
         raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
     for each in below:
         if each not in dropped and (uses(each.min, dropped) or uses(each.extent, dropped)):
             raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
+
+
+def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
+    """Refuse a reduction loop that may run for no iteration, unless an iterator has no values then: a reduction over nothing
+    is what it starts from, but a block that does not run starts nothing (E0572)."""
+    bound = [
+        (axis.dom, value)
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None
+    ]
+    domains = domains_of(loops)
+    for each in loops:
+        own = [dom for dom, value in bound if uses(value, [each])]
+        if not own or prove(make.greater_equal(each.extent, 1), domains).is_proven:
+            continue
+        is_empty = make.less_equal(each.extent, 0)
+        if not any(prove(make.less_equal(dom.extent, 0), {}, (is_empty,)).is_proven for dom in own):
+            reason = f"{name_of(each)} may run for no iteration, and {name_of(realize)} starts nothing then"
+            raise STARTS_ALIKE.refuse(reason, each, realize.block)
 
 
 def start_condition(
