@@ -84,6 +84,23 @@ def check_written_before(
             raise WRITTEN_BEFORE.refuse(
                 f"{name_of(reader)} may read elements of '{buffer.name}' that {name_of(writer)} has not written", reader
             )
+    elif isinstance(scope.node, tir.Block):
+        check_written_outside(program, scope.node, buffer)
+
+
+def check_written_outside(program: Program, root: tir.Stmt, buffer: tir.Buffer) -> None:
+    """Refuse a block to read all of the region of a buffer that it declares to read, where blocks before it, outside, may not
+    have written that (E0550)."""
+    around = program.scope_of(root) if isinstance(root, tir.Block) else None
+    if around is None or not isinstance(root, tir.Block):
+        return
+    outside = Scope(around)
+    writers = [each.src for each in outside.before(root) if each.src in outside.writers.get(buffer, ())]
+    if not writers:
+        check_written_outside(program, around, buffer)
+    elif not is_region_covered(program, outside, root):
+        reason = f"{name_of(root)} may read elements of '{buffer.name}' that {name_of(writers[0])} has not written"
+        raise WRITTEN_BEFORE.refuse(reason, root)
 
 
 def check_all_read(program: Program, copying: tir.Block) -> None:
@@ -101,6 +118,8 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
             bound_region(read, bindings_of(realize)), read.buffer.shape, domains_of(program.loops_of(copying))
         )
         is_filled = declared is None or lies_in(box, declared, fixed_domains(program, root)).is_proven
+    if is_filled and not written:
+        check_written_outside(program, root, read.buffer)
     if not is_filled:
         raise WRITTEN_BEFORE.refuse(f"a copy of all of '{read.buffer.name}' may read what is not written yet", root)
 
