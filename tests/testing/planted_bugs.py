@@ -147,7 +147,7 @@ MUTANTS = (
     Mutant("an inlined value has its indices in reverse", "schedule", "ir/schedule/primitives/compute_inline.py",
            "found = dict(zip(places, indices, strict=True))", "found = dict(zip(places, indices[::-1], strict=True))"),
     Mutant("a fused loop forgets the sizes further in", "schedule", "ir/schedule/primitives/fuse.py",
-           "make.floormod(fused, make.mul(lower, loop.extent))", "make.floormod(fused, lower)"),
+           "make.floormod(fused, make.mul(lower, size))", "make.floormod(fused, lower)"),
     Mutant("parts of a sum start with a value", "schedule", "ir/schedule/primitives/rfactor.py",
            "_stores(self.buffers, indices, self.reduction.identity) if is_reduction else None",
            "_stores(self.buffers, indices, values) if is_reduction else None"),
