@@ -22,6 +22,10 @@ PATTERN = re.compile(
 )
 
 
+MAX_LANES = 65535
+"""Of a vector (DLPack: `DLDataType.lanes`)."""
+
+
 class DType(Struct, frozen=True):
     """A dtype taken apart. `name` is the scalar dtype; `bits` counts one lane."""
 
@@ -44,7 +48,9 @@ def parse_dtype(dtype: str) -> DType:
     if match is None:
         raise ValueError(f"'{dtype}' is no dtype")
     base = match["base"]
-    lanes = int(match["lanes"] or 1)
+    lanes = int(match["lanes"] or 1) if len(match["lanes"] or "") <= 5 else 0
+    if not 1 <= lanes <= MAX_LANES:
+        raise ValueError(f"'{dtype}' is not a dtype: a vector has 1 to {MAX_LANES} lanes")
     scalable = match["vscale"] is not None
     if base in _SMALL_FLOATS:
         return DType(base, "float", _SMALL_FLOATS[base], lanes, scalable)

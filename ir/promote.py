@@ -8,7 +8,7 @@ from typing import TypeAlias
 from . import tir
 from .base import Op, Span
 from .diagnostics import error
-from .dtype import DType, int_range, is_dtype, parse_dtype
+from .dtype import MAX_LANES, DType, int_range, is_dtype, parse_dtype
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
 """An expression, or a Python number that stands for a constant."""
@@ -127,8 +127,9 @@ def _lanes(lanes: Operand, span: Span | None) -> tuple[tir.PrimExpr, str]:
     """Return `lanes` in its normal form, and what it adds to a dtype."""
     lanes = to_expr(lanes, span)
     if isinstance(lanes, tir.IntImm):
-        if lanes.value < 2:
-            raise error("E0231", f"a vector of {lanes.value} lanes", lanes.span or span, "a vector has two or more")
+        if not 2 <= lanes.value <= MAX_LANES:
+            help = f"a vector has 2 to {MAX_LANES}"
+            raise error("E0231", f"a vector of {lanes.value} lanes", lanes.span or span, help)
         return tir.IntImm("int32", lanes.value, span=lanes.span), f"x{lanes.value}"
     match lanes:
         case (

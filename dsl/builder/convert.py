@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from ...ir import make, tir
 from ...ir.base import Attrs, GlobalVar, Node, Span
+from ...ir.dtype import is_int
 
 Convert: TypeAlias = Callable[[Any, Span | None], Any]
 _ConvertT = TypeVar("_ConvertT", bound=Convert)
@@ -126,9 +127,13 @@ def expressions(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
 def shape(value: Any, span: Span | None) -> tuple[tir.PrimExpr, ...]:
     """Return a shape: a tuple or list of extents, or one extent."""
     try:
-        return expressions(value if is_tuple(value) else (value,), span)
+        extents = expressions(value if is_tuple(value) else (value,), span)
     except Mismatch:
         raise Mismatch("a shape, such as (128, n)") from None
+    for extent in extents:
+        if not is_int(extent.dtype):
+            raise Mismatch("a shape of integers", f"write an integer in place of the extent that is {extent.dtype}")
+    return extents
 
 
 @converter("Ints")

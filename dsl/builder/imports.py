@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,6 +14,10 @@ from . import plain
 from .context import Context
 from .forms import NAMESPACES, MetadataTable, Namespace
 
+_PACKAGES = sys.stdlib_module_names | {
+    "tvm", "tvms", "numpy", "ml_dtypes", "torch", "pytest", "scipy", "onnx", "jax", "typing_extensions", "tvm_ffi",
+}  # fmt: skip
+"""What programs around TVMScript import: such an import is read, and means nothing here."""
 _DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
 """The names of the dialects in `tvm.script`, old and new."""
 
@@ -33,8 +38,15 @@ def _tvm() -> Namespace:
 
 
 def define_imports(context: Context, node: syntax.Import) -> None:
-    """Define the names of an import that name a dialect; others stay undefined, and are reported where they are used."""
+    """Define the names of an import that name a dialect; others stay undefined, and are reported where they are used.
+
+    E0101 for a module that is neither of TVM nor known to most programs of Python: it is not there.
+    """
     for name, dotted in node.names:
+        package = dotted.partition(".")[0]
+        if package and package not in _PACKAGES:
+            help = "leave it out: nothing is ever loaded, and only imports of tvm.script mean something"
+            raise context.error("E0101", f"there is no module '{package}'", node, help)
         value: Any = Namespace("", {"tvm": _tvm()})
         for part in dotted.split("."):
             value = value.members.get(part) if isinstance(value, Namespace) else None

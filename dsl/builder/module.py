@@ -32,7 +32,9 @@ _MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.fun
 
 FORMS = (tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes)
 """The modules that declare the forms of `T`, besides those that others need."""
-_VERSION = re.compile(r"#\s*tvms\s+\d+\s*$")
+VERSION = 1
+"""Of the language."""
+_VERSION = re.compile(r"#\s*tvms\s+(\d+)\s*$")
 """The line that names the version of the language: the printer writes it anew."""
 
 
@@ -127,6 +129,7 @@ class _Builder:
     def build(self) -> IRModule:
         """Build everything that is in the file."""
         context, file = self.context, self.file
+        self._check_version()
         modules: list[syntax.Definition] = []
         others: list[syntax.Stmt] = []
         for statement in file.body:
@@ -156,6 +159,16 @@ class _Builder:
             self.functions, self.attrs, context.global_infos, self.name,
             self.trivia(trivia), self.schedules, span=span,
         )  # fmt: skip
+
+    def _check_version(self) -> None:
+        """E0022 for a text of another version of the language."""
+        for line in self.file.header:
+            found = _VERSION.match(line)
+            if found and found[1].lstrip("0") != str(VERSION):
+                start = self.context.source.text.find(line)
+                place = syntax.Name(line, start=start, end=start + len(line))
+                message = f"the text is of version {found[1][:20]} of the language, which is not known"
+                self.context.error("E0022", message, place, f"write it in version {VERSION}: #tvms {VERSION}")
 
     def _check_single(self, modules: Sequence[syntax.Definition], others: Sequence[syntax.Stmt]) -> None:
         context = self.context

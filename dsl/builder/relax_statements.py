@@ -49,7 +49,10 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
             _branches(builder, statement, leaves)
         case syntax.Definition():
             functions.build_local_function(builder, statement, leaves)
-        case syntax.Pass() | syntax.Import():
+        case syntax.Import():
+            help = "move it to the top of the file"
+            raise builder.context.error("E0207", "an import in the body of a function", statement, help)
+        case syntax.Pass():
             pass
         case syntax.Return():
             help = "end the function with one return, outside of if and else"

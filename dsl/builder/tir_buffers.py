@@ -19,6 +19,7 @@ from .convert import (
     Text,
     Var,
     converter,
+    describe,
     expression,
     is_tuple,
 )
@@ -127,6 +128,7 @@ def match_buffer(
             raise site.error(
                 "E0201", f"'{param.name}' is no parameter of the function", help, site.argument("param", 0)
             )
+        _check_param(site, param)
         function.buffer_map[param] = made
     elif isinstance(param, tir.BufferRegion | tir.BufferLoad):
         block_of(site).match_buffers.append(tir.MatchBufferRegion(made, region_of(param, None), span=site.span))
@@ -134,6 +136,18 @@ def match_buffer(
         message = "argument 1, 'param', of T.match_buffer: expected a handle parameter or a region of a buffer"
         raise site.error("E0202", message, node=site.argument("param", 0))
     return made
+
+
+def _check_param(site: Site, param: tir.Var) -> None:
+    """Check that a parameter is a handle that was neither matched (E0209) nor used (E0201) before."""
+    place, known = site.argument("param", 0), site.function.buffer_map.get(param)
+    if param.dtype != "handle":
+        message = f"argument 1, 'param', of T.match_buffer: expected a handle parameter, got {describe(param)}"
+        raise site.error("E0202", message, f"declare it as {param.name}: T.handle", place)
+    if known is not None:
+        raise site.error("E0209", f"'{param.name}' is matched as buffer '{known.name}' already", node=place)
+    if site.function.uses(param):
+        raise site.error("E0201", f"'{param.name}' is matched after it is used", "match it at the top", place)
 
 
 @form("T.alloc_buffer", "T.sblock_alloc_buffer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.base import Attrs, Span, Trivia
+from ...ir.visit import walk
 from .. import syntax
 from ..comments import comments_of
 from ..declarations import declaration_key
@@ -100,6 +101,10 @@ class Body:
         """Let `frame` hold everything that follows."""
         self._items.append((frame.wrap, span, self._joined(trivia)))
 
+    def statements(self) -> Iterator[tir.Stmt]:
+        """Yield the statements so far."""
+        return (item for item in self._items if isinstance(item, tir.Stmt))
+
     def keep(self, trivia: Trivia | None, declaration: syntax.Stmt | None = None) -> None:
         """Keep the comments of what is no statement of its own: a declaration, or else for the next statement."""
         key = declaration_key(declaration) if declaration is not None and self._declares else None
@@ -156,6 +161,10 @@ class FunctionFrame:
     def body(self) -> Body:
         """The innermost body."""
         return self.bodies[-1]
+
+    def uses(self, var: tir.Var) -> bool:
+        """Whether a statement so far uses `var`."""
+        return any(var is node for body in self.bodies for statement in body.statements() for node in walk(statement))
 
     def visible_buffers(self) -> tuple[tir.Buffer, ...]:
         """Return the buffers that the innermost block may touch, those of enclosing blocks included."""

@@ -164,6 +164,8 @@ def thread_binding(
 @form("T.grid")
 def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
     """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
+    if not extents:
+        raise site.error("E0105", "T.grid makes no loop without an extent", "give an extent for each loop")
     names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")
     place = _target_span(site)
     loops = [

@@ -12,10 +12,10 @@ from .convert import (
     Attributes,
     Condition,
     DTypeName,
-    Exprs,
     Ints,
     Mismatch,
     PrimExpr,
+    Shape,
     Text,
     Var,
     argument,
@@ -60,7 +60,7 @@ def _value(value: Any, span: Span) -> tir.PrimExpr:
 @form("T.allocate")
 def allocate(
     site: Site,
-    extents: Exprs,
+    extents: Shape,
     dtype: DTypeName,
     scope: Text = "global",
     condition: Condition | None = None,

@@ -17,7 +17,6 @@ from .context import POISON, Context, Failed, target_names
 from .convert import Mismatch, condition, describe, is_tuple
 from .expressions import evaluate, opener, to_expr
 from .forms import Form
-from .imports import define_imports
 from .shadowing import check_bound
 from .tir_assignments import assign, assign_annotated, assign_augmented, define, evaluate_for
 from .tir_blocks import close_block
@@ -211,8 +210,7 @@ def _return(context: Context, node: syntax.Return) -> None:
 
 
 def _import(context: Context, node: syntax.Import) -> None:
-    define_imports(context, node)
-    context.tir.body.keep(node.trivia)
+    raise context.error("E0207", "an import in the body of a function", node, "move it to the top of the file")
 
 
 def _definition(context: Context, node: syntax.Definition) -> None:

@@ -65,6 +65,9 @@ class Tree(ExpressionTree):
 
     def decorated(self, decorators: list[tuple[int, Expr]], definition: syntax.Definition) -> syntax.Definition:
         start, head = decorators[0][0], decorators[-1][1]
+        if len(decorators) > 1:
+            problem, (_, other) = "a definition has one decorator", decorators[0]
+            self.report(Problem("E0016", problem, other.start, other.end, "keep the one that says what it is"))
         if definition.head is not None:
             problem = "a decorator stands above a definition that is not a `def` or a `class`"
             self.report(Problem("E0016", problem, head.start, head.end, "remove the decorator"))

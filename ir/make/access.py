@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import tir
 from ..base import Span
 from ..diagnostics import error
-from ..dtype import parse_dtype
+from ..dtype import MAX_LANES, parse_dtype
 from ..promote import Operand, const, ramp, to_expr
 from .operators import integer
 
@@ -32,6 +32,9 @@ def check_indices(buffer: tir.Buffer, indices: Sequence[Operand], span: Span | N
     for index in checked[:-1]:
         if parse_dtype(index.dtype).lanes != 1:
             raise error("E0233", "only the last index may be a vector", index.span or span)
+    lanes = parse_dtype(buffer.dtype).lanes * (parse_dtype(checked[-1].dtype).lanes if checked else 1)
+    if lanes > MAX_LANES:
+        raise error("E0231", f"a vector of {lanes} lanes", span, f"a vector has up to {MAX_LANES}")
     return checked
 
 

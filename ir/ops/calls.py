@@ -6,7 +6,8 @@ What such a call returns stands in the call itself, as its struct info argument.
 from __future__ import annotations
 
 from ..base import StructInfo
-from ..relax import ShapeStructInfo, TensorStructInfo
+from ..contradiction import contradiction
+from ..relax import ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from . import dims as d
 from .binding import bind
 from .inference import Inference, any_object, dims_of, given_struct_info, nothing, tensor_info
@@ -26,6 +27,16 @@ def _infer_inplace(a: Inference) -> StructInfo:
     for index in indices:
         if not -1 <= index < count:
             raise a.fail("E0325", f"writes argument {index} in place, but has {count} arguments")
+    outputs = result.fields if isinstance(result, TupleStructInfo) else (result,)
+    if len(outputs) != len(indices):
+        message = f"says of {len(indices)} results where they are written, but returns {len(outputs)}"
+        raise a.fail("E0325", message, "give an index for each result, -1 for one that is allocated")
+    for index, output in zip(indices, outputs, strict=True):
+        given = getattr(a.info("args"), "fields", ())[index] if index >= 0 else None
+        reason = contradiction(output, given) if given is not None else None
+        if reason is not None:
+            message = f"writes a result over argument {index}, which is {given}: {reason}"
+            raise a.fail("E0326", message, "give the result the shape and the dtype of the argument")
     return result
 
 

@@ -58,8 +58,8 @@ def _polynomial(node: tir.PrimExpr, atoms: _Atoms) -> _Polynomial:
             return {monomial: factor for monomial, factor in result.items() if factor}
         case tir.Mul():
             return _product(_polynomial(node.a, atoms), _polynomial(node.b, atoms))
-        case tir.Cast() if node.dtype == "int64":
-            return _polynomial(node.value, atoms)
+        case tir.Cast(dtype="int64", value=tir.IntImm() | tir.PrimExpr(dtype="int64") as value):
+            return _polynomial(value, atoms)
         case _:
             return {(atoms.number(node),): 1}
 

@@ -12,7 +12,8 @@ from ..deep import deep
 from ..diagnostics import Diagnostic
 from ..relax import Function
 from ..tir import PrimFunc
-from .checks import CHECKS, GRAPH_CHECKS, LEVELS, LOOP_CHECKS, MODULE_CHECKS, Check, Level
+from ..visit import walk
+from .checks import CHECKS, GRAPH_CHECKS, LEVELS, LOOP_CHECKS, MODULE_CHECKS, PART_CHECKS, Check, Level
 from .subject import Subject
 
 __all__ = ["CHECKS", "LEVELS", "Check", "Level", "verify"]
@@ -28,14 +29,23 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
     depth = LEVELS.index(level)
     module = node if isinstance(node, IRModule) else None
     found: list[Diagnostic] = []
+    has_broken_parts = False
     for function in module.functions.values() if module else (node,):
-        if isinstance(function, Function):
+        subject = Subject(function, strict) if isinstance(function, PrimFunc) else None
+        nodes = walk(function) if subject is None else (*subject.signature, *subject.nodes)
+        broken = [each for check in PART_CHECKS if depth for each in check.run(function, nodes)]
+        found += broken
+        if broken:
+            has_broken_parts = True
+        elif isinstance(function, Function):
             for check in GRAPH_CHECKS:
                 found.extend(check.run(function, module) if LEVELS.index(check.level) <= depth else ())
-        elif isinstance(function, PrimFunc):
-            found.extend(_loop_level(Subject(function, strict), LEVELS[: depth + 1]))
+        elif subject is not None:
+            found.extend(_loop_level(subject, LEVELS[: depth + 1]))
     for check in MODULE_CHECKS:
-        found.extend(check.run(module) if module and LEVELS.index(check.level) <= depth else ())
+        found.extend(
+            check.run(module) if module and not has_broken_parts and LEVELS.index(check.level) <= depth else ()
+        )
     return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct
 
 from .. import relax
-from ..base import IRModule
+from ..base import IRModule, Node
 from ..diagnostics import Diagnostic
 from .axis_kinds import check_axis_kinds
 from .blocks import check_blocks
@@ -18,6 +18,7 @@ from .devices import check_limits, check_scopes
 from .dtypes import check_dtypes
 from .graph import check_function
 from .loops import check_loops
+from .parts import check_parts
 from .races import check_races
 from .reductions import check_reductions
 from .regions import check_matches, check_regions
@@ -32,6 +33,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """How deep to check; each level includes those before it. Reading a text checks its syntax, and nothing here does."""
 
 Run = TypeVar("Run", bound=Callable[..., Any])
+PartCheck: TypeAlias = Callable[[Node, Iterable[Node]], list[Diagnostic]]
 LoopCheck: TypeAlias = Callable[[Subject], None]
 GraphCheck: TypeAlias = "Callable[[relax.Function, IRModule | None], Iterator[Diagnostic] | list[Diagnostic]]"
 ModuleCheck: TypeAlias = Callable[[IRModule], list[Diagnostic]]
@@ -47,17 +49,22 @@ class Check(Struct, Generic[Run], frozen=True):
     run: Run
 
 
+PART_CHECKS: tuple[Check[PartCheck], ...] = (
+    Check("parts", "types", ("E0440",), "Every field of a node holds what it is declared to hold.", check_parts),
+)
+"""Before all others, which rely on it."""
+
 LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
     Check("scoping", "types", ("E0401", "E0402", "E0403", "E0404"),
           "Every variable and buffer is defined once, before it is used, and a block sees loops through its axes only.",
           check_scoping),
-    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0409"),
+    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0409", "E0442", "E0439"),
           "Operands, values, indices and conditions have the dtype and the number that their place asks for.",
           check_dtypes),
     Check("blocks", "types", ("E0410", "E0411", "E0412"),
           "A block is bound to one integer for each axis, and has a T.init only if it reduces.", check_blocks),
-    Check("loops", "types", ("E0416", "E0417"),
-          "A loop is bound to a thread that exists, and loops of one kernel agree on the extent of a thread.",
+    Check("loops", "types", ("E0406", "E0416", "E0417", "E0441"),
+          "A loop is bound to a thread that exists, loops of one kernel agree on the extent of a thread, and a jump has a loop.",
           check_loops),
     Check("scopes", "types", ("E0418",), "A buffer lives in a storage scope that exists.", check_scopes),
     Check("sizes", "types", ("E0426",), "Memory and buffers have no negative extent.", check_sizes),
@@ -84,9 +91,9 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
 """The loop level, in the order in which one mistake explains the next: after errors of a level the next is not run."""
 
 GRAPH_CHECKS: tuple[Check[GraphCheck], ...] = (
-    Check("graph-scoping", "types", ("E0430", "E0431", "E0432", "E0433"),
+    Check("graph-scoping", "types", ("E0426", "E0430", "E0431", "E0432", "E0433"),
           "Every graph-level variable and dimension is defined once, and used where it may be.", check_function),
-    Check("values", "types", ("E0437", "E0438"),
+    Check("values", "types", ("E0437", "E0438", "E0439"),
           "Struct info is what follows from the operands, and what is pure calls nothing that is not.", check_values),
 )  # fmt: skip
 
@@ -95,4 +102,4 @@ MODULE_CHECKS: tuple[Check[ModuleCheck], ...] = (
           "A call fits a function that exists, and calls come to an end.", check_calls),
 )  # fmt: skip
 
-CHECKS: tuple[Check[Any], ...] = (*LOOP_CHECKS, *GRAPH_CHECKS, *MODULE_CHECKS)
+CHECKS: tuple[Check[Any], ...] = (*PART_CHECKS, *LOOP_CHECKS, *GRAPH_CHECKS, *MODULE_CHECKS)

@@ -2,7 +2,8 @@
 
 E0405: operands of different dtypes, or a result of a dtype that does not follow from them · E0406: an index, a bound or
 a loop that is no integer, or a condition that is none · E0407: a value of a dtype that its variable or buffer has not ·
-E0408: a buffer access with the wrong number of indices · E0409: an intrinsic with the wrong number of arguments.
+E0408: a buffer access with the wrong number of indices · E0409: an intrinsic with the wrong number of arguments · E0442: an
+intrinsic that LLVM does not have.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tir
-from ..base import Node, Op
+from ..base import Metadata, Node, Op
 from ..dtype import is_bool, is_int, parse_dtype
 from ..make import access_dtype, with_base
+from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
 from ..ops.tir import get
 from .report import Report, count
 from .subject import Subject
+from .values import missing
+
+_CONDITIONS = {
+    tir.IfThenElse: "if", tir.While: "while", tir.AssertStmt: "assert", tir.Allocate: "T.allocate", tir.BufferRealize: "T.realize",
+}  # fmt: skip
 
 
 def check_dtypes(subject: Subject) -> None:
@@ -106,15 +113,34 @@ def _check_let(node: tir.LetStmt | tir.Let, report: Report) -> None:
         report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
 
 
+def _check_call(node: tir.Call, report: Report) -> None:
+    if isinstance(node.op, Op):
+        _check_arity(node, report)
+        if node.op.name in ("tir.call_llvm_intrin", "tir.call_llvm_pure_intrin"):
+            _check_llvm_name(node, report)
+
+
+def _check_llvm_name(node: tir.Call, report: Report) -> None:
+    """Check a name; a number is the intrinsic's in some version of LLVM, of which nothing is known."""
+    match node.args:
+        case (tir.StringImm(value=name), *_) if not is_llvm_intrinsic(name):
+            nearest = nearest_llvm_intrinsic(name)
+            help = f"did you mean '{nearest}'?" if nearest else "write a name of LLVM's, such as llvm.fma.f32"
+            report.add("E0442", f"LLVM has no intrinsic '{name}'", node, help)
+        case _:
+            pass
+
+
 _CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ...] = (
     (tir.BinaryOp, _check_binary),
     ((tir.BufferLoad, tir.BufferStore), _check_access),
-    (tir.Call, _check_arity),
+    (tir.Call, _check_call),
+    (Metadata, lambda node, report: report.found.append(missing(node, node))),
     (tir.Not, lambda node, report: _check_condition(node.a, "not", report)),
     (tir.Select, _check_select),
     (tir.For, _check_loop),
-    ((tir.IfThenElse, tir.AssertStmt), lambda node, report: _check_condition(node.condition, "if", report)),
-    (tir.While, lambda node, report: _check_condition(node.condition, "while", report)),
+    (tuple(_CONDITIONS), lambda node, report: _check_condition(node.condition, _CONDITIONS[type(node)], report)),
+    (tir.BlockRealize, lambda node, report: _check_condition(node.predicate, "T.where", report)),
     ((tir.LetStmt, tir.Let), _check_let),
 )
 """What is checked of each kind of node."""

@@ -15,7 +15,7 @@ def check_function(function: relax.Function, _: IRModule | None) -> list[Diagnos
 
     E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·
     E0432, a warning: a dataflow variable is used outside its block, as in some programs that TVM prints ·
-    E0433: a symbolic dimension has no definition.
+    E0433: a symbolic dimension has no definition · E0426: a tensor has a negative dimension.
     """
     checker = _Checker()
     checker.function(function)
@@ -80,8 +80,18 @@ class _Checker:
         for node in walk(var.struct_info) if var.struct_info is not None else ():
             if isinstance(node, relax.Var):
                 self.use(node)
+            elif isinstance(node, relax.TensorStructInfo) and isinstance(node.shape, relax.ShapeExpr):
+                self.sizes(var, node.shape)
         self.defined.add(var)
         self.visible.add(var)
+
+    def sizes(self, var: relax.Var, shape: relax.ShapeExpr) -> None:
+        """Check that a tensor has no negative dimension."""
+        for value in shape.values:
+            if isinstance(value, tir.IntImm) and value.value < 0:
+                self.report(
+                    "E0426", f"'{var.name_hint}' has the dimension {value.value}", var, "a dimension is 0 or more"
+                )
 
     def expression(self, expr: Node) -> None:
         """Check what `expr` uses; what is wrong with a variable is shown at the expression that it stands in."""

@@ -1,16 +1,20 @@
 """The law of loops and threads.
 
 E0416: a thread tag that does not exist, or a binding on the wrong kind of loop · E0417: loops bound to the same threads
-with different extents.
+with different extents · E0441: a `break` or `continue` that is not a statement inside a loop.
 """
 
 from __future__ import annotations
 
 from .. import tir
+from ..base import Node, Op
 from ..diagnostics import Note
+from ..dtype import is_int
+from ..visit import children
 from .kernels import Threads
 from .subject import Subject
 
+_JUMPS = ("tir.break_loop", "tir.continue_loop")
 THREAD_TAGS = frozenset(
     [f"{scope}.{axis}" for scope in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"]
     + ["vthread", "cthread", "pipeline", "danger_vthread"]
@@ -22,12 +26,46 @@ def check_loops(subject: Subject) -> None:
     """Check that loops are bound to threads that exist, and those of one kernel with one extent."""
     for loop in subject.of_kinds(tir.For):
         _check_binding(subject, loop)
+    for launch in subject.of_kinds(tir.AttrStmt):
+        if isinstance(launch.node, tir.IterVar) and not is_int(launch.value.dtype):
+            message = f"the extent of thread '{launch.node.var.name}' is {launch.value.dtype}"
+            subject.report.add("E0406", message, launch, "an extent is an integer")
+    _check_jumps(subject)
     for kernel in subject.kernels:
         first: dict[str, Threads] = {}
         for threads in kernel.threads:
             other = first.setdefault(threads.tag, threads)
             if threads.tag.startswith(("blockIdx", "threadIdx")):
                 _check_extents(subject, threads, other)
+
+
+def _check_jumps(subject: Subject) -> None:
+    """Check that `break` and `continue` are statements inside a loop."""
+    if not any(_is_jump(call) for call in subject.of_kinds(tir.Call)):
+        return
+    stack: list[tuple[Node, Node | None, bool]] = [(subject.function.body, None, False)]
+    while stack:
+        node, near, in_loop = stack.pop()
+        near = near if node.span is None else node
+        if isinstance(node, tir.Evaluate) and _is_jump(node.value):
+            if not in_loop:
+                help = "leave it out, or write a loop around it"
+                subject.report.add("E0441", f"'{_word(node.value)}' stands in no loop", node, help)
+            continue
+        if _is_jump(node):
+            subject.report.add("E0441", f"'{_word(node)}' has no value", near, "write it as a statement of its own")
+        in_loop = in_loop or isinstance(node, tir.For | tir.While)
+        stack.extend((child, near, in_loop) for child in children(node))
+
+
+def _is_jump(node: Node) -> bool:
+    return isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in _JUMPS
+
+
+def _word(node: Node) -> str:
+    assert isinstance(node, tir.Call)
+    assert isinstance(node.op, Op)
+    return node.op.name.removeprefix("tir.").removesuffix("_loop")
 
 
 def _check_binding(subject: Subject, loop: tir.For) -> None:

@@ -50,6 +50,12 @@ class Subject:
         return [node for kind in kinds for node in self.nodes_by_kind.get(kind, ())]
 
     @cached_property
+    def signature(self) -> tuple[Node, ...]:
+        """Everything in the parameters and their buffers."""
+        parts = (*self.function.params, *self.function.buffer_map.values())
+        return tuple(node for part in parts if isinstance(part, Node) for node in walk(part))
+
+    @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels in the body."""
         return kernels(self.nodes) if self.of_kinds(tir.For, tir.AttrStmt) else ()

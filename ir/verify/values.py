@@ -1,7 +1,7 @@
 """The law of graph-level values: struct info says what follows from the operands, and pure functions stay pure.
 
 E0437: a pure function, or a dataflow block, has a call with side effects · E0438: struct info that contradicts the value
-it is said of.
+it is said of · E0439: metadata that the text does not hold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from .. import relax
-from ..base import GlobalVar, IRModule, Node, Op
+from ..base import GlobalVar, IRModule, Metadata, Node, Op
 from ..contradiction import contradiction
 from ..diagnostics import Diagnostic, Note, TvmsError
 from ..infer import infer_struct_info
@@ -34,12 +34,22 @@ def check_values(function: relax.Function, module: IRModule | None) -> Iterator[
                 in_dataflow = isinstance(node, relax.DataflowBlock)
             case relax.VarBinding():
                 yield from _check_struct_info(node)
+            case relax.Constant(data=Metadata() as data, name=None):
+                yield missing(data, node)
             case relax.Call() if not is_pure_call(node, module):
                 yield from _check_purity(node, owner, in_dataflow)
             case _:
                 pass
         graph = (relax.Expr, relax.Binding, relax.BindingBlock)
         stack.extend([(child, owner, in_dataflow) for child in reversed(children(node)) if isinstance(child, graph)])
+
+
+def missing(data: Metadata, place: Node) -> Diagnostic:
+    """Return what is said of metadata that a text names and does not have."""
+    message = f'metadata["{data.key}"][{data.index}] is not there: the text does not hold it'
+    return Diagnostic(
+        "E0439", message, place.span or data.span, 'name a tensor of the sidecar file: I.constant("name")'
+    )
 
 
 def _check_struct_info(binding: relax.VarBinding) -> Iterator[Diagnostic]:

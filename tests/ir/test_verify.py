@@ -4,6 +4,7 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,10 +13,10 @@ from msgspec.structs import replace
 from tvms.dsl.diagnostics import render
 from tvms.dsl.load import load_module, parse
 from tvms.ir import make, tir
-from tvms.ir.base import Op
+from tvms.ir.base import IRModule, Op
 from tvms.ir.codes import CODES
 from tvms.ir.verify import CHECKS, LEVELS, verify
-from tvms.ir.visit import rewrite
+from tvms.ir.visit import rewrite, walk
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ir_programs import X, Y, deep, functions, nest, renamed
@@ -42,7 +43,7 @@ def test_there_are_cases() -> None:
 def test_every_check_says_something_in_a_case() -> None:
     said = set(re.findall(r"\[(E04\d\d)\]", "".join(says for *_, says in CASES)))
     missing = [check.name for check in CHECKS if not said & set(check.codes)]
-    assert missing == ["dtypes"]  # the builder refuses such texts; they are made from nodes below
+    assert missing == ["parts"]  # no text makes such nodes; they are made below
 
 
 def test_levels_include_those_before_them() -> None:
@@ -183,3 +184,42 @@ def test_any_depth() -> None:
     inner = rewrite(inner, lambda node: replace(node, buffer=next(iter(function.buffer_map.values())))
                     if isinstance(node, tir.BufferStore) else None)  # fmt: skip
     assert verify(replace(function, body=inner)) == ()
+
+
+STORE = next(
+    each
+    for each in walk(parse("T.prim_func f(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n").functions["f"])
+    if isinstance(each, tir.BufferStore)
+)
+WRAPPED: Any = tir.Var("int32", "i") + 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("value", WRAPPED, "holds a value of 'ir.te.expr.Expr', which is not a node"),
+        ("indices", (WRAPPED,), "holds a value of 'ir.te.expr.Expr', which is not a node"),
+        ("indices", (0,), "holds a value of 'builtins.int', which is not a node"),
+        ("indices", X, "holds a Var, which does not belong there"),
+        ("value", 1, "holds a value of 'builtins.int', which is not a node"),
+        ("value", STORE, "holds a BufferStore, which does not belong there"),
+        ("buffer", None, "holds a value of 'builtins.NoneType', which is not a node"),
+    ],
+)
+def test_a_field_holds_what_it_is_declared_to_hold(field: str, value: Any, says: str) -> None:
+    for statement in (replace(STORE, **{field: value}), tir.SeqStmt((STORE, replace(STORE, **{field: value})))):
+        function = replace(nest([X]), body=statement)
+        assert [each.message for each in verify(function)] == [f"field '{field}' of a BufferStore {says}"]
+        assert [each.code for each in verify(IRModule({"f": function}), "races")] == ["E0440"]
+
+
+def test_parts_of_signatures_and_attributes_are_nodes() -> None:
+    function = nest([X])
+    param, buffer = next(iter(function.buffer_map.items()))
+    for broken in (
+        replace(function, buffer_map={param: replace(buffer, shape=(WRAPPED,))}),
+        replace(function, attrs={"key": (1, {"inner": WRAPPED})}),
+        replace(function, params=(*function.params, "n")),
+    ):
+        assert codes(broken) == ["E0440"]
+    assert codes(replace(function, attrs={"key": (1, {"inner": "text"}), "node": X, "none": None})) == []

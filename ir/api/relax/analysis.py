@@ -18,11 +18,43 @@ from ...visit import defined_variables, free_variables, post_order, substitute, 
 
 
 def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:
-    """Whether a program keeps the law of the IR; `tvms.verify` says what is wrong with it."""
+    """Whether a program keeps the law of the IR and is in normal form; `tvms.verify` says what is wrong with it.
+
+    In normal form operands are variables, constants or tuples of them, and dataflow variables stay in their blocks.
+    """
     from ...verify import verify
 
-    found = [each for each in verify(obj) if each.severity == "error"]
+    found = [each for each in verify(obj) if each.severity == "error" or each.code == "E0432"]
+    functions = obj.functions.values() if isinstance(obj, IRModule) else (obj,)
+    if any(not is_normal(function) for function in functions if isinstance(function, relax.Function)):
+        return False
     return not any(check_struct_info or not each.code.startswith("E03") for each in found)
+
+
+_COMPOUND = (relax.Call, relax.TupleGetItem, relax.If, relax.SeqExpr, relax.Function)
+
+
+def is_normal(function: relax.Function) -> bool:
+    """Whether every operand in `function` is a variable, a constant or a tuple of them (TVM: A-normal form)."""
+    for node in walk(function):
+        match node:
+            case relax.Call():
+                operands: tuple[Node, ...] = (node.op, *node.args)
+            case relax.Tuple():
+                operands = node.fields
+            case relax.TupleGetItem():
+                operands = (node.tuple_value,)
+            case relax.If():
+                operands = (node.cond,)
+            case relax.MatchCast():
+                operands = (node.value,)
+            case relax.SeqExpr():
+                operands = (node.body,)
+            case _:
+                continue
+        if any(isinstance(operand, _COMPOUND) for operand in operands):
+            return False
+    return True
 
 
 def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:

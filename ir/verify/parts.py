@@ -1,0 +1,121 @@
+"""The law of nodes: every field of a node holds what it is declared to hold, all through.
+
+E0440: a value that is no node, or another kind of node, where a node belongs. Passes do not see what it consists of.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from ..base import Node
+from ..diagnostics import Diagnostic
+from ..visit import part_names
+
+Holds: TypeAlias = Callable[[Any], bool]
+
+
+_Field: TypeAlias = tuple[str, Holds, set[type], set[type]]
+"""A field in which nodes may stand: its name, what tells whether it is right, and the types of values, and of elements of
+tuples, that were right so far."""
+
+
+def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
+    """Check the fields of `function`, and of `nodes`, which are all below it."""
+    found: list[Diagnostic] = []
+    near = function
+    fields: dict[type[Node], tuple[_Field, ...]] = {}
+    for node in (function, *nodes):
+        kind = type(node)
+        if kind not in fields:
+            fields[kind] = _fields(kind)
+        near = near if getattr(node, "span", None) is None else node
+        for name, holds, known, elements in fields[kind]:
+            value = getattr(node, name)
+            if type(value) is tuple:
+                if elements.issuperset(map(type, value)):  # type: ignore[reportUnknownArgumentType]
+                    continue
+            elif type(value) in known:
+                continue
+            if not holds(value):
+                found.append(_wrong(node, name, value, near))
+            elif type(value) is tuple:
+                elements.update(type(each) for each in value if isinstance(each, Node))  # type: ignore[reportUnknownVariableType]
+            elif not isinstance(value, Mapping | list):
+                known.add(type(value))
+    return found
+
+
+def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
+    wrong = value
+    if isinstance(value, tuple | list):
+        wrong = next((each for each in value if not isinstance(each, Node)), value)  # type: ignore[reportUnknownVariableType]
+    elif isinstance(value, Mapping):
+        wrong = next((each for each in (*value, *value.values()) if not _plain(each)), value)  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    message = f"field '{name}' of a {type(node).__name__} holds {_described(wrong)}"
+    help = "build expressions of nodes by tvms.ir.make, or take the node of a wrapper: value.node"
+    return Diagnostic("E0440", message, near.span, help)
+
+
+@cache
+def _fields(kind: type) -> tuple[_Field, ...]:
+    if not issubclass(kind, Node):  # the field that holds it is wrong
+        return ()
+    hints = get_type_hints(kind)
+    found = [(name, _holds(hints[name])) for name in part_names(kind)]
+    return tuple([(name, holds, set(), set()) for name, holds in found if holds is not _anything])
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+@cache
+def _holds(hint: Any) -> Holds:
+    """Return whether a value is what an annotation says; `Any` and plain types are not looked into."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _any_of([_holds(each) for each in arguments])
+    if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
+        return _tuple_of(_holds(arguments[0]))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping_of(_holds(arguments[0]), _plain if arguments[1] is Any else _holds(arguments[1]))
+    if isinstance(hint, type) and (issubclass(hint, Node) or hint is type(None)):
+        return lambda value: isinstance(value, hint)
+    if hint in (str, int, float, bool):
+        return lambda value: isinstance(value, hint)
+    return _anything
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is a node, or plain: what an attribute may be."""
+    if isinstance(value, tuple | list):
+        return all(map(_plain, value))  # type: ignore[reportUnknownArgumentType]
+    if isinstance(value, Mapping):
+        return all(_plain(key) and _plain(item) for key, item in value.items())  # type: ignore[reportUnknownVariableType]
+    is_array = type(value).__module__.partition(".")[0] in ("numpy", "ml_dtypes")
+    return value is None or is_array or isinstance(value, Node | str | bytes | bool | int | float | Enum)
+
+
+def _any_of(alternatives: list[Holds]) -> Holds:
+    return _anything if _anything in alternatives else lambda value: any(holds(value) for holds in alternatives)
+
+
+def _tuple_of(holds: Holds) -> Holds:
+    if holds is _anything:
+        return _anything
+    return lambda value: isinstance(value, tuple | list) and all(map(holds, value))  # type: ignore[reportUnknownArgumentType]
+
+
+def _mapping_of(key: Holds, item: Holds) -> Holds:
+    return lambda value: isinstance(value, Mapping) and all(key(k) and item(v) for k, v in value.items())  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _described(value: object) -> str:
+    kind = type(value)
+    if isinstance(value, Node):
+        return f"a {kind.__name__}, which does not belong there"
+    return f"a value of '{kind.__module__.removeprefix('tvms.')}.{kind.__qualname__}', which is not a node"
