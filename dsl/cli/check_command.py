@@ -8,16 +8,21 @@ import sys
 from msgspec.structs import replace
 
 from ...ir.diagnostics import Diagnostic, TvmsError
+from ...ir.files import write_whole
+from ...ir.lints import lint
 from ...ir.sanitize import emit, say
 from ...ir.verify import verify
 from ..compatibility import as_tvm_takes_them
 from ..diagnostics import in_order, summary
-from ..load import load_module
+from ..fixes import fixed
+from ..load import load_module, read_source
 from . import options
 
 
 def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
     warnings: list[Diagnostic] = []
+    if arguments.fix:
+        _fix(path)
     try:
         module = load_module(path, warnings)
     except TvmsError as problem:
@@ -29,7 +34,22 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
         from ..round_trip import check_round_trip
 
         found += check_round_trip(module, path)
+    if not arguments.no_lints and arguments.level != "syntax" and not any(each.severity == "error" for each in found):
+        found += tuple(each.diagnostic for each in lint(module))
     return (*warnings, *found)
+
+
+def _fix(path: str) -> None:
+    """Rewrite a file by the edits of its lints."""
+    if path == "-":
+        raise options.UsageError("--fix needs a file, not standard input")
+    try:
+        source = read_source(path)
+    except TvmsError:
+        return
+    text = fixed(source)
+    if text != source.text:
+        write_whole(text, path, follow=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -73,6 +73,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="how deep to check, each level with those before it: races also finds iterations that meet (default: bounds)",
     )
     parser.add_argument("--strict", action="store_true", help="also warn of accesses that are not proven to be inside")
+    parser.add_argument("--no-lints", action="store_true", help="do not warn of what a program says to no effect")
+    parser.add_argument("--fix", action="store_true", help="delete what is unused, and correct names of attributes")
     parser.add_argument(
         "--trust",
         choices=("tvm-tests",),

@@ -1,0 +1,65 @@
+"""The edits of lints on a text: names are replaced, and statements deleted with their lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..ir.base import IRModule, Source
+from ..ir.diagnostics import TvmsError
+from ..ir.lints import Edit, Lint, lint
+from ..ir.verify import verify
+from .load import parse_source
+
+_ROUNDS = 20
+"""One deletion may leave another variable unused; programs that need more are finished by another call."""
+_BEFORE = re.compile(r"[ \t]*(?:\w+[ \t]*(?::[^=\n]*)?=[ \t]*)?")
+"""What may stand in the line before the expression of a statement: what it is assigned to."""
+
+
+def fixed(source: Source) -> str:
+    """Return a text without what its lints can mend; the text itself where nothing is, or where it has errors."""
+    text = source.text
+    for _ in range(_ROUNDS):
+        edits = [each.edit for each in _lints(Source(source.name, text)) or () if each.edit is not None]
+        for chosen in (edits, *([edit] for edit in edits)):
+            changed = _edited(text, chosen)
+            if changed != text and _lints(Source(source.name, changed)) is not None:
+                break
+        else:
+            return text
+        text = changed
+    return text
+
+
+def _lints(source: Source) -> Sequence[Lint] | None:
+    """Return the lints of a text; None where it has errors."""
+    try:
+        module: IRModule = parse_source(source)
+    except TvmsError:
+        return None
+    if any(each.severity == "error" for each in verify(module)):
+        return None
+    return lint(module)
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    """Return `text` after those edits that touch no other one, from the end on."""
+    limit = len(text) + 1
+    for edit in sorted(set(edits), key=lambda each: -each.span.start):
+        start, end = (edit.span.start, edit.span.end) if edit.text else _lines(text, edit)
+        if start < end <= limit:
+            text, limit = text[:start] + edit.text + text[end:], start
+    return text
+
+
+def _lines(text: str, edit: Edit) -> tuple[int, int]:
+    """Return the line of a statement; nothing where it has a body, or something else, such as a comment, stands there."""
+    written = text[edit.span.start : edit.span.end]
+    if "\n" in written or written.startswith("with"):
+        return 0, 0
+    start = text.rfind("\n", 0, edit.span.start) + 1
+    end = text.find("\n", edit.span.end)
+    end = len(text) if end < 0 else end + 1
+    is_alone = _BEFORE.fullmatch(text, start, edit.span.start) and not text[edit.span.end : end].strip()
+    return (start, end) if is_alone else (0, 0)
