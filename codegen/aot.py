@@ -22,7 +22,7 @@ from ..ir.sanitize import c_comment, symbol, visible
 from .build import Built, Settings, build, lower_module, prepare
 from .llvm.api import ir
 from .llvm.backend import optimise, to_object
-from .llvm.faults import Fault
+from .llvm.faults import POSITION, Fault
 from .llvm.types import I32, POINTER
 from .lower.signature import size_variables
 from .names import mangle
@@ -166,7 +166,12 @@ def _messages(built: Built, target: Target) -> str:
 
 
 def _said(fault: Fault) -> str:
-    message = f"an index of '{fault.message}' is outside dimension {fault.dimension}" if fault.rank else fault.message
+    if fault.dimension == POSITION:
+        message = f"an element of '{fault.message}' is outside its memory"
+    else:
+        message = (
+            f"an index of '{fault.message}' is outside dimension {fault.dimension}" if fault.rank else fault.message
+        )
     if fault.span is None:
         return f"{fault.code}: {message}"
     line = fault.span.source.text.count("\n", 0, fault.span.start) + 1

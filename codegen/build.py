@@ -118,11 +118,14 @@ def lower_module(
             if target.arch and name not in drivers:
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
                 continue
-            loops, safety[name] = guard_indices(lower_blocks(function), settings.bounds)
+            bounds = "trust" if name in drivers else settings.bounds
+            loops, safety[name] = guard_indices(lower_blocks(function, bounds), bounds, functions)
             may_move = name not in called or function.attrs.get("tir.noalias")
             if settings.schedule and may_move:
                 scheduled, decided = apply_rules(function, rules_for(target.processor))
-                faster = loops if scheduled is function else _as_safe(scheduled, safety[name], settings.bounds)
+                faster = (
+                    loops if scheduled is function else _as_safe(scheduled, safety[name], settings.bounds, functions)
+                )
                 if faster is not None:
                     loops, decisions[name] = faster, decided
             kernels[name] = lower_loops(loops)
@@ -133,12 +136,14 @@ def lower_module(
     return kernels, decisions, safety, {"lower": time.perf_counter() - start}
 
 
-def _as_safe(scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds) -> tir.PrimFunc | None:
+def _as_safe(
+    scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds, functions: Mapping[str, object]
+) -> tir.PrimFunc | None:
     """Return `scheduled` as guarded loops; None where more is to be checked than before, such as what a gather reads."""
-    loops = lower_blocks(scheduled)
+    loops = lower_blocks(scheduled, bounds)
     if not safety.checked:
         return loops
-    guarded, now = guard_indices(loops, bounds)
+    guarded, now = guard_indices(loops, bounds, functions)
     return guarded if now.places <= safety.places else None
 
 

@@ -241,6 +241,7 @@ CODES: dict[str, str] = {
     "E0616": "a software pipeline that cannot be built",
     "E0617": "machine code that this processor cannot run",
     "E0618": "machine code in a file that is not loaded",
+    "E0619": "a pointer to memory that is not known",
     "E0701": "the wrong number of arguments",
     "E0702": "an argument of the wrong kind",
     "E0703": "a value of the wrong dtype",

@@ -11,7 +11,7 @@ from ...ir import make, tir
 from ...ir.deep import deep
 from ...ir.diagnostics import error
 from ...ir.visit import substitute
-from ..lower import BLOCK_STEPS, lower_blocks
+from ..lower import BLOCK_STEPS, guard_blocks, lower_blocks
 from ..lower.bounds import Bounds, Safety, guard_indices
 from ..lower.flatten import flatten_buffers
 from ..lower.hoist import hoist_first_steps
@@ -57,7 +57,9 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
     if is_in_order:
         func = reduce_across_threads(func)
     aligned = alignments_in(func)
-    for step in {**BLOCK_STEPS, "LowerMatchBuffer": match_by_places}.values():
+    for step_name, step in {**BLOCK_STEPS, "LowerMatchBuffer": match_by_places}.items():
+        if step_name == "LowerMatchBuffer":
+            func = guard_blocks(func, bounds)
         func = step(func)
     func, safety = guard_indices(threads_as_loops(func), bounds)
 

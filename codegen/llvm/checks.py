@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import lanes_of, with_lanes
-from .api import Value, ir
+from .api import Builder, Value, ir
 from .casts import emit_cast
 from .expressions import RECORD_POINTER, ExpressionEmitter
-from .faults import MOST_DIMENSIONS, Fault, emit_claim
+from .faults import MOST_DIMENSIONS, POSITION, Fault, emit_claim
 from .operators import intrinsic, number
 from .types import I32, I64
 
@@ -25,6 +25,8 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     extent = _wide(emitter, emitter.emit(parts[rank + dimension.value]), parts[rank + dimension.value].dtype)
     limit = extent if wide.type == extent.type else _repeated(emitter, extent, wide)
     is_outside = builder.icmp_unsigned(">=", wide, limit)
+    if not isinstance(limit, ir.Constant):
+        is_outside = builder.or_(is_outside, builder.icmp_signed("<", limit, number(limit.type, 0)))
     fault = Fault("E0707", name.value, call.span, rank, dimension.value)
     with builder.if_then(emitter.any_lane(is_outside), likely=False):
         lane = _first_lane(emitter, is_outside)
@@ -34,6 +36,65 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         emit_claim(builder, emitter.values[RECORD_POINTER], status, extent, scalars)
         emitter.leave(number(I32, status))
     return value
+
+
+def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit `T.checked_position`: the index, if the element lies in its memory. 128 bits hold any position."""
+    index, name, *numbers = call.args
+    if not isinstance(name, tir.StringImm) or len(numbers) < 4:
+        raise error("E0606", "a checked position needs a name, and the numbers of its memory", call.span)
+    parts = [part for part in numbers if isinstance(part, tir.PrimExpr)]
+    builder, value = emitter.builder, emitter.emit(_expression(index))
+    lanes = max(lanes_of(part.dtype) for part in parts)
+
+    def wide(part: tir.PrimExpr) -> Value:
+        narrow = _wide(emitter, emitter.emit(part), part.dtype)
+        found = builder.sext(narrow, _like(narrow, _I128))
+        return found if lanes_of(part.dtype) == lanes else _repeated_to(emitter, found, lanes)
+
+    size, extent, offset, place, *terms = map(wide, parts)
+    for term, stride in zip(terms[::2], terms[1::2], strict=True):
+        place = builder.add(place, builder.mul(term, stride))
+    start = builder.add(offset, builder.mul(place, size))
+    is_before = builder.icmp_signed("<", start, number(start.type, 0))
+    is_outside = builder.or_(is_before, builder.icmp_signed(">", builder.add(start, size), extent))
+    fault = Fault("E0707", name.value, call.span, 1, POSITION)
+    with builder.if_then(emitter.any_lane(is_outside), likely=False):
+        lane = _first_lane(emitter, is_outside)
+        found = builder.trunc(_clamped(builder, _lane_of(builder, place, lane)), I64)
+        whole, first, each = (
+            builder.trunc(_lane_of(builder, part, lane), I64) for part in (extent, offset, size)
+        )  # their quotient in 64 bits: one of 128 bits is a call of a library that need not be there
+        held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), each), number(I64, 0))
+        status = emitter.module.add_fault(fault)
+        emit_claim(builder, emitter.values[RECORD_POINTER], status, held, [found])
+        emitter.leave(number(I32, status))
+    return value
+
+
+_I128 = ir.IntType(128)
+
+
+def _like(value: Value, element: object) -> object:
+    lanes = getattr(value.type, "count", None)
+    return element if lanes is None else ir.VectorType(element, lanes)
+
+
+def _repeated_to(emitter: ExpressionEmitter, value: Value, lanes: int) -> Value:
+    from . import vectors
+
+    return vectors.splat(emitter.builder, value, lanes)
+
+
+def _lane_of(builder: Builder, value: Value, lane: Value) -> Value:
+    return builder.extract_element(value, lane) if hasattr(value.type, "count") else value
+
+
+def _clamped(builder: Builder, value: Value) -> Value:
+    """Return the number nearest to `value` that 64 bits hold."""
+    low, high = number(_I128, -(2**63)), number(_I128, 2**63 - 1)
+    value = builder.select(builder.icmp_signed("<", value, low), low, value)
+    return builder.select(builder.icmp_signed(">", value, high), high, value)
 
 
 def _expression(part: object) -> tir.PrimExpr:

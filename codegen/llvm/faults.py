@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic
+from ...ir.interp.memory import BEYOND_HELP, beyond
 from .api import Builder, Value, ir
 from .operators import number
 from .types import I64, POINTER
@@ -27,10 +28,15 @@ RECORD_WORDS = 3 + MOST_DIMENSIONS
 RECORD = ir.ArrayType(I64, RECORD_WORDS)
 
 
+POSITION = -1
+"""The dimension of a fault that is about the position of an element in memory."""
+
+
 class Fault(Struct, frozen=True):
     """What a status means: a code and a message, or, where `rank` is not 0, an index outside a buffer.
 
-    Then `message` names the buffer, `rank` counts its indices, and `dimension` is the one that is violated.
+    Then `message` names the buffer, `rank` counts its indices, and `dimension` is the one that is violated: for `POSITION`
+    the record holds the position of the element in place of its indices, and the elements of the memory.
     """
 
     code: str
@@ -44,6 +50,8 @@ class Fault(Struct, frozen=True):
         if not self.rank:
             return Diagnostic(self.code, self.message, self.span)
         _, _, extent, *indices = record
+        if self.dimension == POSITION:
+            return Diagnostic(self.code, beyond(self.message, indices[0], extent), self.span, BEYOND_HELP)
         said = f"{self.message}[{', '.join(map(str, indices[: self.rank]))}] is outside the buffer"
         return Diagnostic(self.code, f"{said}: its dimension {self.dimension} has {extent} elements", self.span)
 

@@ -116,6 +116,34 @@ def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emit_checked_index(emitter, call)
 
 
+def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    from .checks import emit_checked_position
+
+    return emit_checked_position(emitter, call)
+
+
+def _checked_pointer(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`(pointer, message, size, extent, offset)`, the last three in bytes."""
+    pointer, message, *rest = call.args
+    assert isinstance(pointer, tir.PrimExpr)
+    assert isinstance(message, tir.StringImm)
+    builder, value = emitter.builder, emitter.emit(pointer)
+    size, extent, offset = (emitter.emit(part) for part in rest if isinstance(part, tir.PrimExpr))
+    is_short = builder.icmp_signed(">", size, builder.sub(extent, offset))
+    is_outside = builder.or_(builder.icmp_unsigned(">", offset, extent), is_short)
+    emitter.fail_if(is_outside, "E0707", message.value, call.span)
+    return value
+
+
+def _check(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    condition, code, message = call.args
+    assert isinstance(condition, tir.PrimExpr)
+    assert isinstance(code, tir.StringImm)
+    assert isinstance(message, tir.StringImm)
+    emitter.fail_if(emitter.builder.not_(emitter.condition(condition)), code.value, message.value, call.span)
+    return number(I32, 0)
+
+
 def _return(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return emitter.return_value(call)
 
@@ -125,6 +153,9 @@ MOVES: Table = {
     **named("start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
     "tir.prefetch": _prefetch,
     "tir.checked_index": _checked_index,
+    "tir.checked_position": _checked_position,
+    "tir.checked_pointer": _checked_pointer,
+    "tir.check": _check,
     "tir.if_then_else": _if_then_else,
     "tir.reinterpret": _reinterpret,
     "tir.undef": _undefined,

@@ -169,6 +169,26 @@ def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return value
 
 
+def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """`T.checked_position`: a GPU tells which buffer the element is of; its positions fit 64 bits."""
+    index, name, *numbers = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
+    assert isinstance(name, tir.StringImm)
+    if any(lanes_of(part.dtype) > 1 for part in (index, *numbers)):
+        raise error("E0606", "vectors of a view that is not proven to be inside its memory", call.span)
+    builder, value = emitter.builder, emitter.emit(index)
+    size, extent, start, place, *terms = (
+        emit_cast(builder, emitter.emit(each), each.dtype, "int64") for each in numbers
+    )
+    for term, stride in zip(terms[::2], terms[1::2], strict=True):
+        place = builder.add(place, builder.mul(term, stride))
+    start = builder.add(start, builder.mul(place, size))
+    is_outside = builder.or_(
+        builder.icmp_signed("<", start, number(I64, 0)), builder.icmp_signed(">", start, builder.sub(extent, size))
+    )
+    emitter.fail_if(is_outside, "E0707", f"an element of '{name.value}' is outside its memory", call.span)
+    return value
+
+
 def _of(test: Callable[[str], bool], what: str, name: str) -> Intrinsic:
     """The intrinsic that every machine has, of one kind of number: LLVM takes no other."""
 
@@ -202,6 +222,9 @@ NVPTX: Table = {
     "tir.tvm_warp_activemask": _active_mask,
     "tir.atomic_add": _atomic_add,
     "tir.checked_index": _checked_index,
+    "tir.checked_position": _checked_position,
+    "tir.checked_pointer": ANY["tir.checked_pointer"],
+    "tir.check": ANY["tir.check"],
     **MATRIX_UNITS,
 }
 """What a GPU has. Nothing else may reach LLVM: it ends the process where NVPTX has no such intrinsic."""

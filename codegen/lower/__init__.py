@@ -12,6 +12,7 @@ from .bounds import Bounds, Safety, guard_indices
 from .compact import compact_buffers
 from .double_buffer import inject_double_buffers
 from .flatten import flatten_buffers
+from .guard_blocks import guard_blocks
 from .hoist import hoist_first_steps
 from .init_block import lower_init_blocks
 from .invariants import hoist_conditions
@@ -56,13 +57,26 @@ LOOP_STEPS: dict[str, Step] = {
     "SmallFloatComputeLegalize": compute_small_floats,
     "FlattenSignature": flatten_signature,
 }
-"""The steps from then on. Between the two, indices are guarded where they are to be checked."""
+"""The steps from then on. Between the two, accesses are guarded where they are to be checked."""
+
+_before_matches = tuple(BLOCK_STEPS).index("LowerMatchBuffer")
+ORDER = (
+    *tuple(BLOCK_STEPS)[:_before_matches],
+    "GuardBlocks",
+    *tuple(BLOCK_STEPS)[_before_matches:],
+    "GuardIndices",
+    *LOOP_STEPS,
+)
+"""The names of all steps, and of the checks that are put in between them, in their order."""
 
 
 @deep
-def lower_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with loops only, and memory where its blocks had buffers."""
-    for step in BLOCK_STEPS.values():
+def lower_blocks(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
+    """Return `func` with loops only, and memory where its blocks had buffers; sizes and matched buffers are checked as
+    `bounds` says."""
+    for name, step in BLOCK_STEPS.items():
+        if name == "LowerMatchBuffer":
+            func = guard_blocks(func, bounds)
         func = step(func)
     return func
 
@@ -77,14 +91,16 @@ def lower_loops(func: tir.PrimFunc) -> tir.PrimFunc:
 
 def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
     """Return `func` as a kernel, its indices guarded as `bounds` says."""
-    return lower_loops(guard_indices(lower_blocks(func), bounds)[0])
+    return lower_loops(guard_indices(lower_blocks(func, bounds), bounds)[0])
 
 
 __all__ = [
     "BLOCK_STEPS",
     "LOOP_STEPS",
+    "ORDER",
     "Bounds",
     "Safety",
+    "guard_blocks",
     "guard_indices",
     "lower",
     "lower_blocks",

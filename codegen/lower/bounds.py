@@ -1,29 +1,42 @@
-"""Run-time safety: an index that is not known to be inside its buffer says so before it is used.
+"""Run-time safety: every access lies in its buffer, and in the allocation behind it.
 
 `T.checked_index(i, "A", 0, i, j, 16, 32)` is the index `i` of `A[i, j]`, whose dimensions are 16 and 32; where it is
 outside dimension 0, the function stops with the fault E0707. In mode "prove" only what is not proven is checked
 (`tvms.ir.analysis.proof`), in mode "check" everything, in mode "trust" nothing.
+
+A view that may be larger than its allocation is checked element by element: `T.checked_position(j, "C", 4, 64, 8, 0, i, 16,
+j, 1)` is the index `j` of `C[i, j]`, whose elements have 4 bytes and lie `i * 16 + j * 1 + 0` elements after byte 8 of an
+allocation of 64 bytes. Pointers that functions and atomic operations get are `T.checked_pointer(p, message, size, extent,
+offset)`. What each pointer points into says `pointers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from operator import is_not
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
-from ...ir.base import Node, Op
+from ...ir.base import GlobalVar, Node, Op
+from ...ir.diagnostics import error
 from ...ir.dtype import lanes_of, with_lanes
 from ...ir.intern import is_pure_call
 from ...ir.visit import walk
+from .layout import strides_of
+from .pointers import Pointers, bytes_of, constant, count_of, element_size, unknown
 from .rewriter import Rewriter
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
 
-CHECKED_INDEX = Op("tir.checked_index")
+CHECKED_INDEX, CHECKED_POSITION = Op("tir.checked_index"), Op("tir.checked_position")
+_CHECKED_POINTER, _ATOMIC_ADD = Op("tir.checked_pointer"), Op("tir.atomic_add")
 _IF_THEN_ELSE, _ADDRESS_OF = Op("tir.if_then_else"), Op("tir.address_of")
+_TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullptr", "tir.tvm_access_ptr")
+"""The intrinsics whose operands are addresses of elements that exist; others, such as prefetches, reach where they like."""
+_ZERO = tir.IntImm("int64", 0)
 _Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
@@ -33,33 +46,46 @@ class Safety(Struct, frozen=True):
     proven: int
     checked: int
     places: frozenset[tuple[str, int]] = frozenset()
-    """The names of the buffers that are checked, and in which dimension."""
+    """The names of the buffers that are checked, and in which dimension; -1 is the position in their memory."""
 
     def __str__(self) -> str:
         return f"{self.proven} indices proven, {self.checked} checked at run time"
 
 
-def guard_indices(func: tir.PrimFunc, mode: Bounds) -> tuple[tir.PrimFunc, Safety]:
-    """Return `func`, whose blocks are loops, with its indices guarded, and what was proven."""
+def guard_indices(
+    func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object] = {}
+) -> tuple[tir.PrimFunc, Safety]:
+    """Return `func`, whose blocks are loops, with its accesses guarded, and what was proven; it may call `functions`.
+
+    Raises TvmsError E0619 where memory is accessed that is not known.
+    """
     if mode == "trust":
         return func, Safety(0, 0)
-    guard = _Guard(func, mode)
+    guard = Guard(func, mode, functions)
     body = guard.rewrite(func.body)
     return replace(func, body=body), Safety(guard.proven, guard.checked, frozenset(guard.places))
 
 
-class _Guard(Rewriter):
-    def __init__(self, func: tir.PrimFunc, mode: Bounds) -> None:
+class Guard(Rewriter):
+    """Guards the accesses of `only` these buffers, or of all, and what gets pointers."""
+
+    def __init__(
+        self, func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object], only: set[tir.Buffer] | None = None
+    ) -> None:
         super().__init__(
             {
                 tir.For: self._for, tir.IfThenElse: self._if, tir.Call: self._call, tir.BufferLoad: self._load,
                 tir.BufferStore: self._store, tir.LetStmt: self._let, tir.AssertStmt: self._assert,
+                tir.Allocate: self._allocate, tir.AllocateConst: self._allocate, tir.Let: self._let_value,
                 tir.And: self._and, tir.Buffer: lambda buffer: buffer,
             }
         )  # fmt: skip
-        self._is_proving = mode == "prove"
+        self._functions, self._pointers, self._only = functions, Pointers(func), only
+        self._is_inside_memory: dict[tir.Buffer, bool] = dict.fromkeys(func.buffer_map.values(), True)
+        self.is_proving = mode == "prove"
         self.proven = self.checked = 0
         self.places: set[tuple[str, int]] = set()
+        self._rows: dict[tir.Buffer, tir.Buffer] = {}
         self._domains: dict[tir.Var, tir.Range] = {}
         self._facts: list[tir.PrimExpr] = []
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
@@ -73,36 +99,114 @@ class _Guard(Rewriter):
         del self._domains[stmt.loop_var]  # beyond the loop, nothing says that it has an iteration
         return result
 
+    def _allocate(self, stmt: tir.Allocate | tir.AllocateConst) -> tir.Stmt:
+        self._pointers.allocate(stmt)
+        return self.rebuild(stmt)
+
+    def _let_value(self, node: tir.Let) -> tir.PrimExpr:
+        if node.var.dtype == "handle" and self._only is None:
+            self._pointers.bind_expression(node.var, node.value)
+        return self.rebuild(node)
+
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
+        if stmt.var.dtype == "handle" and self._only is None:
+            bound = self._pointers.bind(stmt.var, stmt.value)
+            result: tir.Stmt = self.rebuild(stmt)
+            for var, value in reversed(bound):
+                result = tir.LetStmt(var, value, result)
+            return result
         if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):
             return self.rebuild(stmt)
         value = self.rewrite(stmt.value)
-        body = self._where(tir.EQ("bool", stmt.var, stmt.value), stmt.body)
+        body = self.where(tir.EQ("bool", stmt.var, stmt.value), stmt.body)
         return replace(stmt, value=value, body=body)
 
     def _assert(self, stmt: tir.AssertStmt) -> tir.Stmt:
-        return replace(stmt, condition=self.rewrite(stmt.condition), body=self._where(stmt.condition, stmt.body))
+        return replace(stmt, condition=self.rewrite(stmt.condition), body=self.where(stmt.condition, stmt.body))
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         condition = self.rewrite(stmt.condition)
-        then = self._where(stmt.condition, stmt.then_case)
-        other = None if stmt.else_case is None else self._where(make.logical_not(stmt.condition), stmt.else_case)
+        then = self.where(stmt.condition, stmt.then_case)
+        other = None if stmt.else_case is None else self.where(make.logical_not(stmt.condition), stmt.else_case)
         return replace(stmt, condition=condition, then_case=then, else_case=other)
 
     def _and(self, node: tir.And) -> tir.PrimExpr:
-        return replace(node, a=self.rewrite(node.a), b=self._where(node.a, node.b))
+        return replace(node, a=self.rewrite(node.a), b=self.where(node.a, node.b))
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
         if call.op == _ADDRESS_OF:
+            return self._address(call)
+        if call.op == _IF_THEN_ELSE:
+            return self._choice(call)
+        if isinstance(call.op, GlobalVar):
+            return self._call_function(call, call.op.name_hint)
+        if call.op == _ATOMIC_ADD and self._only is None:
+            return self._atomic(call)
+        if call.op.name in _TAKES_POINTERS:
+            return self.rebuild(call)
+        args = [arg if _is_address(arg) else self.rewrite(arg) if isinstance(arg, Node) else arg for arg in call.args]
+        return replace(call, args=tuple(args)) if any(map(is_not, args, call.args)) else call
+
+    def _address(self, call: tir.Call) -> tir.PrimExpr:
+        """An element has an address where it exists."""
+        (load,) = call.args
+        if not isinstance(load, tir.BufferLoad):
             return call
-        return self._choice(call) if call.op == _IF_THEN_ELSE else self.rebuild(call)
+        if any(lanes_of(index.dtype) > 1 for index in load.indices):
+            raise error("E0606", f"elements of '{load.buffer.name}' at several places have no address", call.span)
+        changed, named = self._access(load)
+        result: tir.PrimExpr = call if changed is load else replace(call, args=(changed,))
+        for var, index in reversed(named.items()):
+            result = tir.Let(result.dtype, var, index, result)
+        return result
+
+    def _atomic(self, call: tir.Call) -> tir.PrimExpr:
+        pointer, value = call.args
+        assert isinstance(pointer, tir.PrimExpr)
+        said = "this pointer points outside of its memory"
+        checked = self._pointer(pointer, constant(element_size(call.dtype)), said, call)
+        return replace(call, args=(checked, self.rewrite(value)))
+
+    def _call_function(self, call: tir.Call, name: str) -> tir.PrimExpr:
+        """What a function takes for a buffer of its own has as many bytes."""
+        callee = None if self._only is not None else self._functions.get(name)
+        if not isinstance(callee, tir.PrimFunc) or len(callee.params) != len(call.args):
+            return self.rebuild(call)
+        args: list[Node] = []
+        for param, arg in zip(callee.params, call.args, strict=True):
+            buffer = callee.buffer_map.get(param)
+            if buffer is None or not isinstance(arg, tir.PrimExpr):
+                if isinstance(arg, tir.PrimExpr) and arg.dtype == "handle":
+                    raise unknown(call, f"'{name}' does not know the memory of its parameter '{param.name}'")
+                args.append(self.rewrite(arg))
+                continue
+            size = bytes_of(count_of(buffer), buffer.dtype)
+            if not isinstance(size, tir.IntImm):
+                return self.rebuild(call)  # which cannot be compiled
+            said = f"this pointer has less memory than '{buffer.name}' of '{name}', which is {size.value} bytes large"
+            args.append(self._pointer(arg, size, said, call))
+        return replace(call, args=tuple(args))
+
+    def _pointer(self, pointer: tir.PrimExpr, size: tir.IntImm, said: str, call: tir.Call) -> tir.PrimExpr:
+        """Return `pointer`, checked to have `size` bytes of its memory before it."""
+        pointed = self._pointers.of_pointer(pointer, call)
+        extent, offset = pointed.extent, pointed.offset
+        if (
+            isinstance(extent, tir.IntImm)
+            and isinstance(offset, tir.IntImm)
+            and 0 <= offset.value <= extent.value - size.value
+        ):
+            return self.rewrite(pointer)
+        args = (self.rewrite(pointer), tir.StringImm("handle", said), size, extent, offset)
+        return tir.Call("handle", _CHECKED_POINTER, args, span=call.span)
 
     def _choice(self, call: tir.Call) -> tir.PrimExpr:
         condition, yes, no = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
-        sides = self._where(condition, yes), self._where(make.logical_not(condition), no)
+        sides = self.where(condition, yes), self.where(make.logical_not(condition), no)
         return replace(call, args=(self.rewrite(condition), *sides))
 
-    def _where(self, condition: tir.PrimExpr, part: Any) -> Any:
+    def where(self, condition: tir.PrimExpr, part: Any) -> Any:
+        """Return `part` guarded, in which `condition` holds."""
         is_usable = condition.dtype == "bool" and self._lasts(condition, part)
         if is_usable:
             self._facts.append(condition)
@@ -144,8 +248,12 @@ class _Guard(Rewriter):
         so that without names what is read by what was read would double with each level."""
         changed = self.rebuild(access)
         extents = access.buffer.shape
+        if self._only is not None and access.buffer not in self._only:
+            return changed, {}
+        if self._only is None and not self._is_known_inside(access):
+            return self._access_of_view(access, changed)
         is_open = [
-            not (self._is_proving and self._is_inside(*each)) for each in zip(access.indices, extents, strict=False)
+            not (self.is_proving and self._is_inside(*each)) for each in zip(access.indices, extents, strict=False)
         ]
         self.checked += sum(is_open)
         self.proven += len(is_open) - sum(is_open)
@@ -166,9 +274,45 @@ class _Guard(Rewriter):
             indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
         return replace(changed, indices=tuple(indices)), named
 
+    def _is_known_inside(self, access: tir.BufferLoad | tir.BufferStore) -> bool:
+        """Whether an access that lies in its buffer lies in its allocation, too; E0619 where that is not known."""
+        buffer = access.buffer
+        found = self._is_inside_memory.get(buffer)
+        if found is None:
+            pointed = self._pointers.of_buffer(buffer, access)
+            found = self._is_inside_memory[buffer] = self._pointers.is_inside(buffer, pointed)
+        return found
+
+    def _access_of_view(self, access: _Access, changed: _Access) -> tuple[_Access, dict[tir.Var, tir.PrimExpr]]:
+        """Return `access` with its indices guarded, and the position that they make."""
+        buffer = access.buffer
+        if not buffer.shape:  # an element without an index is the first one of a row
+            one = tir.IntImm("int32", 1)
+            row = self._rows.setdefault(buffer, replace(buffer, shape=(one,), strides=(one,) if buffer.strides else ()))
+            access = replace(access, buffer=row, indices=(tir.IntImm("int32", 0),))
+            changed = replace(changed, buffer=row, indices=access.indices)
+            buffer = row
+        pointed = self._pointers.of_buffer(buffer, access)
+        named = {tir.Var(index.dtype, "index"): index for index in changed.indices}
+        indices: list[tir.PrimExpr] = list(named)
+        for axis, (index, before, extent) in enumerate(zip(named, access.indices, buffer.shape, strict=True)):
+            if not (self.is_proving and self._is_inside(before, extent)):
+                self.places.add((buffer.name, axis))
+                what = tir.StringImm("handle", buffer.name), tir.IntImm("int32", axis)
+                args = (_where_on(index, changed.predicate), *what, *named, *buffer.shape)
+                indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
+        self.checked += 1
+        self.places.add((buffer.name, -1))
+        parts = zip(named, strides_of(buffer), strict=True)
+        terms = [part for index, step in parts for part in (_where_on(index, changed.predicate), step)]
+        first = _ZERO if buffer.elem_offset is None else buffer.elem_offset
+        what = tir.StringImm("handle", buffer.name), constant(element_size(buffer.dtype))
+        args = (indices[-1], *what, pointed.extent, pointed.offset, first, *terms)
+        indices[-1] = tir.Call(indices[-1].dtype, CHECKED_POSITION, args, span=access.span)
+        return replace(changed, indices=tuple(indices)), named
+
     def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
         from ...ir.analysis.const_bounds import const_bounds
-        from ...ir.analysis.proof import prove
 
         first, last = _ends(index)
         if isinstance(extent, tir.IntImm):
@@ -177,7 +321,17 @@ class _Guard(Rewriter):
                 return True
         zero = make.const(0, first.dtype)
         conditions = (make.greater_equal(first, zero), make.less(last, extent))
-        return all(prove(condition, self._domains, self._facts).is_proven for condition in conditions)
+        return all(map(self.is_proven, conditions))
+
+    def is_proven(self, condition: tir.PrimExpr) -> bool:
+        """Whether `condition` holds, as far as is known here."""
+        from ...ir.analysis.proof import prove
+
+        return prove(condition, self._domains, self._facts).is_proven
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, tir.Call) and value.op == _ADDRESS_OF
 
 
 def _is_quiet(nodes: Iterable[Node]) -> bool:

@@ -18,7 +18,7 @@ from ...ir.passes.transform import Pass, Sequential, declare_pass, get_pass, map
 from ...ir.simplify.statements import simplify_statements
 from ...ir.visit import walk
 from ..target import TargetLike, get_target
-from . import BLOCK_STEPS, LOOP_STEPS, Step
+from . import BLOCK_STEPS, LOOP_STEPS, ORDER, Step, guard_blocks
 from .bounds import Bounds, guard_indices
 from .common import eliminate_common_subexpressions
 from .invariants import hoist_expressions
@@ -64,7 +64,15 @@ for _name, _step in BLOCK_STEPS.items():
 @declare_pass("GuardIndices")
 def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
     """Check indices as a function runs: all with `bounds="check"`, those that are not proven to be inside with "prove"."""
-    return map_functions(mod, tir.PrimFunc, deep(lambda func: guard_indices(func, bounds)[0]))
+    return map_functions(mod, tir.PrimFunc, deep(lambda func: guard_indices(func, bounds, mod.functions)[0]))
+
+
+@declare_pass("GuardBlocks")
+def guard_declared(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
+    """Check the sizes of what blocks allocate, and their matched buffers, as a function runs: all with `bounds="check"`,
+    those that are not proven to be right with "prove"."""
+    is_early = _unless(lambda block: bool(block.iter_vars), lambda func: guard_blocks(func, bounds))
+    return map_functions(mod, tir.PrimFunc, deep(is_early))
 
 
 for _name, _step in LOOP_STEPS.items():
@@ -125,4 +133,4 @@ def __getattr__(name: str) -> Callable[..., Pass]:
 @register_pipeline("lower")
 def lowering() -> Pass:
     """Return the steps from a function as it is written to what LLVM IR is written from, one after the other."""
-    return Sequential([get_pass(name) for name in (*BLOCK_STEPS, "GuardIndices", *LOOP_STEPS)], name="lower")
+    return Sequential([get_pass(name) for name in ORDER], name="lower")

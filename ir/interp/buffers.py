@@ -13,7 +13,7 @@ from ..dtype import lanes_of
 from ..numpy_dtype import numpy_dtype
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
-from .memory import Pointer, View
+from .memory import BEYOND_HELP, Pointer, View, beyond
 from .observer import Access, is_observed
 from .scalars import Value, constant, decoder
 
@@ -171,8 +171,7 @@ def _outside(access: Access, indices: list[int], view: View) -> TvmsError:
 
 def _beyond(access: Access, place: int, view: View) -> TvmsError:
     held = max(view.size - view.base, 0) // view.lanes
-    said = f"element {place} of '{access.buffer.name}' is outside its memory, which holds {held} elements"
-    return fault("E0707", said, access, "check the shape, strides and elem_offset that the buffer was declared with")
+    return fault("E0707", beyond(access.buffer.name, place, held), access, BEYOND_HELP)
 
 
 @meaning_of(tir.BufferLoad)

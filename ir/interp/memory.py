@@ -69,6 +69,14 @@ def pointer_to(array: Array) -> Pointer:
     return Pointer(Memory(flat.view(np.uint8)))
 
 
+BEYOND_HELP = "check the shape, strides and elem_offset that the buffer was declared with"
+
+
+def beyond(name: str, place: int, held: int) -> str:
+    """Return the message that element `place` of a buffer lies outside of its memory, which holds so many from its pointer on."""
+    return f"element {place} of '{name}' is outside its memory, which holds {held} elements"
+
+
 def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a row-major array of `shape`."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))

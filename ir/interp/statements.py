@@ -357,7 +357,12 @@ def _compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame], None]:
     mins, extents = compile_all(tuple(r.min for r in region)), compile_all(tuple(r.extent for r in region))
 
     def run(frame: Frame) -> None:
-        view = region_view(source(frame), mins(frame), extents(frame), len(buffer.shape))
+        whole, starts, sizes = source(frame), mins(frame), extents(frame)
+        for axis, (start, size, extent) in enumerate(zip(starts, sizes, whole.shape, strict=True)):
+            if start < 0 or size < 0 or start + size > extent:
+                said = f"the region of matched buffer '{buffer.name}' is outside '{match.source.buffer.name}'"
+                raise fault("E0707", f"{said} in dimension {axis}", match)
+        view = region_view(whole, starts, sizes, len(buffer.shape))
         bind(frame, view)
         frame[buffer.data] = view.pointer
         frame[buffer] = view

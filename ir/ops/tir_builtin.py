@@ -14,6 +14,18 @@ ROWS = (
         "checked_index", "index buffer dimension *indices_and_extents", "arg0", "read",
         "index, which is checked to be inside a dimension of a buffer (put in by the compiler).",
     ),
+    Intrinsic(
+        "checked_position", "index buffer size extent offset elem_offset *indices_and_strides", "arg0", "read",
+        "index, which is checked to be of an element that lies in its memory of extent bytes (put in by the compiler).",
+    ),
+    Intrinsic(
+        "checked_pointer", "pointer message size extent offset", "handle", "read",
+        "pointer, which is checked to have size bytes before it in its memory of extent bytes (put in by the compiler).",
+    ),
+    Intrinsic(
+        "check", "condition code message", "int32", "opaque",
+        "Stop with the error code where condition does not hold (put in by the compiler).",
+    ),
     Intrinsic("undef", "", "int32", "read", "A value that may be anything."),
     Intrinsic("ignore_loop_partition", "predicate", "bool", "pure", "predicate, by which no loop is to be split."),
     Intrinsic("address_of", "obj", "handle", "pure", "The address of an element, or of a buffer's first one."),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from tvms.codegen.lower import BLOCK_STEPS, LOOP_STEPS, passes
+from tvms.codegen.lower import BLOCK_STEPS, LOOP_STEPS, ORDER, passes
 from tvms.dsl.cli import main
 from tvms.ir.equal import structural_equal
 from tvms.ir.interp import run
@@ -145,7 +145,7 @@ def test_every_step_reads_back_and_computes_the_same(name: str, is_scheduled: bo
     module = tvms.parse(f"#tvms 1\nI.ir_module Module:\n{PROGRAMS[name].replace(chr(10), chr(10) + '    ')}")
     expected = arguments(module)
     run(module, "main", expected)
-    steps = [*(["ApplyDefaultSchedule"] if is_scheduled else []), *BLOCK_STEPS, "GuardIndices", *LOOP_STEPS]
+    steps = [*(["ApplyDefaultSchedule"] if is_scheduled else []), *ORDER]
     steps.insert(-1, "CommonSubexprElimTIR")
     seen = arguments(module)
     for step in steps:
@@ -172,7 +172,7 @@ def test_the_steps_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", str(SAMPLES / "02_matmul.tvms"), "--passes", "lower", "--print-after-all"]) == 0
     out = capsys.readouterr().out
     said = [line.removeprefix("# --- after ") for line in out.splitlines() if line.startswith("# --- after ")]
-    assert said == [*BLOCK_STEPS, "GuardIndices", *LOOP_STEPS, "lower", "sequential"]
+    assert said == [*ORDER, "lower", "sequential"]
 
 
 def test_the_steps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -232,3 +232,102 @@ error[E0427]: matched buffer 'X' has 2 dimensions, but its region of 'A' has 1
     )
     for way in WAYS:
         assert told(text, way, lambda: (np.zeros(4, "i8"),)).startswith(("E0606", "E0704"))
+
+
+# --- Views ------------------------------------------------------------------------------------------------------
+
+VIEWS = [
+    # a view, its element that is written, and the fault: the position that is told, and the elements there are
+    ('C = T.Buffer((1000,), "int64", data=A.data)', "[i * 4]", (4, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, elem_offset=10**9)', "[i]", (10**9, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, elem_offset=-1)', "[i]", (-1, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, elem_offset=2)', "[i]", (4, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, elem_offset=n)', "[i]", (4, 4)),
+    ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[10**8, 1])', "[i, 0]", (10**8, 4)),
+    ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[-10**8, 1])', "[i, 0]", (-(10**8), 4)),
+    ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[2**61, 1])', "[i, 0]", (2**61, 4)),
+    ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[2**62, 2**62])', "[i, i // 3]", (2**62, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, strides=[n])', "[i]", (6, 4)),
+    ('C = T.Buffer((4,), "int64", data=A.data, strides=[n - 5])', "[i]", (-2, 4)),
+    ('C = T.Buffer((4, 4), "int64", data=A.data)', "[i, 3]", (7, 4)),
+    ('C = T.Buffer((n, n + 1), "int64", data=A.data)', "[0, i]", None),
+    ('C = T.Buffer((n * n,), "int64", data=A.data)', "[i]", None),
+    ('C = T.Buffer((), "int64", data=A.data, elem_offset=n + 1)', "[()]", (4, 4)),
+    ('C = T.Buffer((8,), "int32", data=A.data)', "[i * 2]", None),
+    ('C = T.Buffer((9,), "int32", data=A.data)', "[8 - i]", (8, 8)),
+    ('C = T.Buffer((4,), "float64", data=A.data, elem_offset=1)', "[i]", (4, 4)),
+    ('C = T.Buffer((40,), "int8", data=A.data)', "[i + 29]", (32, 32)),
+    ('p: T.handle("int64") = T.address_of(A[2])\n    C = T.decl_buffer((4,), "int64", data=p)', "[i]", (2, 2)),
+    ('p: T.handle("int64") = T.address_of(A[n])\n    C = T.decl_buffer((4,), "int64", data=p)', "[i]", (1, 1)),
+    (
+        'p: T.handle("int64") = T.address_of(A[n])\n    C = T.decl_buffer((4,), "int64", data=p, strides=[-1])',
+        "[i]",
+        None,
+    ),
+    (
+        'p: T.handle("int64") = T.handle_add_byte_offset(A.data, 8)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (3, 3),
+    ),
+    (
+        'p: T.handle("int64") = T.handle_add_byte_offset(A.data, -8)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (0, 5),
+    ),
+    (
+        'p: T.handle("int64") = T.handle_add_byte_offset(A.data, n * 8)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (1, 1),
+    ),
+    (
+        'p: T.handle("int64") = T.handle_add_byte_offset(A.data, 4)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (3, 3),
+    ),
+    (
+        'p: T.handle("int64") = T.if_then_else(n > 2, T.address_of(A[1]), A.data)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (3, 3),
+    ),
+    (
+        'p: T.handle("int64") = T.address_of(A[1])\n    q: T.handle("int64") = T.handle_add_byte_offset(p, n * 4)\n    C = T.decl_buffer((4,), "int64", data=q)',
+        "[i]",
+        (1, 1),
+    ),
+    (
+        'p: T.handle("int64") = T.tvm_access_ptr(T.type_annotation("int64"), A.data, 3, 1, 3)\n    C = T.decl_buffer((4,), "int64", data=p)',
+        "[i]",
+        (1, 1),
+    ),
+    (
+        'p: T.handle("int64") = T.reinterpret("handle", A.data)\n    C = T.decl_buffer((5,), "int64", data=p)',
+        "[i + 1]",
+        (4, 4),
+    ),
+    ('B = T.alloc_buffer((2,), "int64")\n    C = T.Buffer((4,), "int64", data=B.data)', "[i]", (2, 2)),
+    ('B = T.alloc_buffer((n,), "int64")\n    C = T.Buffer((4,), "int64", data=B.data)', "[i]", (3, 3)),
+    ('C = T.Buffer((4,), "int64x2", data=A.data)', "[i]", (2, 2)),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("view", "element", "place"), VIEWS)
+def test_views_lie_in_their_allocation(view: str, element: str, place: tuple[int, int] | None, way: str) -> None:
+    value = "T.Broadcast(T.int64(1), 2)" if "x2" in view else f'T.Cast("{_dtype(view)}", 1)'
+    text = f"""
+T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
+    {view}
+    for i in range(4):
+        C{element} = {value}
+"""
+    memory = np.full(12, -5, "i8")
+    expected = ""
+    if place is not None:
+        expected = f"E0707: element {place[0]} of 'C' is outside its memory, which holds {place[1]} elements"
+    assert told(text, way, lambda: (memory[4:8], 3)) == expected
+    assert (memory[:4] == -5).all()
+    assert (memory[8:] == -5).all()
+
+
+def _dtype(view: str) -> str:
+    return view[view.rindex("C = ") :].split('"')[1]

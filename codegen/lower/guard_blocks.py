@@ -1,0 +1,112 @@
+"""Checks of what blocks declare: sizes of their buffers, and matched buffers.
+
+B = T.alloc_buffer((n,))                               T.check(0 <= n, "E0717", …)
+X = T.match_buffer(A[i:i + 4], (m,))           →       T.check(0 <= i and i + 4 <= 16, "E0707", …)
+X[j] = 0                                               X[T.checked_index(j, "X", 0, j, m)] = 0
+
+This comes before matched buffers become parts of their sources, and buffers as small as the part of them that is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from msgspec.structs import replace
+
+from ...ir import make, tir
+from ...ir.base import Node, Op
+from ...ir.visit import walk
+from .bounds import Bounds, Guard
+from .layout import strides_of
+from .rewriter import sequence
+from .vectors import widen
+
+_CHECK = Op("tir.check")
+
+
+def guard_blocks(func: tir.PrimFunc, mode: Bounds) -> tir.PrimFunc:
+    """Return `func`, whose blocks are opaque, with checks where its blocks declare what may not be."""
+    if mode == "trust" or not any(map(_declares, walk(func.body))):
+        return func
+    return replace(func, body=_BlockGuard(func, mode).rewrite(func.body))
+
+
+def _declares(node: Node) -> bool:
+    return isinstance(node, tir.Block) and bool(node.match_buffers or any(map(_may_be_negative, node.alloc_buffers)))
+
+
+def _may_be_negative(buffer: tir.Buffer) -> bool:
+    return not all(isinstance(extent, tir.IntImm) and extent.value >= 0 for extent in buffer.shape)
+
+
+class _BlockGuard(Guard):
+    """Guards the accesses of matched buffers only."""
+
+    def __init__(self, func: tir.PrimFunc, mode: Bounds) -> None:
+        matched = {
+            match.buffer for node in walk(func.body) if isinstance(node, tir.Block) for match in node.match_buffers
+        }
+        super().__init__(func, mode, {}, matched)
+        self._rules |= {
+            tir.BlockRealize: self._realize,
+            tir.Block: self._block,
+            tir.BufferRegion: lambda region: region,
+        }
+        self._scope = {*func.params, *chain.from_iterable(map(_variables, func.buffer_map.values()))}
+
+    def _realize(self, realize: tir.BlockRealize) -> tir.Stmt:
+        predicate = self.rewrite(realize.predicate)
+        return replace(realize, predicate=predicate, block=self.where(realize.predicate, realize.block))
+
+    def _block(self, block: tir.Block) -> tir.Block:
+        checks = [*self._sizes(block), *(check for match in block.match_buffers for check in self._match(match))]
+        changed = self.rebuild(block)
+        return replace(changed, body=sequence([*checks, changed.body])) if checks else changed
+
+    def _sizes(self, block: tir.Block) -> Iterator[tir.Stmt]:
+        for buffer in block.alloc_buffers:
+            said = f"buffer '{buffer.name}' has a size that is negative or too large"
+            for extent in buffer.shape:
+                yield from self._check(_is_natural(extent), "E0717", said, buffer)
+
+    def _match(self, match: tir.MatchBufferRegion) -> Iterator[tir.Stmt]:
+        """Yield the checks that a region lies in its source, and that what its buffer declares is what it has."""
+        buffer, source = match.buffer, match.source.buffer
+        for axis, (part, extent) in enumerate(zip(match.source.region, source.shape, strict=True)):
+            said = f"the region of matched buffer '{buffer.name}' is outside '{source.name}' in dimension {axis}"
+            end = make.add(*_alike(part.min, part.extent))
+            yield from self._check(_is_natural(part.min), "E0707", said, match)
+            yield from self._check(_is_natural(part.extent), "E0707", said, match)
+            yield from self._check(make.less_equal(*_alike(end, extent)), "E0707", said, match)
+        rank = len(buffer.shape)
+        extents = [part.extent for part in match.source.region][-rank:] if rank else []
+        strides = strides_of(source)[-rank:] if rank else ()
+        declared = [(each, found, "E0705", "shape") for each, found in zip(buffer.shape, extents, strict=False)]
+        declared += [(each, found, "E0706", "strides") for each, found in zip(buffer.strides, strides, strict=False)]
+        for said, found, code, what in declared:
+            if isinstance(said, tir.Var) and said not in self._scope:
+                self._scope.add(said)
+                continue
+            reason = f"matched buffer '{buffer.name}' declares another {what} than its region has"
+            yield from self._check(make.equal(*_alike(said, found)), code, reason, match)
+
+    def _check(self, condition: tir.PrimExpr, code: str, said: str, node: Node) -> Iterator[tir.Stmt]:
+        if isinstance(condition, tir.IntImm) and condition.value:
+            return
+        if self.is_proving and self.is_proven(condition):
+            return
+        args = (condition, tir.StringImm("handle", code), tir.StringImm("handle", said))
+        yield tir.Evaluate(tir.Call("int32", _CHECK, args, span=node.span), span=node.span)
+
+
+def _variables(buffer: tir.Buffer) -> list[tir.Var]:
+    return [each for each in (*buffer.shape, *buffer.strides, buffer.elem_offset) if isinstance(each, tir.Var)]
+
+
+def _is_natural(value: tir.PrimExpr) -> tir.PrimExpr:
+    return make.greater_equal(value, make.const(0, value.dtype))
+
+
+def _alike(a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+    return (a, b) if a.dtype == b.dtype else (widen(a), widen(b))
