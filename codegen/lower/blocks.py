@@ -65,4 +65,4 @@ def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
     if buffer.strides:
         steps = zip(buffer.shape, strides_of(buffer), strict=True)
         extents = (reduce(add, [multiply(make.sub(widen(n), one), step) for n, step in steps], one),)
-    return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body))
+    return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body), span=buffer.span)

@@ -75,7 +75,7 @@ class _BlockGuard(Guard):
         buffer, source = match.buffer, match.source.buffer
         for axis, (part, extent) in enumerate(zip(match.source.region, source.shape, strict=True)):
             said = f"the region of matched buffer '{buffer.name}' is outside '{source.name}' in dimension {axis}"
-            end = make.add(*_alike(part.min, part.extent))
+            end = make.add(widen(part.min), widen(part.extent))
             yield from self._check(_is_natural(part.min), "E0707", said, match)
             yield from self._check(_is_natural(part.extent), "E0707", said, match)
             yield from self._check(make.less_equal(*_alike(end, extent)), "E0707", said, match)

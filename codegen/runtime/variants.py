@@ -6,13 +6,14 @@ from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.deep import deep
 from ..build import Settings, build, prepare
+from ..lower import Bounds
 from ..rules import apply_rules, rules_for
 from ..target import Target, get_target
 from .executable import Executable, link_built, machine_code
 
 
 @deep
-def compile_variants(program: IRModule) -> dict[str, Executable]:
+def compile_variants(program: IRModule, bounds: Bounds = "prove") -> dict[str, Executable]:
     """Return a module of loop-level functions as it stands, not optimised ("O0") and optimised ("O3"), and with default
     schedules ("scheduled") where a rule takes anything.
 
@@ -20,11 +21,11 @@ def compile_variants(program: IRModule) -> dict[str, Executable]:
     """
     target = get_target("llvm")
     module = prepare(program, target)
-    plain, unoptimised = Settings(schedule=False), Settings(schedule=False, level=0)
+    plain, unoptimised = Settings(schedule=False, bounds=bounds), Settings(schedule=False, bounds=bounds, level=0)
     built = build(module, target, plain)
     ways = {"O0": (built, unoptimised), "O3": (built, plain)}
     if _is_scheduled(module, target):
-        ways["scheduled"] = (build(module, target, Settings()), Settings())
+        ways["scheduled"] = (build(module, target, Settings(bounds=bounds)), Settings(bounds=bounds))
     return {
         way: link_built(each, machine_code(each, target, settings), target, settings)
         for way, (each, settings) in ways.items()

@@ -32,9 +32,9 @@ def compiled(module: IRModule | Damage, entry: str) -> Any:
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
 
-    target = module.attrs.get("target")
+    target, bounds = module.attrs.get("target"), module.attrs.get("bounds", "prove")
     if target is None and isinstance(module.functions[entry], tir.PrimFunc):
-        return {way: executable[entry] for way, executable in compile_variants(module).items()}
+        return {way: executable[entry] for way, executable in compile_variants(module, bounds).items()}
     if target is None:
         return compile_module(module, target="llvm")[entry]
     return compile_module(module, target=target, bounds="check", level=0)[entry]

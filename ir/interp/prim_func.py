@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import tir
-from ..base import IRModule
+from ..base import IRModule, Node
 from ..deep import deep
 from ..diagnostics import error
 from ..empty_reductions import start_empty_reductions
 from .arguments import Size, buffer_sizes, check_compact, check_count, settle, to_scalar, view_argument
 from .buffers import compile_view
-from .frame import Frame, World
+from .frame import Frame, World, fault
 from .jumps import Return
 from .memory import Pointer, View
 from .observer import observing
@@ -33,8 +33,8 @@ def call_prim_func(func: tir.PrimFunc, args: Sequence[Any], module: IRModule | N
     return call_in(World(module or IRModule({})), func, args, name)
 
 
-def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) -> Value:
-    """As `call_prim_func`, as part of a run."""
+def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, call: Node | None = None) -> Value:
+    """As `call_prim_func`, as part of a run, at `call`."""
     if world.execute is not None and world.execute(func, args):
         return None
     if func not in world.compiled:
@@ -44,7 +44,7 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) ->
             )  # a RecursionError here comes before anything was done
     body: Statement = world.compiled[func]
     frame = Frame(world)
-    bind_arguments(frame, func, args, name)
+    bind_arguments(frame, func, args, name, call)
     try:
         with np.errstate(all="ignore"):
             for _ in body(frame):
@@ -56,7 +56,7 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str) ->
     return None
 
 
-def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: str) -> None:
+def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: str, call: Node | None = None) -> None:
     """Give the parameters of `func` their values, and symbolic sizes theirs."""
     check_count(name, func.params, args, func)
     views: list[tuple[tir.Buffer, View]] = []
@@ -81,6 +81,18 @@ def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: 
         check_compact(buffer, view, f"argument '{buffer.name}'")
     for buffer in pointed:
         frame[buffer] = compile_view(buffer)(frame)
+        _check_room(frame[buffer], buffer, name, call or buffer)
+
+
+def _check_room(view: View, buffer: tir.Buffer, name: str, node: Node) -> None:
+    """E0707 where a pointer that is passed for a buffer has less memory than that is large."""
+    extents = [extent - 1 for extent in view.shape]
+    count = 0 if -1 in extents else 1 + sum(n * step for n, step in zip(extents, view.strides, strict=True))
+    size = count * view.flat.itemsize * view.lanes
+    start, end = view.pointer.offset, len(view.pointer.memory.data)
+    if not 0 <= start <= end - size:
+        said = f"this pointer has less memory than '{buffer.name}' of '{name}', which is {size} bytes large"
+        raise fault("E0707", said, node)
 
 
 def _free_variables(func: tir.PrimFunc) -> set[tir.Var]:

@@ -11,15 +11,15 @@ ROWS = (
     Intrinsic("thread_return", "", "int32", "jump", "End this thread's part of the kernel.", in_script=False),
     Intrinsic("assume", "cond=None", "bool", "embed", "Say that cond holds here."),
     Intrinsic(
-        "checked_index", "index buffer dimension *indices_and_extents", "arg0", "read",
+        "checked_index", "index buffer dimension *indices_and_extents", "arg0", "update",
         "index, which is checked to be inside a dimension of a buffer (put in by the compiler).",
     ),
     Intrinsic(
-        "checked_position", "index buffer size extent offset elem_offset *indices_and_strides", "arg0", "read",
+        "checked_position", "index buffer size extent offset elem_offset *indices_and_strides", "arg0", "update",
         "index, which is checked to be of an element that lies in its memory of extent bytes (put in by the compiler).",
     ),
     Intrinsic(
-        "checked_pointer", "pointer message size extent offset", "handle", "read",
+        "checked_pointer", "pointer message size extent offset", "handle", "update",
         "pointer, which is checked to have size bytes before it in its memory of extent bytes (put in by the compiler).",
     ),
     Intrinsic(

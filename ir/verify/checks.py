@@ -27,6 +27,7 @@ from .sizes import check_matched_shapes, check_sizes
 from .starts import check_starts
 from .subject import Subject
 from .values import check_values
+from .views import check_views
 
 Level: TypeAlias = Literal["syntax", "types", "bounds", "races"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -72,6 +73,7 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
           check_matched_shapes),
     Check("bindings", "bounds", ("E0415",), "An axis is bound to values of its domain only.", check_bindings),
     Check("bounds", "bounds", ("E0414", "E0420"), "An access lies inside its buffer.", check_bounds),
+    Check("views", "bounds", ("E0414", "E0420"), "A view lies in the allocation behind it.", check_views),
     Check("regions", "bounds", ("E0413",), "What a block touches lies in the regions that it declares.", check_regions),
     Check("matches", "bounds", ("E0422",), "A matched region lies inside its source.", check_matches),
     Check("reductions", "bounds", ("E0423", "E0424"),

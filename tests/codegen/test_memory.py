@@ -331,3 +331,84 @@ T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
 
 def _dtype(view: str) -> str:
     return view[view.rindex("C = ") :].split('"')[1]
+
+
+@pytest.mark.parametrize(("view", "element", "place"), VIEWS)
+def test_strict_checks_say_what_is_not_proven(view: str, element: str, place: tuple[int, int] | None) -> None:
+    value = "T.Broadcast(T.int64(1), 2)" if "x2" in view else f'T.Cast("{_dtype(view)}", 1)'
+    text = f"""
+T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
+    {view}
+    for i in range(4):
+        C{element} = {value}
+"""
+    told = {each.code for each in tvms.verify(tvms.parse(text), "bounds", strict=True)}
+    if place is not None:
+        assert told & {"E0414", "E0420"}
+
+
+CALLS = """
+I.ir_module Module:
+    T.prim_func main(A: T.Buffer(({size},), "int64"), n: T.int32):
+        p: T.handle("int64") = T.handle_add_byte_offset(A.data, {offset})
+        Module.fill(p)
+
+    T.prim_func(private=True) fill(F: T.Buffer((4,), "int64")):
+        for i in range(4):
+            F[i] = T.int64(1)
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("size", "offset", "fits"), [(4, 0, True), (3, 0, False), (6, "n * 8", True), (6, "n * 12", False), (9, -8, False)])  # fmt: skip
+def test_functions_get_as_much_memory_as_their_buffers_have(size: int, offset: object, fits: bool, way: str) -> None:
+    said = "this pointer has less memory than 'F' of 'fill', which is 32 bytes large"
+    text = CALLS.format(size=size, offset=offset)
+    assert told(text, way, lambda: (np.zeros(size, "i8"), 2)) == ("" if fits else f"E0707: {said}")
+
+
+@pytest.mark.parametrize("cast", ['T.reinterpret("handle", T.uint64(4096))', 'T.reinterpret("handle", T.int64(n))'])
+def test_integers_become_pointers_only_on_trust(cast: str) -> None:
+    text = f"""
+T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
+    p: T.handle("int64") = {cast}
+    C = T.decl_buffer((4,), "int64", data=p)
+    if n > 5:
+        C[0] = T.int64(1)
+"""
+    for way in WAYS:
+        code = "E0725" if way == "interpreted" else "E0619"
+        assert told(text, way, lambda: (np.zeros(4, "i8"), 2)) == f"{code}: an integer cannot become a pointer"
+    tvms.compile(tvms.parse(text), bounds="trust")["main"](np.zeros(4, "i8"), 2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("start", "n", "fits"), [("0", 4, True), ("n", 4, False), ("n - 4", 3, False), ("n - 2", 2**31 - 1, False)]
+)
+def test_regions_lie_in_their_source(start: str, n: int, fits: bool, way: str) -> None:
+    text = f"""
+T.prim_func main(A: T.Buffer((4,), "int64"), n: T.int32):
+    with T.block("b"):
+        T.reads()
+        T.writes()
+        X = T.match_buffer(A[{start}:{start} + 4], (4,), "int64")
+        X[3] = T.int64(1)
+"""
+    said = "E0707: the region of matched buffer 'X' is outside 'A' in dimension 0"
+    assert told(text, way, lambda: (np.zeros(4, "i8"), n)) == ("" if fits else said)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("index", "fits"), [("n", False), ("n - 2", True), ("0 - n", False)])
+def test_elements_of_matched_buffers_lie_in_their_region(index: str, fits: bool, way: str) -> None:
+    text = f"""
+T.prim_func main(A: T.Buffer((16,), "int64"), n: T.int32):
+    with T.block("b"):
+        T.reads()
+        T.writes()
+        X = T.match_buffer(A[4:6], (2,), "int64")
+        X[{index}] = T.int64(1)
+"""
+    said = told(text, way, lambda: (np.zeros(16, "i8"), 2))
+    assert said.startswith("E0707: X[") != fits

@@ -13,7 +13,7 @@ from tvms.ir.base import Source
 from tvms.testing.campaign import Total, read_state, run_batch
 from tvms.testing.laws import LAWS, find_law
 
-EXAMPLES = {"codegen": 30, "gpu": 3, "format": 4, "simplify": 50}
+EXAMPLES = {"codegen": 30, "gpu": 3, "memory": 4, "format": 4, "simplify": 50}
 """For laws whose examples take longer, or less."""
 REGRESSIONS = sorted(Path(__file__).parents[1].glob("cases/regressions/*.tvms"))
 

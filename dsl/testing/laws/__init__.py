@@ -19,6 +19,7 @@ LAWS = {
     "codegen": "what is compiled does what the interpreter does: not optimised, optimised, and scheduled",
     "traps": "what is compiled stops at an index that was pushed out of its buffer, and says where",
     "tiers": "the interpreter's fast tier does what its definition does, bit for bit, faults included",
+    "memory": "every access lies in its allocation, or is a fault: the same one, interpreted and compiled",
     "graph": "a compiled graph does what the interpreter does",
     "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
     "each_pass": "no pass by itself, and no step of a pipeline, changes what a graph computes",

@@ -1,0 +1,159 @@
+"""Every access lies in its allocation, or is a fault: in the interpreter and in compiled code, at the same one.
+
+An example is a function with views, pointers, sizes and matched regions that may be wrong, and scalars that may be anything.
+Compiled code runs in a process of its own, its arrays between pages that nobody may touch: once right behind the first of
+them, once right before the second. It must do what the interpreter does, not optimised and optimised, with all indices
+checked and with those that are not proven. Where `tvms check --strict` has nothing to say, nothing may go wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ....ir import tir
+from ....ir.base import IRModule, Source
+from ....ir.diagnostics import TvmsError
+from ....ir.verify import verify
+from ...load import parse_source
+from ..choices import Choices
+from ..guarded import guarded, in_child
+from ..oracle import Call, Execute, random_inputs
+from ..views import SCALARS, Views
+from .law import Law, module_constructs
+
+FAULTS, RESULTS = "faults that all ways tell", "results that all ways agree on"
+REFUSED, PROVEN = "functions that the verifier refuses", "functions that are proven to be right"
+_MEMORY = ("E0420", "E0414", "E0422", "E0426", "E0427")
+
+
+class Example(Struct):
+    """The text of a module, and the scalars that `main` is called with."""
+
+    text: str
+    scalars: tuple[int, int]
+    size: int
+    """Of each symbolic dimension."""
+    outcome: list[str] = field(default_factory=list[str])
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[Example]:
+    @st.composite
+    def example(draw: st.DrawFn) -> Example:
+        choose = Choices(draw)
+        text = Views(choose).text() if file is None else file.text
+        return Example(text, (choose.pick(SCALARS), choose.pick(SCALARS)), choose.pick((4, 1, 3, 8)))
+
+    return example()
+
+
+def _check(example: Example, execute: Execute) -> None:
+    example.outcome = []
+    module = parse_source(Source("example.tvms", example.text))
+    told = verify(module, "bounds", strict=True)
+    if any(each.severity == "error" and each.code in ("E0426", "E0427") for each in told):
+        example.outcome.append(REFUSED)
+        return
+    function = module.functions["main"]
+    assert isinstance(function, tir.PrimFunc)
+    inputs = _inputs(function, example)
+    expected = _outcome(lambda *args: _interpret(module, args), inputs)
+    if not any(each.code in _MEMORY for each in told) and "Module.fill" not in example.text:
+        assert expected[0] != "E0707", f"nothing is said of it, but the interpreter stops: {expected}"
+        example.outcome.append(PROVEN)
+    for bounds in ("check", "prove"):
+        guarded_module = replace(module, attrs={**module.attrs, "bounds": bounds})
+        for way, call in _ways(execute(guarded_module, "main")).items():
+            found = in_child(lambda call=call: [_guarded(call, inputs, at_end) for at_end in (False, True)])
+            assert isinstance(found, list), f"{bounds}, {way}: {found}, but the interpreter says {_shown(expected)}"
+            for each in found:
+                assert _are_alike(each, expected), (
+                    f"{bounds}, {way}: {_shown(each)}, but the interpreter says {_shown(expected)}"
+                )
+    example.outcome.append(FAULTS if expected[0] else RESULTS)
+
+
+def _are_alike(found: list[str], expected: list[str]) -> bool:
+    """Whether two outcomes are the same; where both sides of a store are faults, either may be told."""
+    return found[1:] == expected[1:] and bool(found[0]) == bool(expected[0])
+
+
+def _ways(calls: Any) -> dict[str, Call]:
+    return {"": calls} if callable(calls) else dict(calls)
+
+
+def _inputs(function: tir.PrimFunc, example: Example) -> list[Any]:
+    """Return arguments: the scalars of the example, and arrays of small numbers."""
+    import numpy as np
+
+    names = {param.name for param in function.params}
+    sizes = {f"n{name.upper()}": example.size for name in names}
+    values = random_inputs(function, np.random.default_rng(example.size), sizes, (0, 6))
+    scalars = dict(zip("km", example.scalars, strict=True))
+    return [scalars.get(param.name, value) for param, value in zip(function.params, values, strict=True)]
+
+
+def _interpret(module: IRModule, args: Iterable[Any]) -> Any:
+    from ....ir.interp import run
+
+    return run(module, "main", list(args))
+
+
+def _outcome(call: Call, inputs: Iterable[Any]) -> list[str]:
+    """Return the code and the line of a fault, or "" and what the arrays hold."""
+    import numpy as np
+
+    own = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
+    return _told(call, own, own)
+
+
+def _told(call: Call, passed: list[Any], arrays: list[Any]) -> list[str]:
+    import numpy as np
+
+    try:
+        call(*passed)
+    except TvmsError as problem:
+        (fault, *_) = problem.diagnostics
+        line = "" if fault.span is None else str(fault.span.source.text.count("\n", 0, fault.span.start) + 1)
+        return [fault.code, line]
+    return ["", *[array.tobytes().hex() for array in arrays if isinstance(array, np.ndarray)]]
+
+
+def _guarded(call: Call, inputs: list[Any], at_end: bool) -> list[str]:
+    passed, arrays = guarded(inputs, at_end)
+    found = _told(call, passed, [each.array for each in arrays])
+    return found if all(each.is_kept() for each in arrays) else ["memory beside an array was written"]
+
+
+def _shown(outcome: list[str]) -> str:
+    return f"{outcome[0]} in line {outcome[1]}" if outcome[0] else f"the result {outcome[1:]}"
+
+
+def _constructs(example: Example) -> Iterable[str]:
+    yield from module_constructs(parse_source(Source("example.tvms", example.text)))
+    yield from example.outcome
+
+
+def _show(example: Example) -> str:
+    k, m = example.scalars
+    return f"# k = {k}, m = {m}, symbolic dimensions are {example.size}\n{example.text}"
+
+
+def _read(source: Source) -> Example:
+    """Return the example that a text shows, with the numbers of its first line."""
+    import re
+
+    numbers = [int(each) for each in re.findall(r"-?\d+", source.text.split("\n# k = ")[-1].split("\n")[0])]
+    k, m, size = numbers if source.text.count("# k = ") and len(numbers) == 3 else (3, 3, 4)
+    return Example(source.text, (k, m), size)
+
+
+LAW = Law(
+    _examples, _check, show=_show, read=_read, constructs=_constructs,
+    expected=frozenset(["DeclBuffer", "LetStmt", "MatchBufferRegion", "BlockAllocates", "op:tir.address_of", FAULTS, RESULTS]),
+    counted=(FAULTS, RESULTS, REFUSED, PROVEN),
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""Random functions whose views, pointers and sizes may be wrong: for the law of memory.
+
+Each has one or two buffers and scalars `k` (int32) and `m` (int64); then views of any shape, dtype, strides and offset, pointers
+made in every way that there is, memory of its own, and matched regions; then stores to elements at indices that may be anywhere.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .choices import Choices
+
+DTYPES = ("int32", "int8", "int64", "uint16", "float32", "float64")
+SCALARS = (3, 0, 1, 2, 4, -1, -2, 5, 7, -5, 31, 40, 1000, 2**31 - 1, -(2**31))
+_HUGE = (10**8, -(10**8), 2**40, 2**61, -(2**61), 2**62, 2**63 - 1, -(2**63))
+
+
+class _Buffer(Struct):
+    name: str
+    dtype: str
+    rank: int
+    is_small: bool = True
+    """Whether it may be passed to `fill`, which knows its size."""
+
+
+class Views:
+    """Makes the text of one function."""
+
+    def __init__(self, choose: Choices) -> None:
+        self.choose = choose
+        self.lines: list[str] = []
+        self.buffers: list[_Buffer] = []
+        self.pointers: list[str] = []
+        self.depth = 1
+
+    def text(self) -> str:
+        """Return the module."""
+        params, heads = ["k: T.int32", "m: T.int64"], []
+        for name in ("A", "B")[: self.choose.number(1, 2)]:
+            dtype, rank = self.choose.pick(DTYPES), self.choose.number(1, 2)
+            sizes = [str(self.choose.pick((4, 1, 2, 3, 8, 9))) for _ in range(rank)]
+            if self.choose.rarely(3):
+                sizes[0] = f"n{name}"
+                heads.append(f"n{name} = T.{self.choose.pick(('int32', 'int64'))}()")
+                heads.append(f'{name} = T.match_buffer({name.lower()}, ({", ".join(sizes)},), "{dtype}")')
+                params.append(f"{name.lower()}: T.handle")
+            else:
+                params.append(f'{name}: T.Buffer(({", ".join(sizes)},), "{dtype}")')
+            self.buffers.append(_Buffer(name, dtype, rank))
+            self.pointers.append(f"{name}.data")
+        for head in heads:
+            self.say(head)
+        for _ in range(self.choose.number(1, 4)):
+            self.choose.pick((self.view, self.pointer, self.view, self.memory, self.matched))()
+        for _ in range(self.choose.number(1, 3)):
+            self.choose.pick((self.stores, self.stores, self.one, self.call, self.guarded))()
+        body = "\n".join(self.lines)
+        fill = _FILL.format(size=self.choose.pick((4, 1, 2, 8)))
+        return f"I.ir_module Module:\n    T.prim_func main({', '.join(params)}):\n{body}\n{fill}"
+
+    def say(self, line: str) -> None:
+        self.lines.append("    " * (self.depth + 1) + line)
+
+    # --- What there is
+
+    def size(self) -> str:
+        if self.choose.rarely(4):
+            return self.choose.pick(("k", "k + 1", "k * 2", "8 - k", "k * k", "T.max(k, 1)"))
+        return str(self.choose.pick((4, 1, 2, 3, 8, 16, 9, 100)))
+
+    def step(self) -> str:
+        if self.choose.rarely(5):
+            return f"T.int64({self.choose.pick(_HUGE)})"
+        return str(self.choose.pick((1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2")))
+
+    def view(self) -> None:
+        dtype, name, rank = self.choose.pick(DTYPES), self.choose.fresh("V"), self.choose.number(0, 2)
+        sizes = [self.size() for _ in range(rank)]
+        said = f'{name} = T.decl_buffer(({", ".join(sizes)}{"," if rank == 1 else ""}), "{dtype}", data={self.choose.pick(self.pointers)}'
+        if rank and self.choose.rarely(2):
+            said += f", strides=[{', '.join(self.step() for _ in range(rank))}]"
+        if self.choose.rarely(3):
+            said += f", elem_offset={self.step()}"
+        self.say(said + ")")
+        self.buffers.append(_Buffer(name, dtype, rank, is_small=False))
+
+    def pointer(self) -> None:
+        name, base = self.choose.fresh("p"), self.choose.pick(self.pointers)
+        kind = self.choose.number(0, 4)
+        if kind == 0:
+            buffer = self.choose.pick(self.buffers)
+            value = f"T.address_of({buffer.name}[{self.indices(buffer, '1')}])"
+        elif kind == 1:
+            value = f"T.handle_add_byte_offset({base}, {self.choose.pick((4, 8, 0, 'k', 'k * 8', -8, 64, 'm', 1))})"
+        elif kind == 2:
+            other = self.choose.pick(self.pointers)
+            value = f"T.if_then_else({self.choose.pick(('k', 'm'))} > 2, {base}, {other})"
+        elif kind == 3:
+            dtype = self.choose.pick(DTYPES)
+            value = (
+                f'T.tvm_access_ptr(T.type_annotation("{dtype}"), {base}, {self.choose.pick((1, 0, "k", -1, 7))}, 1, 3)'
+            )
+        else:
+            value = f'T.reinterpret("handle", {base})'
+        self.say(f'{name}: T.handle("int8") = {value}')
+        self.pointers.append(name)
+
+    def memory(self) -> None:
+        """Memory of its own, filled from the first element to the last."""
+        dtype, name, size = self.choose.pick(DTYPES), self.choose.fresh("M"), self.size()
+        self.say(f'{name} = T.alloc_buffer(({size},), "{dtype}")')
+        loop = self.choose.fresh("f")
+        self.say(f"for {loop} in range({size}):")
+        self.say(f'    {name}[{loop}] = T.Cast("{dtype}", {loop})')
+        self.buffers.append(_Buffer(name, dtype, 1, is_small=False))
+        self.pointers.append(f"{name}.data")
+
+    def matched(self) -> None:
+        """A block with a matched region; what comes after is inside."""
+        source = self.choose.pick([each for each in self.buffers if each.rank] or self.buffers)
+        if not source.rank:
+            return
+        name, block = self.choose.fresh("X"), self.choose.fresh("block")
+        self.say(f'with T.block("{block}"):')
+        self.depth += 1
+        starts = [self.choose.pick(("0", "1", "k", "k - 3", "2")) for _ in range(source.rank)]
+        sizes = [self.choose.pick(("1", "2", "4", "k", "3")) for _ in range(source.rank)]
+        region = ", ".join(f"{a}:{a} + {n}" for a, n in zip(starts, sizes, strict=True))
+        self.say("T.reads()")
+        self.say("T.writes()")
+        shape = ", ".join(self.choose.pick((size, size, size, "2")) for size in sizes)
+        self.say(f'{name} = T.match_buffer({source.name}[{region}], ({shape},), "{source.dtype}")')
+        self.buffers.append(_Buffer(name, source.dtype, source.rank, is_small=False))
+
+    # --- What is done
+
+    def index(self, loop: str) -> str:
+        if self.choose.rarely(8):
+            narrow = [each for each in self.buffers if each.rank == 1 and each.dtype in ("int32", "int8", "uint16")]
+            if narrow:
+                return f'T.Cast("int32", {self.choose.pick(narrow).name}[{self.choose.pick((0, loop))}])'
+        forms = (
+            "{i}",
+            "0",
+            "{i} + 1",
+            "{i} * 2",
+            "k",
+            "3 - {i}",
+            "{i} // 2",
+            "{i} - k",
+            "{i} % 2",
+            "T.min({i}, k)",
+            "{i} * k",
+            "{i} << k",
+        )
+        return self.choose.pick(forms).format(i=loop)
+
+    def indices(self, buffer: _Buffer, loop: str) -> str:
+        return ", ".join(self.index(loop) for _ in range(buffer.rank)) if buffer.rank else "()"
+
+    def value(self, dtype: str, loop: str) -> str:
+        same = [each for each in self.buffers if each.dtype == dtype]
+        if same and self.choose.number(0, 2):
+            buffer = self.choose.pick(same)
+            return f"{buffer.name}[{self.indices(buffer, loop)}]"
+        return f'T.Cast("{dtype}", {self.choose.pick((loop, "7", "k", f"({loop} + 1) << k", f"{loop} >> k"))})'
+
+    def store(self, loop: str) -> str:
+        target = self.choose.pick(self.buffers[::-1])
+        return f"{target.name}[{self.indices(target, loop)}] = {self.value(target.dtype, loop)}"
+
+    def stores(self) -> None:
+        loop = self.choose.fresh("i")
+        kind = self.choose.pick(("range", "T.unroll", "T.vectorized"))
+        self.say(f"for {loop} in {kind}({self.choose.pick((4, 1, 2, 8, 'k') if kind == 'range' else (4, 2, 8))}):")
+        for _ in range(self.choose.number(1, 2)):
+            self.say("    " + self.store(loop))
+
+    def one(self) -> None:
+        self.say(self.store("1"))
+
+    def guarded(self) -> None:
+        """A store where a condition on the index holds."""
+        loop, target = self.choose.fresh("i"), self.choose.pick(self.buffers[::-1])
+        index = self.index(loop)
+        self.say(f"for {loop} in range(8):")
+        self.say(f"    if {index} < {self.choose.pick((4, 'k', 1, 8))} and 0 <= {index}:")
+        indices = ", ".join([index] * target.rank) if target.rank else "()"
+        self.say(f"        {target.name}[{indices}] = {self.value(target.dtype, loop)}")
+
+    def call(self) -> None:
+        self.say(f"Module.fill({self.choose.pick(self.pointers[::-1])})")
+
+
+_FILL = """
+    T.prim_func(private=True) fill(F: T.Buffer(({size},), "int32")):
+        for i in range({size}):
+            F[i] = i + 1
+"""
