@@ -129,7 +129,9 @@ def check_matches(subject: Subject) -> None:
             answer = subject.solver.ask(bad, facts, subject.solver.related(end, (last,), facts))
             if answer.values is None:
                 if not answer.is_safe and subject.strict:
-                    message = f"the region of '{site.node.buffer.name}' is not proven to be inside '{source.buffer.name}'"
+                    message = (
+                        f"the region of '{site.node.buffer.name}' is not proven to be inside '{source.buffer.name}'"
+                    )
                     subject.report.warn("E0420", message, site.node, "guard it, or assert its bounds")
                 continue
             first, stop, held = (subject.value(each, answer.values) for each in (start, last, end))
