@@ -10,8 +10,6 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 PAGE = mmap.PAGESIZE
 SECONDS = 20
 """What one call in a process of its own may take."""
@@ -29,6 +27,8 @@ class GuardedArray:
     """
 
     def __init__(self, array: Any, at_end: bool) -> None:
+        import numpy as np
+
         inner = max(-(-array.nbytes // PAGE), 1) * PAGE
         self._pages = mmap.mmap(-1, inner + 2 * PAGE)
         whole = np.frombuffer(self._pages, np.uint8)
@@ -44,6 +44,8 @@ class GuardedArray:
 
     def is_kept(self) -> bool:
         """Whether the canaries are as they were."""
+        import numpy as np
+
         others = np.delete(self._bytes, self._own)
         return bool((others == _CANARY).all())
 
@@ -74,6 +76,8 @@ def in_child(work: Callable[[], Any]) -> Any:
 
 def guarded(values: Sequence[Any], at_end: bool) -> tuple[list[Any], list[GuardedArray]]:
     """Return `values` with their arrays between guard pages, and these."""
+    import numpy as np
+
     arrays = [GuardedArray(value, at_end) if isinstance(value, np.ndarray) else None for value in values]
     passed = [value if array is None else array.array for value, array in zip(values, arrays, strict=True)]
     return passed, [array for array in arrays if array is not None]
