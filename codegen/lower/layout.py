@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir import tir
 from ...ir.diagnostics import error
+from ...ir.intern import has_effects
 from .vectors import add, multiply, widen
 
 
@@ -24,5 +25,7 @@ def flat_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.Pri
     """Return the position, in elements from `buffer.data` on, of the element at `indices`, as int64."""
     position: tir.PrimExpr = tir.IntImm("int64", 0) if buffer.elem_offset is None else widen(buffer.elem_offset)
     for index, stride in zip(indices, strides_of(buffer), strict=True):
-        position = add(position, multiply(widen(index), stride))
+        is_dropped = isinstance(stride, tir.IntImm) and stride.value == 0 and has_effects(index)
+        term = tir.Mul("int64", widen(index), stride) if is_dropped else multiply(widen(index), stride)
+        position = add(position, term)  # a check is made, even of an index that moves nothing
     return position

@@ -20,7 +20,7 @@ from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import parse_dtype
 from ...ir.fold import wrap
 from ...ir.intern import has_effects
-from ...ir.visit import walk
+from ...ir.visit import rewrite, walk
 from .layout import flat_index, strides_of
 from .vectors import add, multiply, widen
 
@@ -62,6 +62,18 @@ def constant(value: int) -> tir.IntImm:
 def bytes_of(count: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
     """Return the bytes of `count` elements."""
     return _product(count, constant(element_size(dtype)))
+
+
+_CHECKS = (Op("tir.checked_index"), Op("tir.checked_position"))
+
+
+def _without_checks(index: tir.PrimExpr) -> tir.PrimExpr:
+    """Return `index` without the checks in it: they stand where the address is taken."""
+
+    def plain(node: Node) -> Node | None:
+        return node.args[0] if isinstance(node, tir.Call) and node.op in _CHECKS else None  # type: ignore[return-value]
+
+    return rewrite(index, plain)
 
 
 def _sum(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
@@ -143,7 +155,8 @@ class Pointers:
                 self._pointed[var] = self.find(value)
                 return self.find(body)
             case tir.Call(op=Op(name="tir.address_of"), args=(tir.BufferLoad(buffer=buffer, indices=indices),)):
-                return self._moved(self.find(buffer.data), flat_index(buffer, indices), buffer.dtype)
+                index = _without_checks(flat_index(buffer, indices))
+                return self._moved(self.find(buffer.data), index, buffer.dtype)
             case tir.Call(op=Op(name="tir.handle_add_byte_offset"), args=(tir.PrimExpr() as base, offset)):
                 return self._moved(self.find(base), offset, "int8")
             case tir.Call(

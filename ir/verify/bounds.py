@@ -33,6 +33,19 @@ def check_bounds(subject: Subject) -> None:
             if not answer.is_safe and subject.strict:
                 message = f"the index of '{buffer.name}' in dimension {axis} is not proven to be inside"
                 subject.report.warn("E0420", message, _first_placed(index, site.node), "guard it, or assert its bounds")
+    _check_addresses(subject)
+
+
+def _check_addresses(subject: Subject) -> None:
+    """Warn, where asked to be strict, of addresses of elements that are not proven to exist."""
+    for site in subject.flow.addresses if subject.strict else ():
+        buffer, facts = site.node.buffer, site.place.facts
+        for index, extent in zip(site.node.indices, buffer.shape, strict=False):
+            first, last = _ends(index, len(buffer.shape))
+            if not _is_inside(subject, index, extent, facts) and not _ask(subject, first, last, extent, facts).is_safe:
+                message = f"the element of '{buffer.name}' whose address is taken is not proven to exist"
+                subject.report.warn("E0420", message, site.node, "guard it, or assert its bounds")
+                break
 
 
 def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> bool:

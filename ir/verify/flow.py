@@ -39,6 +39,8 @@ class Flow:
 
     def __init__(self, function: tir.PrimFunc) -> None:
         self.sites: list[Site] = []
+        self.addresses: list[Site] = []
+        """The elements whose address is taken, but for prefetches, which may reach anywhere."""
         self.blocks: list[BlockSite] = []
         self.matches: list[MatchSite] = []
         self.domains: dict[tir.Var, tir.Range] = {}
@@ -183,7 +185,9 @@ class Flow:
         match node:
             case tir.Call(op=Op(name="tir.if_then_else"), args=(tir.PrimExpr() as condition, first, second)):
                 self._visit_choice(condition, first, second, place)
-            case tir.Call(op=Op(name="tir.address_of")):
+            case tir.Call(op=Op(name="tir.address_of"), args=(tir.BufferLoad() as load,)):
+                self.addresses.append(Site(load, place))
+            case tir.Call(op=Op(name="tir.address_of" | "tir.prefetch")):
                 return
             case _:
                 self._visit_all([each for each in node.args if isinstance(each, tir.PrimExpr)], place)

@@ -248,6 +248,7 @@ VIEWS = [
     ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[2**61, 1])', "[i, 0]", (2**61, 4)),
     ('C = T.Buffer((4, 2), "int64", data=A.data, strides=[2**62, 2**62])', "[i, i // 3]", (2**62, 4)),
     ('C = T.Buffer((4,), "int64", data=A.data, strides=[n])', "[i]", (6, 4)),
+    ('C = T.Buffer((4, 4), "int64", data=A.data, strides=[1, 0], elem_offset=1)', "[i, i]", (4, 4)),
     ('C = T.Buffer((4,), "int64", data=A.data, strides=[n - 5])', "[i]", (-2, 4)),
     ('C = T.Buffer((4, 4), "int64", data=A.data)', "[i, 3]", (7, 4)),
     ('C = T.Buffer((n, n + 1), "int64", data=A.data)', "[0, i]", None),
@@ -412,3 +413,21 @@ T.prim_func main(A: T.Buffer((16,), "int64"), n: T.int32):
 """
     said = told(text, way, lambda: (np.zeros(16, "i8"), 2))
     assert said.startswith("E0707: X[") != fits
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_address_of_an_element_of_a_matched_buffer(way: str) -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4, 4), "int32"), n: T.int32):
+    with T.block("b"):
+        T.reads()
+        T.writes()
+        X = T.match_buffer(A[1:3, 1:3], (2, 2), "int32")
+        p: T.handle("int32") = T.address_of(X[n, 1])
+        C = T.decl_buffer((100,), "int32", data=p)
+        C[n * 6] = 1
+"""
+    said = [told(text, way, lambda n=n: (np.zeros((4, 4), "i4"), n)) for n in (0, 1, 2)]
+    assert said[0] == ""
+    assert said[1] == "E0707: element 6 of 'C' is outside its memory, which holds 6 elements"
+    assert said[2] == "E0707: X[2, 1] is outside the buffer: its dimension 0 has 2 elements"
