@@ -30,7 +30,6 @@ from .target import Target
 MAGIC = b"tvms compiled module "
 FORMAT = 4
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
-_LEVELS, _MOST_THREADS = range(4), 1024
 
 MODULE = "module"
 """The purpose of the signature of a saved module."""
@@ -157,11 +156,11 @@ def unpack(data: bytes, name: str, purpose: str = MODULE) -> Contents:
 def _read_manifest(head: bytes, name: str) -> Manifest:
     try:
         manifest = msgspec.json.decode(head, type=Manifest)
+    except TvmsError as problem:
+        raise refused(name, f"its manifest has wrong settings: {problem.diagnostics[0].message}") from None
     except (msgspec.MsgspecError, RecursionError, ValueError) as problem:
         raise refused(name, f"its manifest cannot be read: {problem}") from None
-    settings, sources = manifest.settings, range(len(manifest.sources))
-    if settings.level not in _LEVELS or not 0 <= settings.threads <= _MOST_THREADS:
-        raise refused(name, "its manifest has settings that do not exist")
+    sources = range(len(manifest.sources))
     if not all(fault.place is None or fault.place[0] in sources for fault in manifest.faults):
         raise refused(name, "its manifest names a source that it does not hold")
     return manifest

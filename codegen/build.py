@@ -26,6 +26,8 @@ from .rules import Decision, apply_rules, rules_for
 from .runtime.signature import Signature, signature_of
 from .target import Target
 
+MOST_THREADS = 1024
+
 
 class Settings(Struct, frozen=True):
     """How to compile.
@@ -53,8 +55,9 @@ class Settings(Struct, frozen=True):
             if not fits(value, hints[name]):
                 wanted = " or ".join(map(repr, get_args(hints[name]))) or hints[name].__name__
                 raise ArgumentError(Diagnostic("E0702", f"option '{name}' must be {wanted}, not {value!r}"))
-        if not (0 <= self.level <= 3 and self.threads >= 0):
-            reason = f"level is 0 to 3 and threads at least 0, but they are {self.level} and {self.threads}"
+        if not (0 <= self.level <= 3 and 0 <= self.threads <= MOST_THREADS):
+            most = f"level is 0 to 3 and threads 0 to {MOST_THREADS}"
+            reason = f"{most}, but they are {self.level} and {self.threads}"
             raise error("E0702", reason, help="threads=0 uses one thread per core")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.dlpack import capsule_of, describe
+from ..runtime.dlpack import capsule_of, describe, has_dlpack
 from ..runtime.specs import Place, kind_of
 from .driver import Array, Driver, find_driver
 
@@ -151,7 +151,7 @@ def on_device(value: Any, place: Place) -> DeviceArray:
         strides, (address, is_read_only) = described.get("strides"), described["data"]
         if described.get("stream") not in (None, LEGACY_STREAM):
             find_driver().synchronize()
-    elif hasattr(type(value), "__dlpack__"):
+    elif has_dlpack(value):
         (address, shape, dtype, strides), is_read_only = describe(value.__dlpack__()), False
     else:
         raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")

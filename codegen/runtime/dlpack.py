@@ -48,6 +48,14 @@ _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_cha
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 
 
+def has_dlpack(value: Any) -> bool:
+    """Whether `value` offers its memory by DLPack; also if asking for it fails, which reading it then reports."""
+    try:
+        return hasattr(value, "__dlpack__")
+    except Exception:  # of a property of another library
+        return True
+
+
 def is_on_host(value: Any) -> bool:
     """Whether the processor can read the memory of `value`, which speaks DLPack."""
     device, _ = value.__dlpack_device__()

@@ -17,7 +17,7 @@ from ...ir.base import Span
 from ...ir.diagnostics import TvmsError, error
 from ...ir.dtype import int_range, is_bool, is_float, is_int, lanes_of
 from ...ir.numpy_dtype import numpy_dtype
-from .dlpack import Array, from_dlpack, is_on_host
+from .dlpack import Array, from_dlpack, has_dlpack, is_on_host
 from .sizes import Frame, Size, Slots, compile_size, size_text, size_variables_in
 
 
@@ -169,7 +169,7 @@ def as_array(value: Any, place: Place) -> Array:
     """Return the NumPy array that `value` is, or is by DLPack: never a copy of something else."""
     if isinstance(value, np.ndarray):
         return np.asarray(cast("Array", value))  # of its own class, such as memmap, too: machine code reads plain ones
-    if not hasattr(type(value), "__dlpack__"):
+    if not has_dlpack(value):
         help = "pass numpy.asarray of it" if isinstance(value, list | tuple | int | float | np.generic) else None
         raise place.fault("E0702", f"expected an array, got {kind_of(value)}", help)
     try:

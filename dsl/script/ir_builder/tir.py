@@ -135,7 +135,7 @@ class _Function(FunctionFrame):
     """The function that is being built."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(0)
         self.name = ""
         self.returned: tir.Type | None = None
 
