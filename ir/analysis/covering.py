@@ -12,6 +12,8 @@ from .affine import bounded, points, sample
 from .const_bounds import Domains, ends
 
 if TYPE_CHECKING:
+    import islpy as isl
+
     from .regions import Place
 
 
@@ -26,15 +28,16 @@ def uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.V
     coordinates = [tir.Var("int64", f"axis{axis}") for axis in range(len(wanted.region))]
     simplifier = Simplifier()
     with bounded():
-        sets = [
-            points(
-                simplifier, list(map(simplifier.visit, _conditions(place, coordinates, shared))), [*free, *coordinates]
-            )
-            for place in places
-        ]
-        missing = sets[0]
-        for each in sets[1:]:
-            missing = missing - each
+
+        def of(place: Place) -> isl.Set:
+            conditions = list(map(simplifier.visit, _conditions(place, coordinates, shared)))
+            return points(simplifier, conditions, [*free, *coordinates])
+
+        missing = of(wanted)
+        for each in by:
+            if missing.is_empty():
+                break
+            missing = missing - of(each)
         if missing.is_empty():
             return None
         values = sample(missing, [*free, *coordinates])

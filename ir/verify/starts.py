@@ -135,8 +135,10 @@ def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site
         twin = Twin.of(each, lambda step: False)
         renamed = twin.facts(each)
         own = {twin.names[var]: renamed.domains[twin.names[var]] for var in twin.names}
-        before = _is_before(site, each, twin, order[each] < order[site])
-        by.append(Region(tuple([_element(twin(index)) for index in there]), own, (*renamed.conditions, before)))
+        region = tuple([_element(twin(index)) for index in there])
+        by += [
+            Region(region, own, (*renamed.conditions, *way)) for way in _before(site, each, twin, order[each] < order[site])
+        ]
     wanted = Region(tuple(map(_element, indices)), {}, (*facts.conditions, *subject.solver.given))
     found = is_covered(wanted, by, facts.domains)
     return dict(found.counterexample) if found.is_refuted and found.counterexample is not None else None
@@ -150,18 +152,24 @@ def _element(index: tir.PrimExpr) -> tir.Range:
     return tir.Range(index, tir.IntImm(index.dtype, 1))
 
 
-def _is_before(site: Site, other: Site, twin: Twin, is_above: bool) -> tir.PrimExpr:
-    """Return the condition that `other`, in a run of its own, comes before `site`, or may do so: iterations that run side
-    by side may come in any order."""
+def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[tir.PrimExpr]]:
+    """Return the ways in which `other`, in a run of its own, comes before `site`, or may do so, each as conditions that
+    hold together: iterations that run side by side may come in any order.
+
+    They are the cases of a lexicographic order, that of one iteration first, which mostly answers the question. A single
+    condition with an `or` for each loop would be opened up case by case, with exponential cost.
+    """
     mine = {step for step in site.place.steps() if isinstance(step, Iterate)}
     shared = [step for step in reversed(list(other.place.steps())) if step in mine and isinstance(step, Iterate)]
-    result: tir.PrimExpr = make.const(is_above, "bool")
-    for step in reversed(shared):
-        there = twin(step.var)
-        is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
-        differs = make.less(there, step.var) if is_serial else make.not_equal(there, step.var)
-        result = make.logical_or(differs, make.logical_and(make.equal(there, step.var), result))
-    return result
+    same = [make.equal(twin(step.var), step.var) for step in shared]
+    ways = [same] if is_above else []
+    for depth in reversed(range(len(shared))):
+        var, loop = shared[depth].var, shared[depth].loop
+        is_serial = isinstance(loop, tir.For) and how(loop) is None
+        ways.append([*same[:depth], make.less(twin(var), var)])
+        if not is_serial:
+            ways.append([*same[:depth], make.less(var, twin(var))])
+    return ways
 
 
 # --- Repeated
