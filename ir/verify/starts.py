@@ -12,6 +12,7 @@ from itertools import takewhile
 from .. import make, tir
 from ..analysis.regions import Place as Region
 from ..analysis.regions import is_covered
+from ..base import Node
 from ..visit import walk
 from .affine import is_affine
 from .meetings import how
@@ -30,18 +31,25 @@ def check_starts(subject: Subject) -> None:
     """Check the blocks that update elements: those with axes for repetitions, all for what they update."""
     order = {site: number for number, site in enumerate(subject.flow.sites)}
     opaque = _opaque(subject)
-    writers: dict[tir.Buffer, list[Site]] = {}
-    for site in subject.flow.sites:
-        if is_write(site):
-            writers.setdefault(site.node.buffer, []).append(site)
+    updates = list[Site]()
+    starts: dict[tir.Buffer, list[Site]] = {}
+    inits: dict[tuple[tir.BlockRealize | None, tir.Buffer], list[Site]] = {}
+    for site in filter(is_write, subject.flow.sites):
+        realize, buffer = site.place.block, site.node.buffer
+        if site.in_init:
+            inits.setdefault((realize, buffer), []).append(site)
+        if not is_update(subject, site.node):
+            starts.setdefault(buffer, []).append(site)
+        elif realize is not None and not site.in_init:
+            updates.append(site)
     told: set[tir.BlockRealize] = set()
-    for site in subject.flow.sites:
-        realize = site.place.block
-        if realize is None or site.in_init or not is_write(site) or not is_update(subject, site.node):
+    for site in updates:
+        realize, buffer = site.place.block, site.node.buffer
+        assert realize is not None
+        if realize in told or buffer.data in opaque or not site.place.is_certain:
             continue
-        if realize in told or site.node.buffer.data in opaque or not site.place.is_certain:
-            continue
-        if True in (_is_not_started(subject, site, writers[site.node.buffer], order), _is_repeated(subject, site)):
+        own, all_starts = inits.get((realize, buffer), []), starts.get(buffer, [])
+        if True in (_is_not_started(subject, site, own, all_starts, order), _is_repeated(subject, site)):
             told.add(realize)
 
 
@@ -51,27 +59,30 @@ def _opaque(subject: Subject) -> set[tir.Var]:
     for site in subject.flow.sites:
         names.setdefault(site.node.buffer.data, set()).add(site.node.buffer)
     found = {data for data, buffers in names.items() if len(buffers) > 1}
-    for node in subject.nodes:
-        if isinstance(node, tir.Call):
-            found.update(each for each in walk(node) if isinstance(each, tir.Var) and each.dtype == "handle")
-        elif isinstance(node, tir.MatchBufferRegion):
-            found |= {node.buffer.data, node.source.buffer.data}
+    inside = set[Node]()
+    for call in subject.of_kinds(tir.Call):
+        if call not in inside:  # else it was seen in the call around it
+            inside.update(walk(call))
+    found.update(each for each in inside if isinstance(each, tir.Var) and each.dtype == "handle")
+    for match in subject.of_kinds(tir.MatchBufferRegion):
+        found |= {match.buffer.data, match.source.buffer.data}
     return found
 
 
 # --- Started before
 
 
-def _is_not_started(subject: Subject, site: Site, writers: list[Site], order: dict[Site, int]) -> bool:
-    """Report an update of an element that nothing has started before; return whether there is one."""
+def _is_not_started(
+    subject: Subject, site: Site, inits: list[Site], starts: list[Site], order: dict[Site, int]
+) -> bool:
+    """Report an update of an element that none of `starts`, the stores that are no updates, has written before; where the
+    caller may have, that none of `inits`, those of the block, has. Return whether there is one."""
     realize, buffer = site.place.block, site.node.buffer
     assert realize is not None
-    inits = [each for each in writers if each.in_init and each.place.block is realize]
     is_own = _is_allocated(subject, buffer)
     if not (inits or is_own) or any(_starts_plainly(realize, each, site) for each in inits):
         return False
-    others = [each for each in writers if each is not site and not is_update(subject, each.node)]
-    values = _missing(subject, site, others if is_own else inits, order)
+    values = _missing(subject, site, starts if is_own else inits, order)
     if values is None:
         return False
     block, element = realize.block, subject.element(site, values)
@@ -137,7 +148,8 @@ def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site
         own = {twin.names[var]: renamed.domains[twin.names[var]] for var in twin.names}
         region = tuple([_element(twin(index)) for index in there])
         by += [
-            Region(region, own, (*renamed.conditions, *way)) for way in _before(site, each, twin, order[each] < order[site])
+            Region(region, own, (*renamed.conditions, *way))
+            for way in _before(site, each, twin, order[each] < order[site])
         ]
     wanted = Region(tuple(map(_element, indices)), {}, (*facts.conditions, *subject.solver.given))
     found = is_covered(wanted, by, facts.domains)
