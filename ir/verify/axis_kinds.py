@@ -18,19 +18,24 @@ from .place import Inside, Iterate, Site, Step
 from .subject import Subject, is_write
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
+MAX_PAIRS = 1024
+"""How many pairs of accesses of one block are asked about, for each kind of axis: a second or two. Bodies that are unrolled
+have hundreds of accesses, and their pairs would take minutes."""
 
 
-def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> None:
+def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
     """Check the accesses of each block, or of one, whose instances are all that the loops inside the next outer block run.
 
     What blocks inside it access counts, too. Memory that is allocated inside a loop around, or for each thread, is not
-    shared between its iterations.
+    shared between its iterations. Return whether all pairs of accesses were asked about, of which there may be too many.
     """
+    is_whole = True
     for realize, sites in _sites_by_block(subject, only).items():
         updates = {(site.node.buffer, _key(site)) for site in sites if not is_write(site)}
         for kind in (DATA_PAR, COMM_REDUCE):
             axes = [axis for axis in realize.block.iter_vars if axis.iter_type is kind]
             pairs = product([site for site in sites if is_write(site)], sites) if axes else ()
+            asked = 0
             for first, second in pairs:
                 if first.node.buffer is not second.node.buffer:
                     continue
@@ -40,8 +45,13 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> None:
                     continue  # steps of one update; those of other elements meet as stores
                 if kind is DATA_PAR and _is_separate(axes, first, second):
                     continue
+                if asked == MAX_PAIRS:
+                    is_whole = False
+                    break
+                asked += 1
                 if _depends(subject, realize, axes, first, second, sites):
                     break
+    return is_whole
 
 
 def _key(site: Site) -> tuple[object, ...]:

@@ -35,7 +35,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 PartCheck: TypeAlias = Callable[[Node, Iterable[Node]], list[Diagnostic]]
-LoopCheck: TypeAlias = Callable[[Subject], None]
+LoopCheck: TypeAlias = Callable[[Subject], object]
 GraphCheck: TypeAlias = "Callable[[relax.Function, IRModule | None], Iterator[Diagnostic] | list[Diagnostic]]"
 ModuleCheck: TypeAlias = Callable[[IRModule], list[Diagnostic]]
 

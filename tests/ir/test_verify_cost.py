@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from tvms.dsl.load import parse
 from tvms.dsl.testing.growth import check_growth
+from tvms.ir import tir
 from tvms.ir.verify import verify
+from tvms.ir.verify.axis_kinds import check_axis_kinds
+from tvms.ir.verify.subject import Subject
 
 HEAD = 'T.prim_func f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n    for i in range(16):\n'
 
@@ -73,3 +76,25 @@ def test_what_is_known_of_many_conditions_is_no_false_alarm() -> None:
     assert [each.code for each in verify(parse(text.replace("B[i]", "B[i + 99]")))] == []
     few = f"{HEAD.replace('range(16)', 'range(121)')}        if i != 3:\n            B[i] = A[0]\n"
     assert [each.code for each in verify(parse(few))] == ["E0414"]
+
+
+def test_updates_below_many_loops_are_checked_at_once() -> None:
+    """Which stores come before an update is asked case by case: one condition for all took time exponential in the loops."""
+    loops = "".join(f"{' ' * (4 + k)}for i{k} in range(2):\n" for k in range(12))
+    body = ['with T.block("b"):', " v = T.axis.spatial(4, i0 * 2 + i1)"]
+    body += [f" r = T.axis.reduce(1024, {' + '.join(f'i{k} * {2 ** (k - 2)}' for k in range(2, 12))})"]
+    body += [" with T.init():", "  B[v] = T.float32(0)", " B[v] = B[v] + A[v]"]
+    text = HEAD.splitlines()[0] + "\n" + loops + "".join(f"{' ' * 16}{line}\n" for line in body)
+    assert verify(parse(text), "races") == ()
+
+
+def test_unrolled_blocks_are_checked_up_to_a_number_of_pairs() -> None:
+    def text(size: int) -> str:
+        lines = (f"            B[v * 99 + {k}] = B[v * 99 + {k}] + B[v * 99 + {k + 1}]\n" for k in range(size))
+        head = HEAD.replace("16", "2048") + '        with T.block("b"):\n            v = T.axis.spatial(16, i)\n'
+        return head.replace("range(2048)", "range(16)") + "".join(lines)
+
+    for size, is_whole in ((4, True), (48, False)):
+        (function,) = parse(text(size)).functions.values()
+        assert isinstance(function, tir.PrimFunc)
+        assert check_axis_kinds(Subject(function)) is is_whole

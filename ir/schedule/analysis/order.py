@@ -189,9 +189,11 @@ def check_kinds_hold(program: Program, block: tir.Block) -> None:
     if known:
         return
     subject = Subject(program.prim_func_of(block))
-    check_axis_kinds(subject, block)
+    is_whole = check_axis_kinds(subject, block)
     for each in subject.report.found:
         raise IN_ORDER.refuse(each.message, block, help=each.help)
+    if not is_whole:
+        raise IN_ORDER.refuse(f"{name_of(block)} has too many accesses to compare its instances", block)
     facts[question] = True
 
 
