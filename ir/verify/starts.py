@@ -172,7 +172,7 @@ def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[ti
     condition with an `or` for each loop would be opened up case by case, with exponential cost.
     """
     mine = {step for step in site.place.steps() if isinstance(step, Iterate)}
-    shared = [step for step in reversed(list(other.place.steps())) if step in mine and isinstance(step, Iterate)]
+    shared = [step for step in reversed(list(other.place.steps())) if step in mine]
     same = [make.equal(twin(step.var), step.var) for step in shared]
     ways = [same] if is_above else []
     for depth in reversed(range(len(shared))):
