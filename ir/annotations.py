@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 
 def fits(value: Any, annotation: Any) -> bool:
-    """Whether `value` is an instance of `annotation`, the elements of containers included.
+    """Whether `value` is an instance of `annotation`, the elements of sequences included.
 
     An `int` fits `float`. A string is not a sequence of strings. What cannot be decided without using the value, such as
-    the parameters of a callable, fits.
+    the parameters of a callable, fits; so do all contents of a mapping.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
@@ -35,8 +35,6 @@ def fits(value: Any, annotation: Any) -> bool:
 
 
 def _elements_fit(value: Any, kind: type, arguments: tuple[Any, ...]) -> bool:
-    if issubclass(kind, Mapping) and len(arguments) == 2:
-        return all(fits(key, arguments[0]) and fits(each, arguments[1]) for key, each in value.items())
     if issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis:
         return len(value) == len(arguments) and all(map(fits, value, arguments))
     if isinstance(value, list | tuple | set | frozenset) and arguments:

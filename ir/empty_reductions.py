@@ -37,7 +37,8 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func` with a statement before each reduction that may have no steps, which then starts its elements."""
     starts: dict[tir.Var, list[tir.Stmt]] = {}
     for realize, loops in _blocks(func.body):
-        empty, reduced = _may_be_empty(realize.block, loops), _reduced(realize, loops)
+        reduced = _reduced(realize, loops)
+        empty = _may_be_empty(realize.block, [loop for loop in loops if loop not in reduced])
         if empty and reduced:
             start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
             starts.setdefault(reduced[0].loop_var, []).append(tir.IfThenElse(reduce(make.logical_or, empty), start))
@@ -61,8 +62,11 @@ def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
         stack += [(child, around) for child in children(node) if isinstance(child, tir.Stmt | tir.Block)]
 
 
-def _may_be_empty(block: tir.Block, loops: _Loops) -> list[tir.PrimExpr]:
-    """Return the conditions on which the domain of a reduction has nothing in it."""
+def _may_be_empty(block: tir.Block, loops: Sequence[tir.For]) -> list[tir.PrimExpr]:
+    """Return the conditions on which the domain of a reduction has nothing in it.
+
+    `loops` are those around the block that run whether the domain is empty or not: a proof may assume that they run.
+    """
     if block.init is None:
         return []
     domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]

@@ -15,7 +15,9 @@ from tvms.grammar import tables
 
 ROOT = Path(__file__).parents[2]
 TEXTS = sorted([*ROOT.glob("samples/*.tvms"), *ROOT.glob("tests/cases/**/*.tvms"), *ROOT.glob("tests/dsl/texts/*.txt")])
-TEXTS = [path for path in TEXTS if path.stem != "mistakes"]
+WITH_MESSAGES = ("mistakes", "names", "well_formed")
+"""Cases that show messages, which are not program text."""
+TEXTS = [path for path in TEXTS if path.stem not in WITH_MESSAGES]
 TEXTMATE: dict[str, Any] = json.loads((ROOT / "grammar/tvms.tmLanguage.json").read_text(encoding="utf-8"))
 
 

@@ -157,7 +157,7 @@ PARAMS = [("Param", "a", B, None), ("Param", "c", None, None)]
         ("class b():\n    pass", definition(None, "b", None, None, BODY, False)),
         ("def b(a: b, c) -> d:\n    pass", definition(None, "b", PARAMS, D, BODY, False)),
         ("def b[a: b, c](a: b, c):\n    pass", definition(None, "b", PARAMS, None, BODY, False, PARAMS)),
-        ("@c\n@a\n\nclass b:\n    pass", definition(A, "b", None, None, BODY, True)),
+        ("@a\n\nclass b:\n    pass", definition(A, "b", None, None, BODY, True)),
         ("@a\ndef b():\n    pass", definition(A, "b", [], None, BODY, True)),
     ],
 )

@@ -36,7 +36,6 @@ I.ir_module Module:
         return 0
 
     @R.function
-    @T.other
     def g(x: R.Tensor):
         while x: y = 1
         return x
@@ -108,7 +107,7 @@ def test_a_blank_line_ends_the_header() -> None:
 
 
 def test_comments_of_decorators_belong_to_the_definition() -> None:
-    _, trivia = trivia_of("@a  # one\n# two\n@b\ndef f():  # three\n    pass\n")
+    _, trivia = trivia_of("@a  # one\n# two\ndef f():  # three\n    pass\n")
     assert trivia == Trivia(("# one", "# two"), "# three")
 
 
