@@ -64,7 +64,8 @@ for _name, _step in BLOCK_STEPS.items():
 @declare_pass("GuardIndices")
 def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
     """Check indices as a function runs: all with `bounds="check"`, those that are not proven to be inside with "prove"."""
-    return map_functions(mod, tir.PrimFunc, deep(lambda func: guard_indices(func, bounds, mod.functions)[0]))
+    step = _on_loops(lambda func: guard_indices(func, bounds, mod.functions)[0])  # memory of blocks has no pointers yet
+    return map_functions(mod, tir.PrimFunc, deep(step))
 
 
 @declare_pass("GuardBlocks")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from .. import tir
 from ..equal import structural_equal
 from ..visit import substitute, walk
-from .affine import any_of
+from .affine import any_of, conjuncts
 from .order import order_matters
 from .place import BlockSite
 from .subject import Subject
@@ -111,7 +111,17 @@ def _overwrites(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> 
     return True
 
 
+def _starts_inside(body: tir.Stmt, axes: set[tir.Var]) -> bool:
+    """Whether the block starts its elements itself, in its first step: what `LowerInitBlock` makes of `T.init`."""
+    first = body.seq[0] if isinstance(body, tir.SeqStmt) else body
+    return isinstance(first, tir.IfThenElse) and all(
+        isinstance(each, tir.EQ) and each.a in axes for each in conjuncts(first.condition, True)
+    )
+
+
 def _check_steps(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> None:
+    if _starts_inside(block.body, {axis.var for axis in axes}):
+        return
     found = order_matters(block, axes)
     if found is None:
         return
