@@ -284,7 +284,14 @@ class ExpressionEmitter(ABC):
         value = self.builder.load(address, align=align, typ=memory_type(dtype))
         return self.builder.trunc(value, register_type(dtype)) if is_bool(dtype) else value
 
+    def check_predicate(self, access: tir.BufferLoad | tir.BufferStore) -> None:
+        """Refuse a mask of other lanes than its access: LLVM ends the process on one (E0606)."""
+        predicate = access.predicate
+        if predicate is not None and parse_dtype(predicate.dtype).lanes != parse_dtype(access.indices[0].dtype).lanes:
+            raise error("E0606", f"the predicate of an access to '{access.buffer.name}' has other lanes", access.span)
+
     def _load(self, expr: tir.BufferLoad) -> Value:
+        self.check_predicate(expr)
         address, align = self.contiguous_address(expr), self.alignment(expr)
         if address is not None and expr.predicate is None:
             return self.read(address, expr.dtype, align)

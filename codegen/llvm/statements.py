@@ -237,6 +237,7 @@ class StatementEmitter(ExpressionEmitter):
         if is_bool(stmt.buffer.dtype):
             dtype = stmt.value.dtype
             value = self.builder.zext(value, memory_type(dtype, stmt.span))
+        self.check_predicate(stmt)
         address, align = self.contiguous_address(stmt), self.alignment(stmt)
         if address is not None and stmt.predicate is None:
             self.builder.store(value, address, align=align)

@@ -74,6 +74,12 @@ def _check_access(node: tir.BufferLoad | tir.BufferStore, report: Report) -> Non
     if any(parse_dtype(index.dtype).lanes != 1 for index in node.indices[:-1]):
         report.add("E0406", f"an index of '{buffer.name}' that is not the last one is a vector", node)
         return
+    if node.predicate is not None and node.indices:
+        given, wanted = (parse_dtype(each.dtype).lanes for each in (node.predicate, node.indices[-1]))
+        if given != wanted:
+            message = f"the predicate of an access to '{buffer.name}' has {count(given, 'lane')}, its index {wanted}"
+            report.add("E0406", message, node, "give one condition for each lane")
+            return
     expected = access_dtype(buffer, node.indices)
     actual = node.dtype if isinstance(node, tir.BufferLoad) else node.value.dtype
     if actual != expected and "handle" not in (actual, expected):

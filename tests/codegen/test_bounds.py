@@ -197,3 +197,31 @@ T.prim_func main(A: T.Buffer((1,), "float32"), B_handle: T.handle):
         with pytest.raises(tvms.TvmsError) as caught:
             call(np.zeros(1, "f4"), np.zeros(n, "f4"))
         assert caught.value.diagnostics[0].message == "A[-1] is outside the buffer: its dimension 0 has 1 elements"
+
+
+MASKED = """
+T.prim_func main(A: T.Buffer((4,), "float32")):
+    {access}
+"""
+MASK = "predicate=T.Broadcast(T.bool(True), 3)"
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        f"T.buffer_store(A, T.Broadcast(A[0], 4), [T.Ramp(0, 1, 4)], {MASK})",
+        f"A.vstore([T.Ramp(0, 1, 4)], A.vload([T.Ramp(0, 1, 4)], {MASK}))",
+    ],
+)
+def test_a_mask_has_the_lanes_of_its_access(access: str) -> None:
+    module = tvms.parse(MASKED.format(access=access), "mask.tvms")
+    assert [(each.code, each.message) for each in tvms.verify(module)] == [
+        ("E0406", "the predicate of an access to 'A' has 3 lanes, its index 4")
+    ]
+
+
+def test_no_mask_of_other_lanes_reaches_llvm() -> None:
+    module = tvms.parse(MASKED.format(access=f"T.buffer_store(A, T.Broadcast(A[0], 4), [T.Ramp(0, 1, 4)], {MASK})"))
+    for schedule in (True, False):
+        with pytest.raises(tvms.TvmsError, match="the predicate of an access to 'A' has other lanes"):
+            tvms.compile(module, schedule=schedule)
