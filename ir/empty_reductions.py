@@ -38,7 +38,7 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
     starts: dict[tir.Var, list[tir.Stmt]] = {}
     for realize, loops in _blocks(func.body):
         reduced = _reduced(realize, loops)
-        empty = _may_be_empty(realize.block, [loop for loop in loops if loop not in reduced])
+        empty = _may_be_empty(realize.block, loops, reduced)
         if empty and reduced:
             start = _start(realize, loops[loops.index(reduced[0]) :], reduced)
             starts.setdefault(reduced[0].loop_var, []).append(tir.IfThenElse(reduce(make.logical_or, empty), start))
@@ -62,21 +62,24 @@ def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
         stack += [(child, around) for child in children(node) if isinstance(child, tir.Stmt | tir.Block)]
 
 
-def _may_be_empty(block: tir.Block, loops: Sequence[tir.For]) -> list[tir.PrimExpr]:
+def _may_be_empty(block: tir.Block, loops: _Loops, reduced: Sequence[tir.For]) -> list[tir.PrimExpr]:
     """Return the conditions on which the domain of a reduction has nothing in it.
 
-    `loops` are those around the block that run whether the domain is empty or not: a proof may assume that they run.
+    A proof assumes that the loops it knows run, which the `reduced` ones do not if the domain is empty: they are left out,
+    unless the extent of the domain varies with them.
     """
     if block.init is None:
         return []
     domains = [axis.dom for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
     extents = [domain.extent for domain in domains if domain is not None]
     unsure = [each for each in extents if not (isinstance(each, tir.IntImm) and each.value > 0)]
-    spans = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
-    unsure = [
-        each for each in unsure if not prove(make.greater_equal(each, make.const(1, each.dtype)), spans).is_proven
-    ]
-    return [make.less_equal(each, make.const(0, each.dtype)) for each in unsure]
+    return [make.less_equal(each, make.const(0, each.dtype)) for each in unsure if not _has_steps(each, loops, reduced)]
+
+
+def _has_steps(extent: tir.PrimExpr, loops: _Loops, reduced: Sequence[tir.For]) -> bool:
+    known = loops if uses(extent, reduced) else [loop for loop in loops if loop not in reduced]
+    spans = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in known}
+    return prove(make.greater_equal(extent, make.const(1, extent.dtype)), spans).is_proven
 
 
 def _reduced(realize: tir.BlockRealize, loops: _Loops) -> list[tir.For]:

@@ -54,9 +54,9 @@ def _seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 86_400.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0 and at most 86400")
+        seconds = -1.0
+    if not 0.0 <= seconds <= 86_400.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0 to 86400")
     return seconds
 
 
