@@ -189,7 +189,7 @@ def faults_of(manifest: Manifest) -> tuple[Fault, ...]:
 
 
 def why_other_machine(made_for: Machine, here: Machine) -> str | None:
-    """Return why code for one machine does not run on the other; None where it does."""
+    """Return why code for one machine cannot run on another; None if it can."""
     missing = _enabled(made_for) - _enabled(here)
     if made_for.triple == here.triple and not missing:
         return None

@@ -88,7 +88,7 @@ def _quoted(text: str, around: Span | None) -> Span | None:
 
 
 def _bindings(function: relax.Function) -> Iterator[Lint]:
-    """Find bindings of a dataflow block that nothing uses; others may be there for what they do."""
+    """Find unused bindings of dataflow blocks; outside of those a binding may have side effects."""
     used: set[int] = set()
     blocks: list[relax.DataflowBlock] = []
     for node in walk(function):

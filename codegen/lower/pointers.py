@@ -68,7 +68,7 @@ _CHECKS = (Op("tir.checked_index"), Op("tir.checked_position"))
 
 
 def _without_checks(index: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `index` without the checks in it: they stand where the address is taken."""
+    """Return `index` without its checks, which are made where the address is taken."""
 
     def plain(node: Node) -> Node | None:
         return node.args[0] if isinstance(node, tir.Call) and node.op in _CHECKS else None  # type: ignore[return-value]

@@ -52,7 +52,7 @@ POISON = Poison()
 
 
 class Binding(Struct, frozen=True):
-    """What a frame, the `depth`-th from outside, lets a name stand for, and as what."""
+    """The value of a name, the kind of its definition, and the depth of the frame that defines it."""
 
     value: Any
     depth: int

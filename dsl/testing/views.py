@@ -106,7 +106,7 @@ class Views:
         self.pointers.append(name)
 
     def memory(self) -> None:
-        """Memory of its own, filled from the first element to the last."""
+        """A separate allocation, filled from the first element to the last."""
         dtype, name, size = self.choose.pick(DTYPES), self.choose.fresh("M"), self.size()
         self.say(f'{name} = T.alloc_buffer(({size},), "{dtype}")')
         loop = self.choose.fresh("f")

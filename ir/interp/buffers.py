@@ -50,7 +50,7 @@ def memory_of(value: Value, node: Node) -> Pointer:
 
 
 def pointed_element(value: Value, dtype: str, node: Node) -> tuple[View, int]:
-    """Return the element that a pointer points at, as a view and its place in it; E0707 where it is outside its memory."""
+    """Return the element at a pointer, as a view and an index into it; E0707 if it is outside the allocation."""
     view = View(memory_of(value, node), dtype, (1,))
     place = view.find(0)
     if place is None:

@@ -46,7 +46,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[Damage]:
 
 
 def _check(damage: Damage, execute: Any) -> None:
-    """`execute` damages a file and loads it; it returns what the program computed, and what it was to compute."""
+    """`execute` damages a file and loads it; it returns the computed result and the expected one."""
     try:
         computed, expected = execute(damage, "main")
     except TvmsError as problem:
