@@ -30,6 +30,7 @@ from .networks import network_functions
 from .oracle import assert_equivalent, random_inputs
 from .prim_funcs import prim_funcs
 from .texts import commented_texts, damaged_texts, loose_texts, texts
+from .vacuity import vacuity
 
 __all__ = [
     "assert_equivalent",
@@ -43,4 +44,5 @@ __all__ = [
     "prim_funcs",
     "random_inputs",
     "texts",
+    "vacuity",
 ]

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from ...ir import relax, tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
-from ...ir.dtype import is_bool, is_float
+from ...ir.dtype import is_float
 from ...ir.programs import as_module
-from ...ir.visit import free_variables, walk
-from ..cli.arguments import Argument, arguments_of, select_entry
+from ...ir.visit import walk
+from ..cli.arguments import arguments_of, select_entry
+from .inputs import PROFILES, Drawn, Range, copies, draw_inputs, random_inputs
+from .vacuity import count_comparison
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +29,7 @@ Ways: TypeAlias = Mapping[str, Call]
 Execute: TypeAlias = Callable[[IRModule, str], Call | Ways]
 """From a module and the name of a function to what calls it, in one way or several."""
 
-PROFILES = ("plain", "sparse", "dense")
-"""How many edge values random inputs have: none, a few, many."""
+__all__ = ["as_module", "assert_equivalent", "random_inputs"]
 
 
 def profiles(seed: int) -> tuple[str]:
@@ -60,44 +61,70 @@ def assert_equivalent(
     seed: int = 0,
     profiles: Sequence[str] = PROFILES,
     integers: tuple[int, int] | None = None,
+    ranges: Mapping[str, Range] | None = None,
     tolerance: float | None = None,
     execute_before: Callable[[IRModule, str], Call] = interpreted,
     execute_after: Execute = interpreted,
-) -> None:
+) -> tuple[str, ...]:
     """Assert that function `entry` (`main`, or the first) of two programs returns and writes the same, the second in all
     ways in which `execute_after` calls it, and each of them twice with the same bits.
 
     It is called with `inputs`, else once for each of `profiles` with random ones made from `seed` (`random_inputs`), the
-    constants of both programs among them. `integers` is the range of integers, the upper bound excluded; without it they
-    are as the profile says, or from 0 to 3 where `before` fails on these.
+    constants of both programs among them. `integers` is the range of integers, the upper bound excluded; `ranges` has the
+    least and the greatest value of single parameters, by name. Without them integers are as the profile says. Where `before`
+    fails on such inputs, sizes are at least 1 and integers from 0 to 3.
 
-    Floats are equal within `tolerance`, else within `TOLERANCE`; all else, and infinities and NaNs, exactly. Raises
-    AssertionError with the first element that differs and how to get it again, and TvmsError where `before` fails.
+    Floats are equal within `tolerance`, else within `TOLERANCE`; all else, and infinities and NaNs, exactly. Returns the
+    classes of inputs that were tried, such as "dense" or "strided A". Raises AssertionError with the first element that
+    differs and how to get it again, and TvmsError where `before` fails.
     """
     first, second = as_module(before), as_module(after)
+    count_comparison(first, second)
     name, function = select_entry(first, entry)
     labels = [argument.name for argument in arguments_of(function)]
     run_before, calls = execute_before(first, name), None
     constants = constants_of(first, second) if inputs is None else ()
+    tried: dict[str, None] = {}
     for profile in profiles if inputs is None else ("",):
 
-        def drawn(integers: tuple[int, int] | None, profile: str = profile) -> list[Any]:
+        def attempt(integers: tuple[int, int] | None, least: int, profile: str = profile) -> _Attempt:
             random = _random_state(seed)
-            return random_inputs(function, random, sizes, integers, profile=profile, constants=constants)
+            drawn = draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least)
+            return drawn, _results(run_before, drawn.values, labels)
 
-        values = drawn(integers) if inputs is None else list(inputs)
-        try:
-            expected = _results(run_before, values, labels)
-        except TvmsError:
-            if inputs is not None or integers is not None:
-                raise
-            values = drawn((0, 4))
-            expected = _results(run_before, values, labels)
+        if inputs is None:
+            drawn, expected = _first_that_runs(attempt, integers)
+        else:
+            drawn, expected = Drawn(list(inputs), ("given",)), _results(run_before, inputs, labels)
+        tried.update(dict.fromkeys(drawn.classes))
+        drawn.report()
         try:
             calls = calls or execute_after(second, name)
-            _compare(calls, values, expected, labels, f" (seed {seed})", tolerance)
+            _compare(calls, drawn.values, expected, labels, f" (seed {seed})", tolerance)
         except TvmsError as problem:
-            raise AssertionError(f"the second program fails (seed {seed}): {problem}") from problem
+            said = AssertionError(f"the second program fails (seed {seed}): {problem}")
+            said.add_note(f"inputs: {', '.join(drawn.classes)}")
+            raise said from problem
+        except AssertionError as problem:
+            problem.add_note(f"inputs: {', '.join(drawn.classes)}")
+            raise
+    return tuple(tried)
+
+
+_Attempt: TypeAlias = tuple[Drawn, dict[str, Any]]
+
+
+def _first_that_runs(
+    attempt: Callable[[tuple[int, int] | None, int], _Attempt], integers: tuple[int, int] | None
+) -> _Attempt:
+    """Return inputs on which the first program runs: with sizes of 0, else with larger ones, else with small integers."""
+    ways = [(integers, 0), (integers, 1), *([((0, 4), 1)] if integers is None else [])]
+    for way in ways[:-1]:
+        try:
+            return attempt(*way)
+        except TvmsError:
+            continue
+    return attempt(*ways[-1])
 
 
 def _random_state(seed: int) -> np.random.Generator:
@@ -134,88 +161,9 @@ def constants_of(*modules: IRModule) -> tuple[float, ...]:
     return tuple({float(node.value): None for node in nodes if isinstance(node, tir.IntImm | tir.FloatImm)})
 
 
-def random_inputs(
-    function: tir.PrimFunc | relax.Function,
-    random: np.random.Generator,
-    sizes: Mapping[str, int] | None = None,
-    integers: tuple[int, int] | None = (0, 4),
-    *,
-    profile: str = "plain",
-    constants: Sequence[float] = (),
-) -> list[Any]:
-    """Return a value for each parameter of `function`; E0806 where one is neither a tensor nor a scalar.
-
-    `profile` is "plain" (floats in quarters from -2 to 2), "sparse" (a few edge values of the dtype among them: NaN,
-    infinities, -0.0, denormals, ties, limits of integers, values around powers of two, and `constants` with their
-    neighbours) or "dense" (many of them). Integers of tensors are from `integers`, the upper bound excluded (unsigned ones
-    wrap around), or, without it, as the profile says; scalar integers are from 1 to 5. Symbolic dimensions are those of
-    `sizes` by name, else 1 to 5, and up to 33 beyond "plain".
-    """
-    from ...ir.interp.expressions import compile_expr
-
-    known: Any = {}
-
-    def dimension(size: tir.PrimExpr) -> int:
-        for variable in free_variables(size):
-            if isinstance(variable, tir.Var) and variable not in known:
-                drawn = random.integers(1, 6) if profile == "plain" or len(known) > 1 else random.choice(_SIZES)
-                known[variable] = (sizes or {}).get(variable.name, int(drawn))
-        return compile_expr(size)(known)
-
-    arguments = arguments_of(function)
-    shapes = [tuple([dimension(size) for size in argument.shape or ()]) for argument in arguments]
-    values: list[Any] = []
-    for argument, shape in zip(arguments, shapes, strict=True):
-        value = _random(argument, shape, random, integers)
-        if profile != "plain" and (is_float(argument.dtype) or (integers is None and argument.shape is not None)):
-            value = _with_edges(value, argument, random, _SHARE[profile], constants)
-        values.append(value)
-    return [known.get(param, value) for param, value in zip(function.params, values, strict=True)]
-
-
-_SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
-"""Around the widths of vectors and tiles."""
-_SHARE = {"sparse": 0.1, "dense": 0.6}
-
-
-def _with_edges(
-    value: Any, argument: Argument, random: np.random.Generator, share: float, constants: Sequence[float]
-) -> Any:
-    """Return `value` with edge values of its dtype, or neighbours of constants, in about `share` of its elements."""
-    import numpy as np
-
-    from .values import float_edges, int_edges, neighbours
-
-    if is_bool(argument.dtype):
-        return value
-    edges = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
-    near = neighbours(constants, argument.dtype)
-    edges = np.where(random.random(value.shape) < 0.5, random.choice(edges, value.shape), random.choice(near, value.shape)) if len(near) else random.choice(edges, value.shape)  # fmt: skip
-    mixed = np.where(random.random(value.shape) < share, edges, value).astype(value.dtype)
-    return mixed[()] if argument.shape is None else mixed
-
-
-def _random(
-    argument: Argument, shape: tuple[int, ...], random: np.random.Generator, integers: tuple[int, int] | None
-) -> Any:
-    import numpy as np
-
-    from ...ir.numpy_dtype import numpy_dtype
-
-    dtype, (low, high) = argument.dtype, (1, 6) if argument.shape is None else integers or (-8, 9)
-    if is_float(dtype):
-        array = random.integers(-8, 9, shape) / 4
-    elif is_bool(dtype):
-        array = random.integers(0, 2, shape)
-    else:
-        array = random.integers(low, high, shape)
-    typed = np.asarray(array).astype(numpy_dtype(dtype))
-    return typed[()] if argument.shape is None else typed
-
-
 def _results(call: Call, values: Sequence[Any], labels: Sequence[str]) -> dict[str, Any]:
     """Call with copies of `values`; return what they hold then, and what was returned, by name."""
-    own = [value.copy() if hasattr(value, "copy") else value for value in values]
+    own = copies(values)
     returned = call(*own)
     return {**dict(zip(labels, own, strict=True)), **_flat("the result", returned)}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 import tvms
-from tvms.testing import assert_equivalent
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tvms.testing import assert_equivalent, vacuity
 
 TEXT = """
 T.prim_func main(A: T.Buffer((4, 3), "float32"), B: T.Buffer((4, 3), "float32")):
@@ -113,3 +115,95 @@ def _is_refuted(right: tvms.IRModule, wrong: tvms.IRModule, seed: int) -> bool:
     except AssertionError:
         return True
     return False
+
+
+_GRAPH = """
+R.function main(x: R.Tensor(("n", 4), "{dtype}")) -> R.Tensor(("n", 4), "{dtype}"):
+    y: R.Tensor(("n", 4), "{dtype}") = {value}
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "right", "wrong"),
+    [
+        ("float32", "R.nn.relu6(x)", "R.nn.relu(x)"),
+        ("int32", "R.abs(x)", "R.maximum(x, x)"),
+        ("float32", "R.minimum(x, R.const(2.0))", "R.maximum(x, x)"),
+        ("float32", "R.multiply(x, R.const(0.0))", "R.zeros_like(x)"),
+        ("float32", "R.subtract(x, x)", "R.zeros_like(x)"),
+    ],
+)
+def test_wrong_rewrites_of_graphs_are_refuted(dtype: str, right: str, wrong: str) -> None:
+    one, other = (tvms.parse(_GRAPH.format(dtype=dtype, value=value)) for value in (right, wrong))
+    assert_equivalent(one, one)
+    assert any(_is_refuted(one, other, seed) for seed in range(5))
+
+
+_STRIDED = """
+T.prim_func main(a: T.handle, B: T.Buffer((3, 4), "float32"), C: T.Buffer((3, 4), "float32"), D: T.Buffer((3, 4), "float32")):
+    s = T.int32()
+    A = T.match_buffer(a, (3, 4), "float32", strides=(s, 2))
+    for i, j in T.grid(3, 4):
+        D[i, j] = A[i, j] + B[i, j] - C[i, j]
+"""
+
+
+def test_strided_unaligned_and_shared_memory_is_tried() -> None:
+    module, tried = tvms.parse(_STRIDED), set[str]()
+    for seed in range(20):
+        tried |= {*assert_equivalent(module, module, seed=seed)}
+    assert {"plain", "sparse", "dense", "strided A", "unaligned B", "unaligned D", "C shares memory"} <= tried
+    assert not any(each.startswith("D shares") for each in tried)
+
+
+def test_strides_that_are_ignored_are_refuted() -> None:
+    def function(index: str) -> tvms.IRModule:
+        text = """
+T.prim_func main(a: T.handle, B: T.Buffer((3, 4), "float32")):
+    s = T.int32()
+    A = T.match_buffer(a, (3, 4), "float32", strides=(s, 1))
+    V = T.decl_buffer((12 + 2 * s,), "float32", data=A.data)
+    for i, j in T.grid(3, 4):
+        B[i, j] = INDEX
+"""
+        return tvms.parse(text.replace("INDEX", index))
+
+    assert any(_is_refuted(function("A[i, j]"), function("V[i * 4 + j]"), seed) for seed in range(10))
+
+
+def test_ranges_are_kept() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((12,), "int32"), B: T.Buffer((12,), "int32")):
+    for i in range(12):
+        B[i] = VALUE
+"""
+    one, other = (tvms.parse(text.replace("VALUE", value)) for value in ("A[i]", "T.max(A[i], 3)"))
+    for seed in range(5):
+        assert_equivalent(one, other, seed=seed, ranges={"A": (3, 9)})
+    assert _is_refuted(one, other, 0)
+
+
+def test_a_pass_that_never_fires_fails() -> None:
+    module = tvms.parse(TEXT)
+    with pytest.raises(AssertionError) as caught, vacuity():
+        assert_equivalent(module, tvms.parse(TEXT))
+    assert str(caught.value) == (
+        "the pass never fired: it changed none of 1 programs; draw programs that it is about, by features=, stages= or operators="
+    )
+    with pytest.raises(AssertionError, match="nothing was compared"), vacuity():
+        pass
+    with vacuity() as counts:
+        assert_equivalent(module, tvms.parse(TEXT.replace("A[vi, vj] * T.float32(2)", "A[vi, vj] + A[vi, vj]")))
+    assert (counts.total, counts.changed) == (1, 1)
+
+
+def test_vacuity_is_a_decorator() -> None:
+    @vacuity(0.5)
+    @given(st.booleans())
+    @settings(max_examples=5, derandomize=True)
+    def check(flag: bool) -> None:
+        assert_equivalent(tvms.parse(TEXT), tvms.parse(TEXT))
+
+    with pytest.raises(AssertionError, match=r"changed none of \d+ programs"):
+        check()

@@ -23,7 +23,8 @@ from ....ir.verify import verify
 from ....ir.visit import substitute
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
-from ..oracle import Execute, as_module, random_inputs
+from ..inputs import copies, random_inputs
+from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
 from .law import Law, module_constructs
 
@@ -96,11 +97,6 @@ def plant(module: IRModule, name: str, inputs: Sequence[Any], place: int) -> tup
     wrong, rank = reached[which], len(reached[which].indices)
     broken = _pushed_out(function, wrong, rest % rank, make.sub if rest // rank % 3 == 2 else make.add)
     return IRModule({**module.functions, name: broken}, name=module.name), wrong
-
-
-def copies(inputs: Sequence[Any]) -> list[Any]:
-    """Return arguments for one call."""
-    return [value.copy() for value in inputs]
 
 
 def _can_be_moved(access: tir.BufferLoad | tir.BufferStore) -> bool:

@@ -1,0 +1,236 @@
+"""Random arguments of functions: edge values, constants of the program, sizes around vectors and tiles, and arrays that are
+strided, not aligned to cache lines, or share memory where that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ...ir import relax, tir
+from ...ir.dtype import is_bool, is_float
+from ...ir.numpy_dtype import numpy_dtype
+from ...ir.visit import free_variables, walk
+from ..cli.arguments import Argument, arguments_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Range = tuple[float, float]
+"""The least and the greatest value of an argument, both included."""
+PROFILES = ("plain", "sparse", "dense")
+"""How many edge values random inputs have: none, a few, many."""
+_SHARE = {"sparse": 0.1, "dense": 0.6}
+_SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
+"""Around the widths of vectors and tiles."""
+_CACHE_LINE = 64
+
+
+class Drawn(Struct, frozen=True):
+    """Arguments for one call, and the classes that they are of, such as "dense" or "strided A"."""
+
+    values: list[Any]
+    classes: tuple[str, ...]
+
+    def report(self) -> None:
+        """Count the classes in the statistics of Hypothesis, where one of its tests runs."""
+        import hypothesis
+
+        if hypothesis.currently_in_test_context():
+            for each in dict.fromkeys(name.partition(" = ")[0].partition(" ")[0] for name in self.classes):
+                hypothesis.event(f"inputs: {each}")
+
+
+def random_inputs(
+    function: tir.PrimFunc | relax.Function,
+    random: np.random.Generator,
+    sizes: Mapping[str, int] | None = None,
+    integers: tuple[int, int] | None = (0, 4),
+    *,
+    profile: str = "plain",
+    constants: Sequence[float] = (),
+    ranges: Mapping[str, Range] | None = None,
+) -> list[Any]:
+    """Return a value for each parameter of `function`; E0806 where one is neither a tensor nor a scalar.
+
+    `profile` is "plain" (floats in quarters from -2 to 2), "sparse" (a few edge values of the dtype among them: NaN,
+    infinities, -0.0, denormals, ties, limits of integers, values around powers of two, and `constants` with their
+    neighbours) or "dense" (many of them). Integers of tensors are from `integers`, the upper bound excluded (unsigned ones
+    wrap around), or, without it, as the profile says; scalar integers are from 1 to 5. `ranges` has the least and the
+    greatest value of parameters by name. Symbolic dimensions are those of `sizes` by name, else 1 to 5, and up to 33 beyond
+    "plain". Arrays have the strides that their buffers declare.
+    """
+    return draw_inputs(function, random, sizes, integers, profile, constants, ranges or {}, least=1).values
+
+
+def draw_inputs(
+    function: tir.PrimFunc | relax.Function,
+    random: np.random.Generator,
+    sizes: Mapping[str, int] | None,
+    integers: tuple[int, int] | None,
+    profile: str,
+    constants: Sequence[float],
+    ranges: Mapping[str, Range],
+    least: int = 0,
+) -> Drawn:
+    """As `random_inputs`, with what was drawn; symbolic dimensions are at least `least`."""
+    from ...ir.interp.expressions import compile_expr
+
+    known: Any = {}
+
+    def dimension(size: tir.PrimExpr) -> int:
+        for variable in free_variables(size):
+            if isinstance(variable, tir.Var) and variable not in known:
+                options = range(1, 6) if profile == "plain" or len(known) > 1 else [n for n in _SIZES if n >= least]
+                known[variable] = (sizes or {}).get(variable.name, int(random.choice(options)))
+        return int(compile_expr(size)(known))
+
+    arguments = arguments_of(function)
+    shapes = [tuple([dimension(size) for size in argument.shape or ()]) for argument in arguments]
+    named = [f"{variable.name} = {value}" for variable, value in known.items()]
+    values = [
+        _value(argument, shape, random, integers, profile, constants, ranges.get(argument.name))
+        for argument, shape in zip(arguments, shapes, strict=True)
+    ]
+    classes = [profile, *named]
+    if isinstance(function, tir.PrimFunc):
+        classes += _lay_out(function, arguments, values, random, known, is_odd=profile != "plain")
+    values = [known.get(param, value) for param, value in zip(function.params, values, strict=True)]
+    return Drawn(values, tuple(classes))
+
+
+# --- Values -------------------------------------------------------------------------------------------------------
+
+
+def _value(
+    argument: Argument, shape: tuple[int, ...], random: np.random.Generator, integers: tuple[int, int] | None,
+    profile: str, constants: Sequence[float], limits: Range | None,
+) -> Any:  # fmt: skip
+    import numpy as np
+
+    if limits is not None:
+        drawn = random.uniform(*limits, shape) if is_float(argument.dtype) else random.integers(int(limits[0]), int(limits[1]) + 1, shape)  # fmt: skip
+        typed = np.asarray(drawn).astype(numpy_dtype(argument.dtype))
+        return typed[()] if argument.shape is None else typed
+    value = _plain(argument, shape, random, integers)
+    if profile != "plain" and (is_float(argument.dtype) or (integers is None and argument.shape is not None)):
+        return _with_edges(value, argument, random, _SHARE[profile], constants)
+    return value
+
+
+def _with_edges(
+    value: Any, argument: Argument, random: np.random.Generator, share: float, constants: Sequence[float]
+) -> Any:
+    """Return `value` with edge values of its dtype, or neighbours of constants, in about `share` of its elements."""
+    import numpy as np
+
+    from .values import float_edges, int_edges, neighbours
+
+    if is_bool(argument.dtype):
+        return value
+    edges = float_edges(argument.dtype, finite=False) if is_float(argument.dtype) else int_edges(argument.dtype)
+    near = neighbours(constants, argument.dtype)
+    edges = np.where(random.random(value.shape) < 0.5, random.choice(edges, value.shape), random.choice(near, value.shape)) if len(near) else random.choice(edges, value.shape)  # fmt: skip
+    mixed = np.where(random.random(value.shape) < share, edges, value).astype(value.dtype)
+    return mixed[()] if argument.shape is None else mixed
+
+
+def _plain(
+    argument: Argument, shape: tuple[int, ...], random: np.random.Generator, integers: tuple[int, int] | None
+) -> Any:
+    import numpy as np
+
+    dtype, (low, high) = argument.dtype, (1, 6) if argument.shape is None else integers or (-8, 9)
+    if is_float(dtype):
+        array = random.integers(-8, 9, shape) / 4
+    elif is_bool(dtype):
+        array = random.integers(0, 2, shape)
+    else:
+        array = random.integers(low, high, shape)
+    typed = np.asarray(array).astype(numpy_dtype(dtype))
+    return typed[()] if argument.shape is None else typed
+
+
+# --- Memory -------------------------------------------------------------------------------------------------------
+
+
+def _lay_out(
+    function: tir.PrimFunc, arguments: Sequence[Argument], values: list[Any], random: np.random.Generator, known: Any, is_odd: bool,
+) -> list[str]:  # fmt: skip
+    """Put arrays into memory as their buffers declare; with `is_odd`, some of them off cache lines, or two that are only
+    read into the same place. Returns what was done."""
+    import numpy as np
+
+    classes: list[str] = []
+    first: dict[Any, int] = {}
+    for place, (param, argument) in enumerate(zip(function.params, arguments, strict=True)):
+        buffer, value = function.buffer_map.get(param), values[place]
+        if buffer is None or not isinstance(value, np.ndarray):
+            continue
+        if buffer.strides and len(buffer.strides) == value.ndim:
+            values[place] = placed(value, _strides(buffer, value.shape, random, known))
+            classes.append(f"strided {buffer.name}")
+        elif is_odd and not argument.is_result and random.random() < 0.3:
+            key = (value.shape, value.dtype.str)
+            if key in first and not _written_by_pointer(function):
+                values[place] = values[first[key]]
+                classes.append(f"{buffer.name} shares memory")
+            first.setdefault(key, place)
+        elif is_odd and random.random() < 0.3:
+            values[place] = placed(value, None, offset=int(value.itemsize))
+            classes.append(f"unaligned {buffer.name}")
+    return classes
+
+
+def _written_by_pointer(function: tir.PrimFunc) -> bool:
+    """Whether something else than stores may write: then it is not known which parameters are only read."""
+    return any(isinstance(node, tir.Call) and any(isinstance(arg, tir.Var) and arg.dtype == "handle" for arg in node.args) for node in walk(function.body))  # fmt: skip
+
+
+def _strides(buffer: tir.Buffer, shape: tuple[int, ...], random: np.random.Generator, known: Any) -> tuple[int, ...]:
+    """Return the strides of a buffer in elements; unknown ones leave room for the dimensions inside, or a little more."""
+    from ...ir.interp.expressions import compile_expr
+
+    found: list[int] = []
+    room = 1
+    for stride, size in reversed(list(zip(buffer.strides, shape, strict=True))):
+        for variable in free_variables(stride):
+            if isinstance(variable, tir.Var) and variable not in known:
+                known[variable] = room + int(random.integers(0, 4))
+        found.insert(0, int(compile_expr(stride)(known)))
+        room = max(room, found[0] * max(size, 1))
+    return tuple(found)
+
+
+def placed(value: Any, strides: tuple[int, ...] | None, offset: int = 0) -> Any:
+    """Return a copy of an array with `strides`, in elements, that starts `offset` bytes after a cache line."""
+    import numpy as np
+
+    if strides is None:
+        strides = tuple([step // value.itemsize for step in np.empty(value.shape, value.dtype).strides])
+    span = 1 + sum((size - 1) * step for size, step in zip(value.shape, strides, strict=True)) if value.size else 1
+    memory = np.full(span * value.itemsize + 2 * _CACHE_LINE, 0xA5, np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE + offset
+    flat = memory[start : start + span * value.itemsize].view(value.dtype)
+    copy = np.lib.stride_tricks.as_strided(flat, value.shape, [step * value.itemsize for step in strides])
+    copy[...] = value
+    return copy
+
+
+def copies(values: Sequence[Any]) -> list[Any]:
+    """Return arguments for one call: arrays are copied with their strides and alignment; one array stays one."""
+    import numpy as np
+
+    known: dict[int, Any] = {}
+    for value in values:
+        if id(value) in known:
+            continue
+        if not isinstance(value, np.ndarray):
+            known[id(value)] = value.copy() if hasattr(value, "copy") else value
+        elif value.flags.c_contiguous and not value.ctypes.data % value.itemsize:
+            off = value.ctypes.data % _CACHE_LINE if value.base is not None else 0
+            known[id(value)] = placed(value, None, off) if off else value.copy()
+        else:
+            known[id(value)] = placed(value, tuple([step // value.itemsize for step in value.strides]))
+    return [known[id(value)] for value in values]
