@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 
 def fits(value: Any, annotation: Any) -> bool:
@@ -38,5 +38,5 @@ def _elements_fit(value: Any, kind: type, arguments: tuple[Any, ...]) -> bool:
     if issubclass(kind, tuple) and arguments and arguments[-1] is not Ellipsis:
         return len(value) == len(arguments) and all(map(fits, value, arguments))
     if isinstance(value, list | tuple | set | frozenset) and arguments:
-        return all(fits(each, arguments[0]) for each in value)
+        return all(fits(each, arguments[0]) for each in cast("Iterable[Any]", value))
     return True

@@ -129,7 +129,7 @@ def _fold_floats(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, spa
 
 def _is_same(value: float, other: float | None) -> bool:
     """Whether two floats are equal and zeros have the same sign."""
-    return value == other and math.copysign(1, value) == math.copysign(1, other)
+    return other is not None and value == other and math.copysign(1, value) == math.copysign(1, other)
 
 
 def fold_logical(kind: type[tir.And | tir.Or], a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr | None:

@@ -53,14 +53,18 @@ _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 def _reader(kind: type[Node]) -> _Reader:
     """Return what gives the children of nodes of a kind: the fastest way that the types of its fields allow."""
-    names = part_names(kind) if issubclass(kind, Node) else ()
+    names = part_names(kind) if issubclass(kind, Node) else ()  # pyright: ignore[reportUnnecessaryIsInstance]
     if not names:
         return _no_children
     get: Callable[[Any], Any] = attrgetter(*names)
     types = field_types(kind)
     if not all(_is_node_type(types[name]) for name in names):
         return (lambda node: _collected((get(node),))) if len(names) == 1 else (lambda node: _collected(get(node)))
-    return (lambda node: (get(node),)) if len(names) == 1 else get
+    return _only_child(get) if len(names) == 1 else get
+
+
+def _only_child(get: Callable[[Any], Any]) -> _Reader:
+    return lambda node: (get(node),)
 
 
 def _no_children(_: Node) -> tuple[Node, ...]:

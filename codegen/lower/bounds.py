@@ -144,7 +144,7 @@ class Guard(Rewriter):
             return self._atomic(call)
         if call.op.name in _TAKES_POINTERS:
             return self.rebuild(call)
-        args = [arg if _is_address(arg) else self.rewrite(arg) if isinstance(arg, Node) else arg for arg in call.args]
+        args = [arg if _is_address(arg) else self.rewrite(arg) for arg in call.args]
         return replace(call, args=tuple(args)) if any(map(is_not, args, call.args)) else call
 
     def _address(self, call: tir.Call) -> tir.PrimExpr:

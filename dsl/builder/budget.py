@@ -7,7 +7,7 @@ were written out, and a text that makes more than its budget is refused with E00
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ...ir import relax, tir
 from ...ir.base import GlobalVar, Node
@@ -34,7 +34,7 @@ class Budget:
 
     def use(self, value: Any) -> bool:
         """Pay for one more use of a named value: its size, if it is more than a leaf. Return what `pay` does."""
-        kind = type(value)
+        kind = cast("type[Any]", type(value))
         is_leaf = self._is_leaf.get(kind)
         if is_leaf is None:
             is_sized = issubclass(kind, tuple | dict | str) or (
@@ -69,12 +69,9 @@ class Budget:
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    match value:
-        case tuple():
-            return value
-        case dict():
-            return (*value.keys(), *value.values())
-        case Node() if not isinstance(value, _LEAVES):
-            return children(value)
-        case _:
-            return ()
+    if isinstance(value, Node):
+        return () if isinstance(value, _LEAVES) else children(value)
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        return (*items.keys(), *items.values())
+    return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()

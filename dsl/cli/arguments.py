@@ -185,7 +185,7 @@ def _read_array(name: str, path: str, dtype: str) -> np.ndarray:
             raise ValueError("it is not in the format of numpy.save")
         array = np.load(BytesIO(data), allow_pickle=False)
     except OSError as problem:
-        raise _unreadable(name, path, problem.strerror) from None
+        raise _unreadable(name, path, problem.strerror or str(problem)) from None
     except Exception as problem:  # NumPy documents no errors for damaged files, and has many
         raise _unreadable(name, path, str(problem).partition("\n")[0]) from None
     if array.dtype.kind == "V" and array.dtype.itemsize == numpy_dtype(dtype).itemsize:

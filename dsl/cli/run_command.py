@@ -130,9 +130,14 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
 def _needed(module: IRModule, entry: str) -> IRModule:
     """Return the functions of a module that `entry` reaches, with their schedules: nothing else is compiled."""
     from ...ir.passes.dead_code import remove_unused_functions
+    from ...ir.schedule.text import ScheduleText
 
     needed = remove_unused_functions(module, [entry])
-    schedules = {name: text for name, text in module.schedules.items() if text.function in needed.functions}
+    schedules = {
+        name: text
+        for name, text in module.schedules.items()
+        if isinstance(text, ScheduleText) and text.function in needed.functions
+    }
     return replace(needed, schedules=schedules)
 
 

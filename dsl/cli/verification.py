@@ -65,10 +65,11 @@ def tolerance(value: np.ndarray) -> float:
 
 
 class Reference:
-    """What results are compared with; it remembers what it was not the interpreter that computed."""
+    """What results are compared with. It records which functions the interpreter did not run whole."""
 
     def __init__(self, module: IRModule, entry: str, order: ThreadOrder, seed: int, is_full: bool) -> None:
-        self._module, self._entry, self._order, self._seed = module, entry, order, seed
+        self._module, self._entry, self._seed = module, entry, seed
+        self._order: ThreadOrder = order
         self._is_full = is_full
         self._compiled: dict[tir.PrimFunc, tuple[Opened, Callable[..., Any]] | None] = {}
         self._start = time.monotonic()

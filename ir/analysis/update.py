@@ -59,7 +59,9 @@ class Update:
 
     def is_plain(self) -> bool:
         """Whether each element is combined, once and by a commutative operation, with what reads none of them: most are."""
-        values = {node.var: node.value for node in walk(self.body) if isinstance(node, tir.LetStmt)}
+        values: dict[tir.PrimExpr, tir.PrimExpr] = {
+            node.var: node.value for node in walk(self.body) if isinstance(node, tir.LetStmt)
+        }
         stores = [node for node in walk(self.body) if isinstance(node, tir.BufferStore)]
         if len(stores) != len(self.elements) or any(isinstance(node, tir.IfThenElse) for node in walk(self.body)):
             return False
@@ -231,7 +233,7 @@ def is_choice(update: Update, index: tir.Var, taken: Key) -> bool:
 
 def _values_in(stmt: tir.Stmt) -> list[tir.PrimExpr]:
     """Return what statements compute."""
-    values = {tir.LetStmt: "value", tir.BufferStore: "value", tir.IfThenElse: "condition"}
+    values: dict[type[Node], str] = {tir.LetStmt: "value", tir.BufferStore: "value", tir.IfThenElse: "condition"}
     return [getattr(node, values[type(node)]) for node in walk(stmt) if type(node) in values]
 
 

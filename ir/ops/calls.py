@@ -22,8 +22,10 @@ def _infer_with_output(a: Inference) -> StructInfo:
 
 def _infer_inplace(a: Inference) -> StructInfo:
     result = _infer_with_output(a)
-    indices = a.attr("inplace_indices")
-    count = len(getattr(a.info("args"), "fields", ()))
+    indices: tuple[int, ...] = a.attr("inplace_indices")
+    args = a.info("args")
+    fields: tuple[StructInfo, ...] = args.fields if isinstance(args, TupleStructInfo) else ()
+    count = len(fields)
     for index in indices:
         if not -1 <= index < count:
             raise a.fail("E0325", f"writes argument {index} in place, but has {count} arguments")
@@ -32,8 +34,8 @@ def _infer_inplace(a: Inference) -> StructInfo:
         message = f"says of {len(indices)} results where they are written, but returns {len(outputs)}"
         raise a.fail("E0325", message, "give an index for each result, -1 for one that is allocated")
     for index, output in zip(indices, outputs, strict=True):
-        given = getattr(a.info("args"), "fields", ())[index] if index >= 0 else None
-        reason = contradiction(output, given) if given is not None else None
+        given = fields[index] if index >= 0 else output
+        reason = contradiction(output, given)
         if reason is not None:
             message = f"writes a result over argument {index}, which is {given}: {reason}"
             raise a.fail("E0326", message, "give the result the shape and the dtype of the argument")

@@ -75,7 +75,10 @@ def _first_best(combine: Callable[..., make.Pair], limit: Callable[[str], te.Exp
     def combined(x: Any, y: Any) -> Any:
         return tuple(map(te.Expr, combine(*(tuple(map(te.node_of, pair)) for pair in (x, y)))))
 
-    return te.comm_reducer(combined, lambda index, value: (te.const(-1, index), limit(value)))
+    def identity(index: str, value: str) -> tuple[te.Expr, te.Expr]:
+        return te.const(-1, index), limit(value)
+
+    return te.comm_reducer(combined, identity)
 
 
 first_greatest = _first_best(make.first_greatest, te.least)

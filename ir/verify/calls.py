@@ -22,12 +22,11 @@ def check_calls(module: IRModule) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for function in module.functions.values():
         for node in walk(function):
-            kind = type(node)
-            if kind is GlobalVar and node.name_hint not in module:
+            if type(node) is GlobalVar and node.name_hint not in module:
                 known = ", ".join(module.functions)
                 message = f"the module has no function '{node.name_hint}'"
                 found.append(Diagnostic("E0434", message, node.span, f"it has: {known}"))
-            elif kind is relax.Call:
+            elif type(node) is relax.Call:
                 found.extend(_check_call(module, node))
     return found + list(_endless(module))
 

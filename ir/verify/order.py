@@ -116,7 +116,12 @@ class _Steps:
         return found
 
     def show(
-        self, start: tuple[Number, ...], one: dict[Key, Number], two: dict[Key, Number], forth: object, back: object
+        self,
+        start: tuple[Number, ...],
+        one: dict[Key, Number],
+        two: dict[Key, Number],
+        forth: tuple[Number, ...],
+        back: tuple[Number, ...],
     ) -> str:
         """Return what the steps give in both orders, in words."""
         first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
@@ -126,6 +131,5 @@ class _Steps:
         )
 
 
-def _shown(values: object) -> str:
-    assert isinstance(values, tuple)
+def _shown(values: tuple[Number, ...]) -> str:
     return str(values[0]) if len(values) == 1 else f"({', '.join(map(str, values))})"

@@ -6,10 +6,10 @@ E0440: a value that is no node, or another kind of node, where a node belongs. P
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from ..base import Node
 from ..diagnostics import Diagnostic
@@ -35,26 +35,32 @@ def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
         near = near if getattr(node, "span", None) is None else node
         for name, holds, known, elements in fields[kind]:
             value = getattr(node, name)
-            if type(value) is tuple:
-                if elements.issuperset(map(type, value)):  # type: ignore[reportUnknownArgumentType]
+            held = cast("type[Any]", type(value))
+            if held is tuple:
+                if elements.issuperset(map(type, value)):
                     continue
-            elif type(value) in known:
+            elif held in known:
                 continue
             if not holds(value):
                 found.append(_wrong(node, name, value, near))
-            elif type(value) is tuple:
-                elements.update(type(each) for each in value if isinstance(each, Node))  # type: ignore[reportUnknownVariableType]
-            elif not isinstance(value, Mapping | list):
-                known.add(type(value))
+            elif held is tuple:
+                elements.update(type(each) for each in cast("tuple[Any, ...]", value) if isinstance(each, Node))
+            elif not issubclass(held, Mapping | list):
+                known.add(held)  # type: ignore[reportUnknownArgumentType]
     return found
 
 
-def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
-    wrong = value
+def _wrong_parts(value: Any) -> Iterator[Any]:
+    """Yield what a collection holds that is neither a node nor plain data."""
     if isinstance(value, tuple | list):
-        wrong = next((each for each in value if not isinstance(each, Node)), value)  # type: ignore[reportUnknownVariableType]
+        yield from (each for each in cast("Sequence[Any]", value) if not isinstance(each, Node))
     elif isinstance(value, Mapping):
-        wrong = next((each for each in (*value, *value.values()) if not _plain(each)), value)  # type: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        items = cast("Mapping[Any, Any]", value)
+        yield from (each for each in (*items, *items.values()) if not _plain(each))
+
+
+def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
+    wrong = next(_wrong_parts(value), value)
     message = f"field '{name}' of a {type(node).__name__} holds {_described(wrong)}"
     help = "build expressions of nodes by tvms.ir.make, or take the node of a wrapper: value.node"
     return Diagnostic("E0440", message, near.span, help)

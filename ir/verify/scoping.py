@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from typing import cast
 
 from .. import tir
 from ..base import Node
@@ -67,7 +68,7 @@ class _Scoping:
         """Check `node` and everything below it; a variable is shown at the expression or statement it stands in."""
         kind = type(node)
         if kind is tir.Var or kind is tir.SizeVar:
-            self._use(node)
+            self._use(cast("tir.Var", node))
             return
         if kind in _CONSTANTS:
             return

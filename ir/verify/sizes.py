@@ -57,8 +57,10 @@ def _compact(shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr | None, ...]:
     strides: list[tir.PrimExpr | None] = [tir.IntImm("int64", 1)]
     for extent in reversed(shape[1:]):
         last = strides[-1]
-        is_known = isinstance(extent, tir.IntImm) and isinstance(last, tir.IntImm)
-        strides.append(tir.IntImm("int64", extent.value * last.value) if is_known else None)
+        if isinstance(extent, tir.IntImm) and isinstance(last, tir.IntImm):
+            strides.append(tir.IntImm("int64", extent.value * last.value))
+        else:
+            strides.append(None)
     return tuple(reversed(strides))
 
 
@@ -67,12 +69,7 @@ def _memory(subject: Subject) -> Iterator[tuple[str, Sequence[tir.PrimExpr], Nod
     for buffer in subject.function.buffer_map.values():
         yield buffer.name, buffer.shape, buffer
     for node in subject.of_kinds(tir.Allocate, tir.AllocateConst, tir.Block):
-        match node:
-            case tir.DeclBuffer(buffer=buffer):
-                yield buffer.name, buffer.shape, buffer
-            case tir.Allocate() | tir.AllocateConst():
-                yield node.buffer_var.name, node.extents, node if node.span is not None else node.buffer_var
-            case tir.Block(alloc_buffers=buffers):
-                yield from ((buffer.name, buffer.shape, buffer) for buffer in buffers)
-            case _:
-                pass
+        if isinstance(node, tir.Block):
+            yield from ((buffer.name, buffer.shape, buffer) for buffer in node.alloc_buffers)
+        else:
+            yield node.buffer_var.name, node.extents, node if node.span is not None else node.buffer_var

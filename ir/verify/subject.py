@@ -53,7 +53,8 @@ class Subject:
     def signature(self) -> tuple[Node, ...]:
         """Everything in the parameters and their buffers."""
         parts = (*self.function.params, *self.function.buffer_map.values())
-        return tuple(node for part in parts if isinstance(part, Node) for node in walk(part))
+        nodes = [part for part in parts if isinstance(part, Node)]  # pyright: ignore[reportUnnecessaryIsInstance]
+        return tuple(node for part in nodes for node in walk(part))
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

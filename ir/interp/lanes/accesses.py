@@ -1,9 +1,12 @@
 """How lanes find, read and write the elements of buffers."""
 
+# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from ... import tir
 from ...numpy_dtype import numpy_dtype
 from .. import scalars
 from ..buffers import compile_view
-from ..memory import Array, Pointer
+from ..memory import Array, Pointer, View
 from ..observer import Access
 from .arithmetic import LaneValue
 from .expressions import Expression, Memo, compile_lanes, is_active, meaning_of
@@ -26,8 +29,11 @@ def compile_lane_buffer(buffer: tir.Buffer) -> FindView:
     make = compile_view(buffer)
     sizes = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
     values = [compile_lanes(size) for size in sizes]
-    made = Memo(lambda lanes, pointer, *sizes: LaneView(make(lanes)))
-    wrapped = Memo(lambda lanes, view: LaneView(view))
+
+    def view_of_moment(lanes: Lanes, *_: Any) -> LaneView:
+        return LaneView(make(lanes))
+
+    made, wrapped = Memo(view_of_moment), Memo(_wrap)
 
     def find(lanes: Lanes) -> LaneView:
         if buffer in lanes:
@@ -40,6 +46,10 @@ def compile_lane_buffer(buffer: tir.Buffer) -> FindView:
         return made(lanes, pointer, *now)
 
     return find
+
+
+def _wrap(_: Lanes, view: View) -> LaneView:
+    return LaneView(view)
 
 
 def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:

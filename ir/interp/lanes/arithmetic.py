@@ -4,6 +4,9 @@ Arrays have the NumPy dtype of their value, so integers wrap around and floats r
 operation with the same bits, the scalar function is applied to each element.
 """
 
+# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -76,7 +79,10 @@ def binary(kind: type[tir.PrimExpr], dtype: str) -> Function:
 
 
 def _on_typed(function: Function, dtype: str) -> Function:
-    return lambda a, b: function(typed(a, dtype), typed(b, dtype))
+    def evaluate(a: LaneValue, b: LaneValue) -> LaneValue:
+        return function(typed(a, dtype), typed(b, dtype))
+
+    return evaluate
 
 
 def elementwise(function: Function, dtypes: tuple[str, ...], result: str) -> Function:
@@ -178,10 +184,11 @@ def function(name: str, dtypes: tuple[str, ...], result: str, scalar: Function) 
 
 def _rows(name: str, dtype: str) -> Function:
     one = numpy_dtype(dtype).type(1)
-    match name:
-        case "rsqrt":
-            return lambda value: one / np.sqrt(value)
-        case "sigmoid":
-            return lambda value: one / (one + np.exp(-value))
-        case _:
-            return intrinsics.FLOAT[name]
+
+    def rsqrt(value: LaneValue) -> LaneValue:
+        return one / np.sqrt(value)
+
+    def sigmoid(value: LaneValue) -> LaneValue:
+        return one / (one + np.exp(-value))
+
+    return {"rsqrt": rsqrt, "sigmoid": sigmoid}.get(name) or intrinsics.FLOAT[name]

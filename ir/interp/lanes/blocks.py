@@ -1,5 +1,8 @@
 """Blocks of lanes: iterators and their domains, memory of their own, views of regions, initialisation."""
 
+# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -4,6 +4,9 @@ An index that did not change since it was last computed, such as one that does n
 the same array as before, and what follows from it is not computed again.
 """
 
+# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -86,9 +89,13 @@ def is_active(lanes: Lanes, condition: LaneValue) -> bool:
     return bool(condition.any() if lanes.mask is None else (condition & lanes.mask).any())
 
 
+def _inverted(_: Lanes, condition: LaneValue) -> LaneValue:
+    return ~condition
+
+
 def inversion() -> Memo:
     """Return the function from a condition, an array, to where it does not hold."""
-    return Memo(lambda lanes, condition: ~condition)
+    return Memo(_inverted)
 
 
 ALL, SOME, NONE = "all", "some", "none"
@@ -143,7 +150,10 @@ def _binary(expr: tir.BinaryOp) -> Expression:
 
 
 def _ignoring_lanes(apply: scalars.Function) -> Callable[..., LaneValue]:
-    return lambda lanes, *operands: apply(*operands)
+    def evaluate(_: Lanes, *operands: LaneValue) -> LaneValue:
+        return apply(*operands)
+
+    return evaluate
 
 
 def _dividing(apply: scalars.Function, dtype: str) -> Callable[..., LaneValue]:
@@ -161,12 +171,20 @@ def _dividing(apply: scalars.Function, dtype: str) -> Callable[..., LaneValue]:
     return divide
 
 
+def _both(_: Lanes, x: LaneValue, y: LaneValue) -> LaneValue:
+    return x & y
+
+
+def _either(_: Lanes, x: LaneValue, y: LaneValue) -> LaneValue:
+    return x | y
+
+
 @meaning_of(tir.And, tir.Or)
 def _connective(expr: tir.And | tir.Or) -> Expression:
     """The second operand is evaluated where the first does not decide."""
     a, b, is_and = compile_lanes(expr.a), compile_lanes(expr.b), isinstance(expr, tir.And)
     restrict, invert = restriction(), inversion()
-    join = Memo(lambda lanes, x, y: x & y if is_and else x | y)
+    join = Memo(_both if is_and else _either)
 
     def evaluate(lanes: Lanes) -> LaneValue:
         x = a(lanes)

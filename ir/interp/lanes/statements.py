@@ -1,5 +1,8 @@
 """Loop-level statements of lanes: each runs once, in all active lanes."""
 
+# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -122,14 +125,16 @@ class LaneLoop:
         self.kind = numpy_dtype(stmt.loop_var.dtype)
         self.is_forked = stmt.loop_var not in reduction_variables(stmt.body)
         self._last: tuple[tuple[int, int, int, int], Array] | None = None
-        self._value = Memo(lambda lanes, index, first: (index + first).astype(self.kind))
-        self._below = Memo(lambda lanes, index, size: index < size)
+        self._value, self._below = Memo(self._values_of), Memo(_is_below)
         self._restrict = restriction()
 
     @property
     def piece(self) -> int:
         """How many iterations run together where the loop is outermost."""
         return max(1, MAX_LANES // self.inner) if self.is_forked else 1 << 62
+
+    def _values_of(self, _: Lanes, index: LaneValue, first: LaneValue) -> LaneValue:
+        return (index + first).astype(self.kind)
 
     def run(self, lanes: Lanes, first: LaneValue, size: LaneValue) -> None:
         """Run the iterations from `first` on, `size` of them."""
@@ -168,6 +173,10 @@ class LaneLoop:
             shape[self.axis] = width
             self._last = key, np.arange(start, start + width, dtype=np.int64).reshape(shape)
         return self._last[1]
+
+
+def _is_below(_: Lanes, index: LaneValue, size: LaneValue) -> LaneValue:
+    return index < size
 
 
 @meaning_of(tir.For)

@@ -142,8 +142,8 @@ _REDUCERS = (
     Reducer(_least_best(make.greater), _argument(make.min_value), 2),
     Reducer(_first_best(make.less_equal), _argument(make.max_value), 2, is_ordered=True),
     Reducer(_least_best(make.less), _argument(make.max_value), 2),
-    Reducer(make.first_greatest, _argument(make.least), 2),
-    Reducer(make.first_least, _argument(make.greatest), 2),
+    Reducer(lambda x, y: make.first_greatest((x[0], x[1]), (y[0], y[1])), _argument(make.least), 2),
+    Reducer(lambda x, y: make.first_least((x[0], x[1]), (y[0], y[1])), _argument(make.greatest), 2),
 )
 
 
