@@ -1,0 +1,202 @@
+"""Automatic mutants of our own functions: where a function can be changed, and how.
+
+A mutant changes one node of one function: a comparison, a connective, a number, the operands of an operator or a call, a
+guard, a statement, or a keyword argument. The changed function also notes that the changed place was reached.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+REACHED = "__mutant_reached__"
+"""The name, among the globals of the function, that the changed place calls."""
+
+
+class Site(NamedTuple):
+    """A mutant: its file, the function (the outermost one around it), the number of the node in it, and the change."""
+
+    file: str
+    function: str
+    node: int
+    change: str
+    line: int
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.change}: {self.before} → {self.after}"
+
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
+_CALLS = {"min": "max", "max": "min", "all": "any", "any": "all"}
+_LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """Yield the name of each change of a node, and what takes its place: None where a statement is dropped."""
+    match node:
+        case ast.Compare(left=left, ops=[kind], comparators=[right]) if type(kind) in _COMPARISONS:
+            yield "comparison", ast.Compare(left, [_COMPARISONS[type(kind)]()], [right])
+        case ast.BoolOp(op=ast.And(), values=values):
+            yield "connective", ast.BoolOp(ast.Or(), values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            yield "connective", ast.BoolOp(ast.And(), values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield "negation", operand
+        case ast.Constant(value=bool(value)):
+            yield "constant", ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield "off by one", ast.Constant(value + 1)
+        case ast.BinOp(left=left, op=kind, right=right) if type(kind) in _OPERATORS and not _is_text(left, right):
+            yield "operator", ast.BinOp(left, _OPERATORS[type(kind)](), right)
+        case ast.If(test=test, body=body, orelse=orelse) if isinstance(body[-1], _LEAVES):
+            yield "skipped guard", ast.If(ast.BoolOp(ast.And(), [test, ast.Constant(False)]), body, orelse)
+        case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            yield "dropped statement", ast.Pass()
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            yield "dropped statement", ast.Pass()
+        case ast.Call():
+            yield from _calls(node)
+        case _:
+            pass
+
+
+def _calls(call: ast.Call) -> Iterator[tuple[str, ast.AST]]:
+    match call.func:
+        case ast.Name(id=name) if name in _CALLS:
+            yield "function", ast.Call(ast.Name(_CALLS[name], ast.Load()), call.args, call.keywords)
+        case ast.Name(id="isinstance" | "getattr" | "setattr" | "hasattr" | "range" | "zip" | "cast" | "map"):
+            return
+        case _:
+            pass
+    match call.args:
+        case [ast.expr() as first, ast.expr() as second, *others] if not any(
+            isinstance(each, ast.Starred) for each in (first, second)
+        ) and ast.dump(first) != ast.dump(second):
+            yield "swapped arguments", ast.Call(call.func, [second, first, *others], call.keywords)
+        case _:
+            pass
+    for index, keyword in enumerate(call.keywords):
+        if keyword.arg is not None and keyword.arg not in ("span", "strict", "key", "comments"):
+            kept = [*call.keywords[:index], *call.keywords[index + 1 :]]
+            yield f"dropped {keyword.arg}=", ast.Call(call.func, call.args, kept)
+
+
+def _is_text(*nodes: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+        for node in nodes
+    )
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield the functions and methods of a module that are not within others."""
+    stack: list[tuple[str, ast.stmt]] = [("", stmt) for stmt in reversed(tree.body)]
+    while stack:
+        prefix, stmt = stack.pop()
+        if isinstance(stmt, ast.FunctionDef):
+            yield prefix + stmt.name, stmt
+        elif isinstance(stmt, ast.ClassDef):
+            stack.extend((f"{prefix}{stmt.name}.", each) for each in reversed(stmt.body))
+        elif isinstance(stmt, ast.If):
+            stack.extend((prefix, each) for each in reversed(stmt.body))
+
+
+def _nodes(function: ast.FunctionDef) -> list[ast.AST]:
+    """Return what runs in a function, in order: not its annotations, and not the text of messages."""
+    found: list[ast.AST] = []
+
+    def visit(node: ast.AST) -> None:
+        found.append(node)
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "pattern", "slice") and not isinstance(
+                node, ast.Subscript
+            ):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr | ast.Raise | ast.Assert):
+                    visit(child)
+
+    for stmt in function.body:
+        visit(stmt)
+    return found
+
+
+def sites_in(root: Path, folder: str) -> list[Site]:
+    """Return all mutants of the functions in a folder, or in a file, below `root`."""
+    paths = [root / folder] if folder.endswith(".py") else sorted((root / folder).rglob("*.py"))
+    return [site for path in paths for site in _sites_of(path, str(path.relative_to(root)))]
+
+
+def _sites_of(path: Path, file: str) -> Iterator[Site]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for name, function in _functions(tree):
+        if name.rpartition(".")[2] in ("__repr__", "__str__"):
+            continue
+        for number, node in enumerate(_nodes(function)):
+            for change, other in _changes(node):
+                before = ast.unparse(node).partition("\n")[0]
+                after = "pass" if isinstance(other, ast.Pass) else _shown(other)
+                yield Site(file, name, number, change, getattr(node, "lineno", 0), before, after)
+
+
+def _shown(node: ast.AST | None) -> str:
+    return "" if node is None else ast.unparse(ast.fix_missing_locations(deepcopy(node))).partition("\n")[0]
+
+
+def sample(sites: list[Site], count: int, seed: int) -> list[Site]:
+    """Return `count` of the mutants, no two of which change one node while there are others."""
+    order = random.Random(seed).sample(sites, len(sites))
+    seen: set[tuple[str, str, int]] = set()
+    first: list[Site] = []
+    rest: list[Site] = []
+    for site in order:
+        key = site[:3]
+        (rest if key in seen else first).append(site)
+        seen.add(key)
+    return (first + rest)[:count]
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.AST]:
+        if node is not self.old:
+            return self.generic_visit(node)
+        note = ast.Call(ast.Name(REACHED, ast.Load()), [], [])
+        if isinstance(node, ast.stmt):
+            return [ast.copy_location(ast.Expr(note), node), ast.copy_location(self.new, node)]
+        return ast.copy_location(ast.BoolOp(ast.Or(), [note, self.new]), node)  # type: ignore[list-item]
+
+
+def mutated_code(root: Path, site: Site) -> CodeType:
+    """Return the code of the function with the change in it."""
+    path = root / site.file
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    function = dict(_functions(tree))[site.function]
+    node = _nodes(function)[site.node]
+    new = next(other for change, other in _changes(node) if change == site.change and other is not None)
+    _Replace(node, new).visit(function)
+    module = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+    return next(code for code in _codes(module) if code.co_qualname == site.function)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
