@@ -77,5 +77,5 @@ def test_a_mutant_runs_and_notes_that_it_was_reached(root: Path, index: int) -> 
     except (AttributeError, TypeError) as problem:
         found = problem
     assert reached
-    is_equivalent = site.change == "comparison" or site.before == "min(value, 10)" and "10, value" in site.after
+    is_equivalent = site.change == "comparison" or (site.before == "min(value, 10)" and "10, value" in site.after)
     assert (found == ["2", "2", "7", "10", "{'x': 4}", "{'x': 4}"]) == is_equivalent
