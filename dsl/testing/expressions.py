@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ...ir import make, tir
 from ...ir.diagnostics import TvmsError
 from ...ir.dtype import is_bool, is_float, is_int, lanes_of, parse_dtype
+from ...ir.visit import walk
 from .choices import Choices
 
 Leaves: TypeAlias = Callable[[Choices, str], tir.PrimExpr]
@@ -21,6 +22,9 @@ Leaves: TypeAlias = Callable[[Choices, str], tir.PrimExpr]
 Grow: TypeAlias = Callable[[str], tir.PrimExpr]
 """Makes a smaller expression of a dtype."""
 Operation: TypeAlias = Callable[[Choices, Grow, str], tir.PrimExpr]
+
+Parts: TypeAlias = dict[str, list[tir.PrimExpr]]
+"""The expressions of each dtype that an example has so far."""
 
 INTS = ("int32", "int64", "int8", "int16", "uint8", "uint16", "uint32")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -38,38 +42,74 @@ def constants(choose: Choices, dtype: str) -> tir.PrimExpr:
     return make.const(choose.pick([0, 1, 2, 3, 7, *([] if low == 0 else [-1, low])]), dtype)
 
 
-def expression(choose: Choices, dtype: str, leaves: Leaves, size: int) -> tir.PrimExpr:
-    """An expression of `dtype` with about `size` operations."""
+def expression(choose: Choices, dtype: str, leaves: Leaves, size: int, parts: Parts | None = None) -> tir.PrimExpr:
+    """An expression of `dtype` with about `size` operations. Parts of it stand in it more than once, now and then:
+    what cancels, or is common to two operands, is what rewrites look for."""
+    parts = {} if parts is None else parts
+    known = parts.setdefault(dtype, [])
+    if known and choose.rarely(5):
+        return choose.pick(known)
     if size <= 0 or choose.number(0, 3) == 0:
         return leaves(choose, dtype)
     operations = _BOOL if is_bool(dtype) else _FLOAT if is_float(dtype) else _INT
     operate = choose.pick(operations)
     try:
-        return operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2), dtype)
+        found = operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2, parts), dtype)
     except TvmsError:  # constants that fold to what the dtype cannot hold, or to a division by zero
         return leaves(choose, dtype)
+    return _remembered(found, known)
 
 
-def index_expression(choose: Choices, leaves: Leaves, size: int) -> tir.PrimExpr:
-    """What tiling and fusion make of int32 indices: sums of multiples, quotients and remainders by constants, choices."""
+def _remembered(expr: tir.PrimExpr, known: list[tir.PrimExpr]) -> tir.PrimExpr:
+    """Let an expression stand again: not a constant, and nothing that binds a variable, which may be bound only once."""
+    if not isinstance(expr, tir.IntImm | tir.FloatImm) and not any(isinstance(node, tir.Let) for node in walk(expr)):
+        known.append(expr)
+    return expr
+
+
+_STEPS = (2, 3, 4, 6, 8, 12)
+
+
+def index_expression(choose: Choices, leaves: Leaves, size: int, parts: Parts | None = None) -> tir.PrimExpr:
+    """What tiling and fusion make of int32 indices: sums of multiples, quotients and remainders by constants, choices.
+    Parts of it, and its constants, stand in it more than once."""
+    parts = {} if parts is None else parts
+    known, steps = parts.setdefault("int32", []), parts.setdefault("steps", [])
+    if known and choose.rarely(4):
+        return choose.pick(known)
     if size <= 0:
         return leaves(choose, "int32")
     half = (size - 1) // 2
-    value, constant = index_expression(choose, leaves, half), make.const(choose.pick((2, 3, 4, 6, 8, 12)))
-    match choose.number(0, 8):
+    value = index_expression(choose, leaves, half, parts)
+    constant = choose.pick(steps) if steps and choose.rarely(2) else make.const(choose.pick(_STEPS))
+    steps.append(constant)
+    return _remembered(
+        _index_operation(choose, value, constant, lambda: index_expression(choose, leaves, half, parts)), known
+    )
+
+
+def _index_operation(
+    choose: Choices, value: tir.PrimExpr, constant: tir.PrimExpr, other: Callable[[], tir.PrimExpr]
+) -> tir.PrimExpr:
+    match choose.number(0, 10):
         case 0 | 1:
             return make.floordiv(value, constant)
         case 2 | 3:
             return make.floormod(value, constant)
         case 4 | 5:
-            return make.add(make.mul(value, constant), index_expression(choose, leaves, half))
+            return make.add(make.mul(value, constant), other())
         case 6:
             return choose.pick((make.add, make.sub))(value, make.const(choose.number(1, 9)))
         case 7:
-            return choose.pick((make.minimum, make.maximum, make.sub))(value, index_expression(choose, leaves, half))
+            return choose.pick((make.minimum, make.maximum, make.sub))(value, other())
+        case 8:
+            return make.sub(value, make.mul(make.floordiv(value, constant), constant))
+        case 9:
+            divide = choose.pick((make.truncdiv, make.truncmod, make.floordiv, make.floormod))
+            return divide(choose.pick((make.minimum, make.maximum, make.sub))(value, other()), make.neg(constant))
         case _:
             condition = choose.pick((make.less, make.less_equal, make.equal))(value, constant)
-            return make.select(condition, index_expression(choose, leaves, half), value)
+            return make.select(condition, other(), value)
 
 
 # --- Operations of every family -------------------------------------------------------------------------------

@@ -45,7 +45,9 @@ SLICE, TOTAL = 4.0, 60.0
 """Seconds of processor time for one law before the next one's turn, and for all laws."""
 GRACE = 12.0
 """What a batch may take beyond its slice, in seconds, before it counts as endless."""
-NO_LAWS = ("gpu", "cost")
+MAPPED = 12.0
+"""Seconds of a law that decide which functions it reaches."""
+SLOW = ("gpu", "cost")
 """Laws that are asked only where no other one reaches a function: they are slow."""
 
 
@@ -161,13 +163,19 @@ def _batch(law: str, number: int) -> str:
     return " ".join(batch.failure.reason.split()) if batch.failure else ""
 
 
+def _batches(law: str) -> None:
+    """Check batches for some seconds, at least two."""
+    start, number = time.process_time(), 0
+    while number < 2 or time.process_time() - start < MAPPED:
+        _batch(law, number)
+        number += 1
+
+
 def map_laws(names: Iterable[str], wanted: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, float]]:
     """Return how many calls a second each law makes of each wanted function."""
     reach: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for law in names:
-        counts, problem, spent = in_child(
-            lambda law=law: _calls_of(lambda: [_batch(law, n) for n in (0, 1)], wanted), 300
-        )
+        counts, problem, spent = in_child(partial(_calls_of, partial(_batches, law), wanted), 300)
         print(f"# {law}: {len(counts or ())} functions, {spent:.0f} s {problem}", file=sys.stderr, flush=True)
         for function, count in (counts or {}).items():
             reach[function][law] = count / max(spent, 0.1)
@@ -190,7 +198,7 @@ class Laws:
         """Return the verdict on a mutant: the first law that fails, in turns of a few seconds each."""
         key = (str(ROOT / site.file), site.function)
         rates = self.reach.get(key, {})
-        laws = sorted(rates, key=lambda law: (law in NO_LAWS, -rates[law]))[:6]
+        laws = sorted(rates, key=lambda law: (law in SLOW, -rates[law]))[:6]
         spent, first, is_reached, seconds = 0.0, dict.fromkeys(laws, 0), False, SLICE
         while laws and spent < TOTAL:
             for law in tuple(laws):
