@@ -84,8 +84,9 @@ def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     return lower_graphs(apply_schedules(as_module(program), target.name), target)
 
 
-def build(module: IRModule, target: Target, settings: Settings) -> Built:
-    """Return a prepared module for `target`, with its graph-level functions as `Settings.native` says.
+def build(module: IRModule, target: Target, settings: Settings, for_c: bool = True) -> Built:
+    """Return a prepared module for `target`, with its graph-level functions as `Settings.native` says, and with functions
+    that programs in C call unless `for_c` is false.
 
     Raises TvmsError with all that cannot be compiled (E0601 to E0607), of all functions.
     """
@@ -94,9 +95,9 @@ def build(module: IRModule, target: Target, settings: Settings) -> Built:
     kernels, decisions, safety, stats = lower_module(module, target, settings, drivers)
     announce("write LLVM IR")
     start = time.perf_counter()
-    emitted = emit_module(kernels, target, settings.threads)
+    emitted = emit_module(kernels, target, settings.threads, for_c)
     stats["emit"] = time.perf_counter() - start
-    sources = _loop_level(module) | drivers
+    sources = loop_level_functions(module) | drivers
     signatures = {name: signature_of(sources[name], kernel) for name, kernel in kernels.items()}
     signatures |= {name: replace(signatures[name], written=native.written) for name, native in natives.items()}
     return Built(module, signatures, natives, emitted, decisions, safety, stats)
@@ -114,7 +115,7 @@ def lower_module(
     decisions: dict[str, tuple[Decision, ...]] = {}
     safety: dict[str, Safety] = {}
     problems: list[Diagnostic] = []
-    called, functions = _called_functions(module), {**_loop_level(module), **drivers}
+    called, functions = called_functions(module), {**loop_level_functions(module), **drivers}
     for number, (name, function) in enumerate(functions.items(), 1):
         announce(f"lower {name} ({number} of {len(functions)})")
         try:
@@ -122,16 +123,11 @@ def lower_module(
                 kernels[name], decisions[name], safety[name] = lower_for_gpu(function, name, target, settings.bounds)
                 continue
             bounds = "trust" if name in drivers else settings.bounds
-            loops, safety[name] = guard_indices(lower_blocks(function, bounds), bounds, functions)
-            may_move = name not in called or function.attrs.get("tir.noalias")
-            if settings.schedule and may_move:
-                scheduled, decided = apply_rules(function, rules_for(target.processor))
-                faster = (
-                    loops if scheduled is function else _as_safe(scheduled, safety[name], settings.bounds, functions)
-                )
-                if faster is not None:
-                    loops, decisions[name] = faster, decided
-            kernels[name] = lower_loops(loops)
+            may_move = settings.schedule and (name not in called or bool(function.attrs.get("tir.noalias")))
+            loops = guarded_loops(function, bounds, functions, target if may_move else None)
+            safety[name] = loops.safety
+            decisions |= {name: loops.decisions} if loops.decisions else {}
+            kernels[name] = lower_loops(loops.scheduled or loops.plain)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:
@@ -139,23 +135,41 @@ def lower_module(
     return kernels, decisions, safety, {"lower": time.perf_counter() - start}
 
 
-def _as_safe(
-    scheduled: tir.PrimFunc, safety: Safety, bounds: Bounds, functions: Mapping[str, object]
-) -> tir.PrimFunc | None:
-    """Return `scheduled` as guarded loops; None where more is to be checked than before, such as what a gather reads."""
+class GuardedLoops(Struct, frozen=True, eq=False):
+    """A function as loops whose indices are checked: as it stands, and by default schedules where rules apply."""
+
+    plain: tir.PrimFunc
+    safety: Safety
+    scheduled: tir.PrimFunc | None = None
+    decisions: tuple[Decision, ...] = ()
+
+
+def guarded_loops(
+    function: tir.PrimFunc, bounds: Bounds, functions: Mapping[str, BaseFunc], scheduled_for: Target | None
+) -> GuardedLoops:
+    """Return the loops of `function`, and those of its default schedule for a target where one is given; a schedule is
+    dropped where more is to be checked than before, such as what a gather reads."""
+    plain, safety = guard_indices(lower_blocks(function, bounds), bounds, functions)
+    if scheduled_for is None:
+        return GuardedLoops(plain, safety)
+    scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
+    if scheduled is function:
+        return GuardedLoops(plain, safety, None, decisions)
     loops = lower_blocks(scheduled, bounds)
-    if not safety.checked:
-        return loops
-    guarded, now = guard_indices(loops, bounds, functions)
-    return guarded if now.places <= safety.places else None
+    if safety.checked:
+        loops, now = guard_indices(loops, bounds, functions)
+        if now.places > safety.places:
+            return GuardedLoops(plain, safety)
+    return GuardedLoops(plain, safety, loops, decisions)
 
 
-def _loop_level(module: IRModule) -> dict[str, tir.PrimFunc]:
+def loop_level_functions(module: IRModule) -> dict[str, tir.PrimFunc]:
+    """Return the loop-level functions of a module by name."""
     return {name: each for name, each in module.functions.items() if isinstance(each, tir.PrimFunc)}
 
 
-def _called_functions(module: IRModule) -> set[str]:
+def called_functions(module: IRModule) -> set[str]:
     """Return the names of the functions that loop-level functions call."""
-    bodies = [function.body for function in _loop_level(module).values()]
+    bodies = [function.body for function in loop_level_functions(module).values()]
     calls = (node for body in bodies for node in walk(body) if isinstance(node, tir.Call))
     return {call.op.name_hint for call in calls if isinstance(call.op, GlobalVar)}

@@ -36,8 +36,11 @@ class EmittedModule(Struct, frozen=True):
     noting: frozenset[str] = frozenset()
 
 
-def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0) -> EmittedModule:
-    """Emit lowered functions, by name, their parallel loops for so many threads (0: as many as there are).
+def emit_module(
+    kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0, for_c: bool = True
+) -> EmittedModule:
+    """Emit lowered functions, by name, their parallel loops for so many threads (0: as many as there are), with the functions
+    that programs in C call unless `for_c` is false.
 
     TvmsError with all that the target cannot do, of all of them.
     """
@@ -45,7 +48,9 @@ def emit_module(kernels: Mapping[str, tir.PrimFunc], target: Target, threads: in
     problems: list[Diagnostic] = []
     for name, function in kernels.items():
         try:
-            emitter.emit_kernel(name, function)
+            kernel = emitter.emit_kernel(name, function)
+            if for_c:
+                emitter.emit_c_function(name, kernel)
         except TvmsError as problem:
             problems.extend(problem.diagnostics)
     if problems:
@@ -82,8 +87,8 @@ class ModuleEmitter:
             self._functions[name] = ir.Function(self.module, kind, kernel_symbol(name))
         return self._functions[name]
 
-    def emit_kernel(self, name: str, function: tir.PrimFunc) -> None:
-        """Emit the body of kernel `name`."""
+    def emit_kernel(self, name: str, function: tir.PrimFunc) -> Value:
+        """Emit the body of kernel `name`, and return it."""
         llvm_function = self.declare(name)
         llvm_function.attributes.add("nounwind")
         results = llvm_function.args[-2] if result_type(function) is not None else None
@@ -99,9 +104,9 @@ class ModuleEmitter:
         emitter.run(function.body)
         if not emitter.builder.block.is_terminated:
             emitter.leave(number(I32, 0))
-        self._emit_c_function(name, llvm_function)
+        return llvm_function
 
-    def _emit_c_function(self, name: str, kernel: Value) -> None:
+    def emit_c_function(self, name: str, kernel: Value) -> None:
         """Emit the function that programs in C call: the kernel without a fault record."""
         params = kernel.function_type.args[:-1]
         function = ir.Function(self.module, ir.FunctionType(I32, params), mangle(name))

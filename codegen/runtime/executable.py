@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
 from os import PathLike
 from typing import Any
@@ -35,12 +35,14 @@ from ..graph.home import HOST, Home
 from ..graph.native import native_functions
 from ..graph.native_entry import NativeEntry
 from ..llvm.backend import optimise, to_assembly, to_object
+from ..llvm.faults import Fault
 from ..llvm.module import EmittedModule
 from ..lower import Bounds
 from ..processor import check_runs_here
 from ..target import Target, TargetLike, get_target
-from .jit import link
+from .jit import Library, link
 from .prim_entry import PrimEntry
+from .signature import Signature
 from .timing import Evaluator
 
 Entry = Callable[..., Any]
@@ -146,7 +148,7 @@ def _build(module: IRModule, target: Target, settings: Settings, cache: Cache | 
     if found is not None:
         manifest, image = found
         return _restored(module, manifest), image
-    built, start = build(module, target, settings), time.perf_counter()
+    built, start = build(module, target, settings, for_c=False), time.perf_counter()
     image = machine_code(built, target, settings)
     built.stats["llvm"] = time.perf_counter() - start
     if cache is not None:
@@ -177,15 +179,24 @@ def link_built(built: Built, image: bytes, target: Target, settings: Settings) -
     for name, signature in built.signatures.items():
         source = natives[name].driver if name in natives else module.functions[name]
         assert isinstance(source, tir.PrimFunc)
-        relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
-        again = _unscheduled(name, module, target, settings) if relies_on_rules else None
-        entry = PrimEntry(name, source, signature, library, built.emitted.faults, again)
+        entry = prim_entry(name, source, module, signature, library, built.emitted.faults, target, settings)
         entries[name] = NativeEntry(natives[name], entry, library.addresses[name]) if name in natives else entry
         if target.order == EACH and library.pattern is not None:
             entries[name] = InEveryOrder(name, entries[name], library.pattern, source.span)
     compile_graphs(module, entries)
     ordered = {name: entries[name] for name in module.functions if name in entries}
     return Executable(built, ordered, image, target, settings)
+
+
+def prim_entry(
+    name: str, source: tir.PrimFunc, module: IRModule, signature: Signature, library: Library, faults: Sequence[Fault],
+    target: Target, settings: Settings,
+) -> PrimEntry:  # fmt: skip
+    """Return what calls a kernel of `library`, which was made of function `name` of a module; where only its default
+    schedule relies on that arguments do not overlap, overlapping ones are given to what is compiled without one."""
+    relies_on_rules = signature.is_alone and not source.attrs.get("tir.noalias")
+    again = _unscheduled(name, module, target, settings) if relies_on_rules else None
+    return PrimEntry(name, source, signature, library, faults, again)
 
 
 def load_compiled(data: bytes, name: str, trust: bool = False) -> Executable:

@@ -1,39 +1,137 @@
-"""A module compiled in several ways, all of which must do the same: for the law of compiled code."""
+"""Modules compiled in several ways, all of which must do the same: for the laws of compiled code.
+
+Many modules are compiled together, as one LLVM module for each level, since LLVM takes longer to begin than to compile a
+small function.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...ir import tir
-from ...ir.base import IRModule
+from ...ir.base import GlobalVar, IRModule
 from ...ir.deep import deep
-from ..build import Settings, build, prepare
-from ..lower import Bounds
-from ..rules import apply_rules, rules_for
+from ...ir.diagnostics import TvmsError
+from ...ir.visit import rewrite
+from ..build import GuardedLoops, Settings, called_functions, guarded_loops, loop_level_functions, prepare
+from ..llvm.backend import InternalError, optimise, to_object
+from ..llvm.faults import Fault
+from ..llvm.module import emit_module
+from ..lower import Bounds, lower_loops
 from ..target import Target, get_target
-from .executable import Executable, link_built, machine_code
+from .executable import prim_entry
+from .jit import Library, link
+from .prim_entry import PrimEntry
+from .signature import signature_of
+
+Ways = dict[str, dict[str, PrimEntry]]
+"""The functions of a module, by the name of the way in which they were compiled, and by their own."""
+Program = tuple[IRModule, Bounds]
+
+
+class _Lowered(Struct, frozen=True, eq=False):
+    """The loop-level functions of a module as kernels: as they stand, and with default schedules where a rule applies."""
+
+    module: IRModule
+    bounds: Bounds
+    plain: Mapping[str, tir.PrimFunc]
+    scheduled: Mapping[str, tir.PrimFunc]
+
+
+def compile_variants(program: IRModule, bounds: Bounds = "prove") -> Ways:
+    """Return the loop-level functions of a module as they stand, not optimised ("O0") and optimised ("O3"), and with default
+    schedules ("scheduled") where a rule applies. Raises TvmsError as `compile` does."""
+    (found,) = compile_together([(program, bounds)])
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def compile_together(programs: Sequence[Program]) -> list[Ways | Exception]:
+    """Return for each module what `compile_variants` returns, or raises."""
+    target = get_target("llvm")
+    lowered = [_lowered(program, bounds, target) for program, bounds in programs]
+    right = [each for each in lowered if isinstance(each, _Lowered)]
+    try:
+        compiled: Iterable[Ways | Exception] = _compiled(right, target)
+    except (TvmsError, InternalError) as problem:
+        compiled = [problem] if len(right) == 1 else [_compiled_alone(each, target) for each in right]
+    found = iter(compiled)
+    return [next(found) if isinstance(each, _Lowered) else each for each in lowered]
+
+
+def _compiled_alone(lowered: _Lowered, target: Target) -> Ways | Exception:
+    try:
+        return _compiled([lowered], target)[0]
+    except (TvmsError, InternalError) as problem:
+        return problem
+
+
+def _lowered(program: IRModule, bounds: Bounds, target: Target) -> _Lowered | Exception:
+    try:
+        return _lower(program, bounds, target)
+    except TvmsError as problem:
+        return problem
 
 
 @deep
-def compile_variants(program: IRModule, bounds: Bounds = "prove") -> dict[str, Executable]:
-    """Return a module of loop-level functions as it stands, not optimised ("O0") and optimised ("O3"), and with default
-    schedules ("scheduled") where a rule takes anything.
-
-    The first two are lowered and written as LLVM IR once. Raises TvmsError as `compile` does.
-    """
-    target = get_target("llvm")
+def _lower(program: IRModule, bounds: Bounds, target: Target) -> _Lowered:
     module = prepare(program, target)
-    plain, unoptimised = Settings(schedule=False, bounds=bounds), Settings(schedule=False, bounds=bounds, level=0)
-    built = build(module, target, plain)
-    ways = {"O0": (built, unoptimised), "O3": (built, plain)}
-    if _is_scheduled(module, target):
-        ways["scheduled"] = (build(module, target, Settings(bounds=bounds)), Settings(bounds=bounds))
+    functions, called = loop_level_functions(module), called_functions(module)
+    loops: dict[str, GuardedLoops] = {}
+    for name, function in functions.items():
+        may_move = name not in called or function.attrs.get("tir.noalias")
+        loops[name] = guarded_loops(function, bounds, functions, target if may_move else None)
+    plain = {name: lower_loops(each.plain) for name, each in loops.items()}
+    if not any(each.scheduled for each in loops.values()):
+        return _Lowered(module, bounds, plain, {})
+    scheduled = {name: lower_loops(each.scheduled) if each.scheduled else plain[name] for name, each in loops.items()}
+    return _Lowered(module, bounds, plain, scheduled)
+
+
+@deep
+def _compiled(lowered: Sequence[_Lowered], target: Target) -> list[Ways]:
+    found: list[Ways] = [{} for _ in lowered]
+    for way, levels in (("plain", (0, 3)), ("scheduled", (3,))):
+        own = [getattr(each, way) for each in lowered]
+        kernels = {new: each for at, some in enumerate(own) for new, each in _renamed(some, f"{at}.").items()}
+        if not kernels:
+            continue
+        emitted = emit_module(kernels, target, for_c=False)
+        for level in levels:
+            library = link(to_object(optimise(emitted.text, target, level), target, level), kernels, target)
+            for at, (each, some) in enumerate(zip(lowered, own, strict=True)):
+                part = Library({name: library.addresses[f"{at}.{name}"] for name in some}, library.keep_alive)
+                entries = _entries(each, some, part, emitted.faults, target, level)
+                found[at] |= {way if way == "scheduled" else f"O{level}": entries} if entries else {}
+    return found
+
+
+def _entries(
+    lowered: _Lowered, kernels: Mapping[str, tir.PrimFunc], library: Library, faults: Sequence[Fault], target: Target,
+    level: int,
+) -> dict[str, PrimEntry]:  # fmt: skip
+    """Return what calls the kernels of a module."""
+    functions = loop_level_functions(lowered.module)
+    settings = Settings(schedule=False, bounds=lowered.bounds, level=level)
     return {
-        way: link_built(each, machine_code(each, target, settings), target, settings)
-        for way, (each, settings) in ways.items()
-    }
+        name: prim_entry(
+            name, functions[name], lowered.module, signature_of(functions[name], kernel), library, faults, target, settings
+        )
+        for name, kernel in kernels.items()
+    }  # fmt: skip
 
 
-def _is_scheduled(module: IRModule, target: Target) -> bool:
-    """Whether a rule takes a block of any function."""
-    functions = (each for each in module.functions.values() if isinstance(each, tir.PrimFunc))
-    rules = rules_for(target.processor)
-    return any(decision.rule for each in functions for decision in apply_rules(each, rules)[1])
+def _renamed(kernels: Mapping[str, tir.PrimFunc], prefix: str) -> dict[str, tir.PrimFunc]:
+    """Return the kernels of a module, which may call each other, with names that no other module has."""
+
+    def rename(node: object) -> tir.Call | None:
+        if isinstance(node, tir.Call) and isinstance(node.op, GlobalVar):
+            return replace(node, op=replace(node.op, name_hint=f"{prefix}{node.op.name_hint}"))
+        return None
+
+    calls = len(kernels) > 1
+    return {f"{prefix}{name}": rewrite(each, rename) if calls else each for name, each in kernels.items()}
