@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -32,19 +32,45 @@ def compiled(module: IRModule | Damage, entry: str) -> Any:
     from ...codegen import compile as compile_module
     from ...codegen.runtime.variants import compile_variants
 
-    target, bounds = module.attrs.get("target"), module.attrs.get("bounds", "prove")
+    target = module.attrs.get("target")
     if target is None and isinstance(module.functions[entry], tir.PrimFunc):
-        return {way: executable[entry] for way, executable in compile_variants(module, bounds).items()}
+        return {way: entries[entry] for way, entries in compile_variants(*_with_bounds(module)).items()}
     if target is None:
         return compile_module(module, target="llvm")[entry]
     return compile_module(module, target=target, bounds="check", level=0)[entry]
+
+
+def _with_bounds(module: IRModule) -> tuple[IRModule, Any]:
+    return module, module.attrs.get("bounds", "prove")
+
+
+def compiled_together(modules: Sequence[IRModule]) -> Callable[[IRModule, str], Any]:
+    """Return what does for each of `modules` as `compiled` does, with those of loop-level functions compiled together."""
+    from ...codegen.runtime.variants import compile_together
+
+    plain = [each for each in modules if "target" not in each.attrs and not _has_graphs(each)]
+    found = dict(zip(map(id, plain), compile_together([_with_bounds(each) for each in plain]), strict=True))
+
+    def execute(module: IRModule, entry: str) -> Any:
+        ways = found.get(id(module))
+        if ways is None:
+            return compiled(module, entry)
+        if isinstance(ways, Exception):
+            raise ways
+        return {way: entries[entry] for way, entries in ways.items()}
+
+    return execute
+
+
+def _has_graphs(module: IRModule) -> bool:
+    return not all(isinstance(each, tir.PrimFunc) for each in module.functions.values())
 
 
 def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> Batch:
     """Check one batch, here or in a process of its own."""
     from ..testing.campaign import run_batch
 
-    return run_batch(law, file, seed, number, size, compiled)
+    return run_batch(law, file, seed, number, size, compiled, compiled_together)
 
 
 def _batches(arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int]) -> Iterator[Batch]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ from ...ir.base import Source
 from ...ir.files import MIB, read_file, write_whole
 from .laws import find_law
 from .laws.law import Law
-from .oracle import Execute
+from .oracle import Execute, ExecuteAll
 
 BATCH = 100
 """How many examples share a seed: what is done at once, and what is done again where a run was broken off."""
+TOGETHER = 25
+"""How many examples are compiled together."""
 MAX_DISCARDS = 0.2
 """The greatest share of examples that may be thrown away before they are checked."""
 MANY = 2000
@@ -49,56 +53,96 @@ class Batch(Struct):
 
 
 def run_batch(
-    name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute, is_shrunk: bool = True
-) -> Batch:
-    """Check law `name` on `size` examples: the same ones for the same `seed` and `number`."""
+    name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute,
+    execute_all: ExecuteAll | None = None, is_shrunk: bool = True,
+) -> Batch:  # fmt: skip
+    """Check law `name` on `size` examples: the same ones for the same `seed` and `number`.
+
+    All are drawn first; then they are checked, several together where the law can, compiled by `execute_all`. Of one that
+    fails, the same examples are drawn again up to it, and it is shrunk by itself.
+    """
     law, batch, met = find_law(name), Batch(number), Counter[str]()
-    start = time.perf_counter()
-    worst: list[tuple[Any, Exception]] = []
+    start, own_seed = time.perf_counter(), seed * 1_000_003 + number
+    drawn: list[Any] = []
 
     @st.composite
     def counted(draw: st.DrawFn) -> Any:
-        batch.started += not worst
+        batch.started += 1
         return draw(examples)
 
-    def check(example: Any) -> None:
-        try:
-            law.check(example, execute)
-        except Exception as problem:
-            if not worst:
-                batch.seconds = time.perf_counter() - start
-            worst[:] = [(example, problem)]  # Hypothesis ends with the smallest
-            raise
-        if not worst:
+    examples = law.examples(file)
+    _given(counted(), drawn.append, own_seed, size)
+    try:
+        for example in _checked(law, drawn, execute, execute_all or (lambda _: execute)):
             batch.checked += 1
             found = law.constructs(example)
             met.update(found if law.counts_all else set(found))
-
-    examples = law.examples(file)
-    test = hypothesis.seed(seed * 1_000_003 + number)(_settings(size, is_shrunk)(hypothesis.given(counted())(check)))
-    try:
-        test()
-    except Exception:
-        if not worst:
-            raise  # a fault of the generator
-        batch.failure = _failure(law, *worst[0], batch.seconds)
+    except Exception as problem:
+        batch.seconds = time.perf_counter() - start
+        batch.started -= len(drawn) - batch.checked - 1
+        worst = (drawn[batch.checked], problem)
+        if is_shrunk:
+            worst = _shrunk(law, examples, own_seed, size, batch.checked, execute) or worst
+        batch.failure = _failure(law, *worst, batch.seconds)
     else:
         batch.seconds = time.perf_counter() - start
     batch.constructs = dict(met)
     return batch
 
 
+def _checked(law: Law, examples: Sequence[Any], execute: Execute, execute_all: ExecuteAll) -> Iterator[Any]:
+    """Yield examples as they are checked; what a check raises, comes for the first that was not yielded."""
+    for start in range(0, len(examples), TOGETHER):
+        some = examples[start : start + TOGETHER]
+        steps = law.check_all(some, execute_all) if law.check_all else (law.check(each, execute) for each in some)
+        for example in some:
+            next(steps)
+            yield example
+
+
+def _shrunk(
+    law: Law, examples: st.SearchStrategy[Any], seed: int, size: int, place: int, execute: Execute
+) -> tuple[Any, Exception] | None:
+    """Return the smallest example that fails like the one at `place`, and how; None where that one fails with others only."""
+    worst: list[tuple[Any, Exception]] = []
+    left = place
+
+    def check(example: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            return
+        try:
+            law.check(example, execute)
+        except Exception as problem:
+            worst[:] = [(example, problem)]  # Hypothesis ends with the smallest
+            raise
+
+    with suppress(Exception):
+        _given(examples, check, seed, size, (Phase.generate, Phase.shrink))
+    return worst[0] if worst else None
+
+
+def _given(
+    examples: st.SearchStrategy[Any], check: Callable[[Any], None], seed: int, size: int,
+    phases: Sequence[Phase] = (Phase.generate,),
+) -> None:  # fmt: skip
+    """Call `check` on so many examples, the same ones for the same seed."""
+    chosen = settings(
+        max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
+        verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=phases,
+    )  # fmt: skip
+
+    def test(example: Any) -> None:
+        check(example)
+
+    hypothesis.seed(seed)(chosen(hypothesis.given(examples)(test)))()
+
+
 _UNWANTED = (
     HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example,
 )  # fmt: skip
 """Hypothesis' own complaints: a run counts what it discards itself."""
-
-
-def _settings(size: int, is_shrunk: bool) -> settings:
-    return settings(
-        max_examples=size, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
-        verbosity=Verbosity.quiet, suppress_health_check=_UNWANTED, phases=(Phase.generate, Phase.shrink) if is_shrunk else (Phase.generate,),
-    )  # fmt: skip
 
 
 def _failure(law: Law, example: Any, problem: Exception, seconds: float) -> Failure:

@@ -98,9 +98,9 @@ def _of_predicate(condition: tir.PrimExpr) -> Iterator[str]:
         yield "conjunction"
         yield from _of_predicate(condition.a)
         yield from _of_predicate(condition.b)
-    elif type(condition) in _BOUNDS:
+    elif isinstance(condition, tir.LT | tir.LE | tir.GT | tir.GE | tir.EQ):
         bound = _BOUNDS[type(condition)]
-        is_mirrored = isinstance(getattr(condition, "a"), tir.IntImm)  # noqa: B009
+        is_mirrored = isinstance(condition.a, tir.IntImm)
         yield _MIRRORED.get(bound, bound) if is_mirrored else bound
 
 

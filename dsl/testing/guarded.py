@@ -8,11 +8,12 @@ import mmap
 import os
 import signal
 from collections.abc import Callable, Sequence
-from typing import Any
+from io import StringIO
+from typing import Any, NoReturn, TextIO
 
 PAGE = mmap.PAGESIZE
 SECONDS = 20
-"""What one call in a process of its own may take."""
+"""What one piece of work in a process of its own may take."""
 _CANARY = 0xA5
 
 _mprotect = ctypes.CDLL(None, use_errno=True).mprotect
@@ -50,28 +51,65 @@ class GuardedArray:
         return bool((others == _CANARY).all())
 
 
-def in_child(work: Callable[[], Any]) -> Any:
-    """Return what `work` returns, as JSON has it, from a process of its own; a string says what ended that one."""
-    receive, send = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(receive)
+class Apart:
+    """Pieces of work that are done in a process of their own, one after the other: one process for all of them, and after
+    one that ended it another one."""
+
+    def __init__(self, works: Sequence[Callable[[], Any]]) -> None:
+        self._works = works
+        self._child = 0
+        self._answers: TextIO = StringIO()
+
+    def __enter__(self) -> Apart:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end(signal.SIGKILL)
+
+    def result(self, number: int) -> Any:
+        """Return what a piece of work returns, as JSON has it; a string says what ended its process. Call it with ascending
+        numbers."""
+        if not self._child:
+            self._begin(number)
+        line = self._answers.readline()
+        if line:
+            return json.loads(line)
+        status = self._end()
+        return f"ended by {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else "ended"
+
+    def _begin(self, first: int) -> None:
+        receive, send = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            os.close(receive)
+            _answer(self._works[first:], send)
+        os.close(send)
+        self._answers = os.fdopen(receive, encoding="utf-8")
+
+    def _end(self, number: int = 0) -> int:
+        """End the process, with a signal where one is given; return its status."""
+        if not self._child:
+            return 0
+        self._answers.close()
+        if number:
+            os.kill(self._child, number)
+        _, status = os.waitpid(self._child, 0)
+        self._child = 0
+        return status
+
+
+def _answer(works: Sequence[Callable[[], Any]], send: int) -> NoReturn:
+    """Do all work in this process, which ends then, and send a line for each."""
+    for work in works:
         signal.alarm(SECONDS)
         try:
             told = json.dumps(work())
         except BaseException as problem:  # whatever it is, the parent is told
             told = json.dumps(f"{type(problem).__name__}: {problem}")
-        os.write(send, told.encode())
-        os._exit(0)
-    os.close(send)
-    parts: list[bytes] = []
-    while part := os.read(receive, 1 << 16):
-        parts.append(part)
-    os.close(receive)
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
-    return json.loads(b"".join(parts))
+        data = told.encode() + b"\n"
+        while data:
+            data = data[os.write(send, data) :]
+    os._exit(0)
 
 
 def guarded(values: Sequence[Any], at_end: bool) -> tuple[list[Any], list[GuardedArray]]:

@@ -28,6 +28,8 @@ Ways: TypeAlias = Mapping[str, Call]
 """Several ways to call the same function, by name."""
 Execute: TypeAlias = Callable[[IRModule, str], Call | Ways]
 """From a module and the name of a function to what calls it, in one way or several."""
+ExecuteAll: TypeAlias = Callable[[Sequence[IRModule]], Execute]
+"""From modules to what executes them, which may compile them together."""
 
 __all__ = ["as_module", "assert_equivalent", "random_inputs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def _limits(kind: Any) -> Any:
     """Return the greatest finite value, its negative, and the least normal value of a float dtype."""
     import ml_dtypes
 
-    limits = ml_dtypes.finfo(kind)
+    limits: Any = cast(Any, ml_dtypes.finfo(kind))
     return np.array([limits.max, limits.min, limits.smallest_normal], kind)
 
 

@@ -35,7 +35,7 @@ class Views:
 
     def text(self) -> str:
         """Return the module."""
-        params, heads = ["k: T.int32", "m: T.int64"], []
+        params, heads = ["k: T.int32", "m: T.int64"], list[str]()
         for name in ("A", "B")[: self.choose.number(1, 2)]:
             dtype, rank = self.choose.pick(DTYPES), self.choose.number(1, 2)
             sizes = [str(self.choose.pick((4, 1, 2, 3, 8, 9))) for _ in range(rank)]

@@ -65,13 +65,13 @@ class Sighting(NamedTuple):
 
 def hunt(law: str, seconds: float, first: int) -> Sighting:
     """Check batches of a law, from `first` on, until one fails or the time is over; what is planted is planted."""
-    from tvms.dsl.cli.fuzz_command import compiled
+    from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
 
     start, checked, number = time.process_time(), 0, first
     while True:
         try:
-            batch = run_batch(law, None, SEED, number, 25, compiled, is_shrunk=False)
+            batch = run_batch(law, None, SEED, number, 25, compiled, compiled_together, is_shrunk=False)
             reason = batch.failure.reason if batch.failure else ""
             checked += batch.checked + (batch.failure is not None)
         except Exception as problem:  # the bug stops even the generator

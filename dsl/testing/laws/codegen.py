@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -9,8 +10,7 @@ from hypothesis import strategies as st
 from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
-from ..modules import modules
-from ..oracle import Execute, as_module, assert_equivalent, profiles
+from ..oracle import Execute, ExecuteAll, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
 from .law import Law, module_constructs
 
@@ -20,8 +20,14 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_stages=1, symbolic=False).map(as_module)
-    programs = modules(is_graph_allowed=False) | formulas if file is None else st.just(parse_source(file))
+    programs = prim_funcs().map(as_module) | formulas if file is None else st.just(parse_source(file))
     return st.tuples(programs, st.integers(0, 1000))
+
+
+def _check_all(examples: Sequence[_Example], execute_all: ExecuteAll) -> Iterator[None]:
+    execute = execute_all([module for module, _ in examples])
+    for example in examples:
+        yield _check(example, execute)
 
 
 def _check(example: _Example, execute: Execute) -> None:
@@ -32,6 +38,7 @@ def _check(example: _Example, execute: Execute) -> None:
 LAW = Law(
     _examples,
     _check,
+    _check_all,
     show=lambda example: str(example[0]),
     read=lambda source: (parse_source(source), 0),
     constructs=lambda example: module_constructs(example[0]),

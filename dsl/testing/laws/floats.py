@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ....ir import relax, tir
 from ....ir.base import IRModule, Source
 from ....ir.dtype import is_float
 from ...cli.arguments import arguments_of
 from ...load import parse
 from ..floats import TOLERANCE, Program, float_programs
-from ..oracle import Execute, interpreted
+from ..oracle import Execute, ExecuteAll, interpreted
 from ..values import float_edges
 from .law import Law, module_constructs
 
@@ -33,10 +34,12 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
 def _inputs(module: IRModule, example: _Example) -> list[Any]:
     """Return edge values and small numbers for each parameter; sums get nothing that overflows."""
     random = np.random.default_rng(example.seed)
-    arguments = arguments_of(module.functions["main"])
+    main = module.functions["main"]
+    assert isinstance(main, tir.PrimFunc | relax.Function)
+    arguments = arguments_of(main)
     found: list[Any] = []
     for argument in arguments:
-        shape = tuple([int(size.value) for size in argument.shape or ()])
+        shape = tuple([size.value for size in argument.shape or () if isinstance(size, tir.IntImm)])
         if not is_float(argument.dtype):
             found.append(np.zeros(shape, argument.dtype))
             continue
@@ -48,11 +51,26 @@ def _inputs(module: IRModule, example: _Example) -> list[Any]:
 
 
 def _check(example: _Example, execute: Execute) -> None:
+    _compare(example, _module(example), execute)
+
+
+def _check_all(examples: Sequence[_Example], execute_all: ExecuteAll) -> Iterator[None]:
+    modules = [_module(each) for each in examples]
+    execute = execute_all(modules)
+    for example, module in zip(examples, modules, strict=True):
+        yield _compare(example, module, execute)
+
+
+def _module(example: _Example) -> IRModule:
     module = parse(example.program.text)
+    target = {"target": "cuda -simulate=each"} if example.program.is_simulated else {}
+    return replace(module, attrs={**module.attrs, **target})
+
+
+def _compare(example: _Example, module: IRModule, execute: Execute) -> None:
     inputs = _inputs(module, example)
     expected = _run(interpreted(module, "main"), inputs)
-    target = {"target": "cuda -simulate=each"} if example.program.is_simulated else {}
-    calls = execute(replace(module, attrs={**module.attrs, **target}), "main")
+    calls = execute(module, "main")
     for way, call in ({"compiled": calls} if callable(calls) else calls).items():
         for place, (found, wanted) in enumerate(zip(_run(call, inputs), expected, strict=True)):
             difference = disagreement(found, wanted, example.program)
@@ -62,7 +80,9 @@ def _check(example: _Example, execute: Execute) -> None:
 def _run(call: Callable[..., Any], inputs: list[Any]) -> list[Any]:
     own = [each.copy() for each in inputs]
     returned = call(*own)
-    parts = returned if isinstance(returned, tuple | list) else () if returned is None else (returned,)
+    parts: Sequence[Any] = () if returned is None else (returned,)
+    if isinstance(returned, tuple | list):
+        parts = cast("Sequence[Any]", returned)
     return [*own, *map(np.asarray, parts)]
 
 
@@ -110,6 +130,7 @@ def _constructs(example: _Example) -> Iterator[str]:
 LAW = Law(
     _examples,
     _check,
+    _check_all,
     show=lambda example: example.program.text,
     read=lambda source: _Example(Program(source.text, "formula"), 0),
     constructs=_constructs,

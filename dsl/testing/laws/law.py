@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from msgspec import Struct
 from ....ir.base import IRModule, Source
 from ...load import parse_source
 from ..constructs import constructs_of
-from ..oracle import Execute
+from ..oracle import Execute, ExecuteAll
 
 
 def module_constructs(module: IRModule) -> Iterable[str]:
@@ -26,6 +26,8 @@ class Law(Struct, frozen=True):
     """Random examples; where a file is given, ones made of it."""
     check: Callable[[Any, Execute], None]
     """Of an example, and of how a module is compiled: the law of those that need no machine ignores it."""
+    check_all: Callable[[Sequence[Any], ExecuteAll], Iterator[None]] | None = None
+    """As `check`, of several examples one after the other, with a step for each: where much is done once for all."""
     show: Callable[[Any], str] = str
     """An example as text."""
     read: Callable[[Source], Any] = parse_source

@@ -22,7 +22,7 @@ from ...load import parse_source
 from ..featured_stages import featured
 from ..features import features_of_step
 from ..matrix import REFUSED, cells
-from ..oracle import Execute, as_module, assert_equivalent, profiles
+from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
 from ..schedulable import schedulable
 from ..steps import CHANGING, arguments
@@ -87,11 +87,12 @@ def _check(example: _Example, execute: Execute) -> None:
     found = [each for each in verify(schedule.mod, "races") if each.severity == "error"]
     if found:
         raise TvmsError(found)
-    sample = {"execute_after": execute} if example.seed % _SAMPLE == 0 and _is_native(schedule.mod) else {}
-    for ways in ({}, sample) if sample else ({},):
+    is_compiled = example.seed % _SAMPLE == 0 and _is_native(schedule.mod)
+    for execute_after in (interpreted, execute) if is_compiled else (interpreted,):
         assert_equivalent(
-            example.module, schedule.mod, seed=example.seed, profiles=profiles(example.seed), integers=(-8, 9), **ways
-        )
+            example.module, schedule.mod, seed=example.seed, profiles=profiles(example.seed), integers=(-8, 9),
+            execute_after=execute_after,
+        )  # fmt: skip
     again = Schedule(example.module, seed=0)
     again.replay(schedule.text())
     assert structural_equal(schedule.mod, again.mod), "the text of the schedule makes another program"
