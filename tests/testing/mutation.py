@@ -153,11 +153,11 @@ def _calls_of(work: Callable[[], Any], wanted: set[tuple[str, str]]) -> dict[tup
 
 def _batch(law: str, number: int) -> str:
     """Check one batch; return what broke the law, or nothing."""
-    from tvms.dsl.cli.fuzz_command import compiled
+    from tvms.dsl.cli.fuzz_command import compiled, compiled_together
     from tvms.testing.campaign import run_batch
 
     try:
-        batch = run_batch(law, None, SEED, number, BATCH, compiled, is_shrunk=False)
+        batch = run_batch(law, None, SEED, number, BATCH, compiled, compiled_together, is_shrunk=False)
     except Exception as problem:  # the mutant stops even the generator
         return f"{type(problem).__name__}: {problem}"
     return " ".join(batch.failure.reason.split()) if batch.failure else ""
