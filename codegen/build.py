@@ -21,6 +21,7 @@ from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
 from .llvm.module import EmittedModule, emit_module
 from .lower import Bounds, Safety, guard_indices, lower_blocks, lower_loops
+from .lower.wrapping import limit_sizes
 from .pipeline import lower_graphs
 from .rules import Decision, apply_rules, rules_for
 from .runtime.signature import Signature, signature_of
@@ -156,10 +157,14 @@ def guarded_loops(
     if scheduled is function:
         return GuardedLoops(plain, safety, None, decisions)
     loops = lower_blocks(scheduled, bounds)
-    if safety.checked:
-        loops, now = guard_indices(loops, bounds, functions)
-        if now.places > safety.places:
-            return GuardedLoops(plain, safety)
+    if bounds == "trust":
+        return GuardedLoops(plain, safety, loops, decisions)
+    limited = limit_sizes(loops) if not safety.checked else None
+    if limited is not None:  # what was proven still is, as no arithmetic wraps around
+        return GuardedLoops(plain, safety, limited, decisions)
+    loops, now = guard_indices(loops, bounds, functions)
+    if not now.places <= safety.places:
+        return GuardedLoops(plain, safety)
     return GuardedLoops(plain, safety, loops, decisions)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...ir import tir
+from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.numpy_dtype import numpy_dtype
 from ..llvm.types import element_bytes
@@ -48,7 +49,7 @@ class _Compiler:
         self._rules: dict[type[tir.Stmt], Callable[[Any], Step]] = {
             tir.SeqStmt: self._sequence, tir.For: self._for, tir.IfThenElse: self._if, tir.LetStmt: self._let,
             tir.AssertStmt: self._assert, tir.Allocate: self._allocate, Launch: self._launch,
-            tir.Evaluate: lambda stmt: lambda running: None, tir.AttrStmt: lambda stmt: self.step(stmt.body),
+            tir.Evaluate: self._evaluate, tir.AttrStmt: lambda stmt: self.step(stmt.body),
             tir.DeclBuffer: lambda stmt: self.step(stmt.body),
         }  # fmt: skip
 
@@ -108,6 +109,23 @@ class _Compiler:
             if not condition(running.frame):
                 raise error("E0711", said, stmt.span)
             body(running)
+
+        return run
+
+    def _evaluate(self, stmt: tir.Evaluate) -> Step:
+        """A check, or nothing."""
+        match stmt.value:
+            case tir.Call(
+                op=Op(name="tir.check"),
+                args=(tir.PrimExpr() as checked, tir.StringImm() as code, tir.StringImm() as said),
+            ):
+                condition = self._size(checked)
+            case _:
+                return lambda running: None
+
+        def run(running: Running) -> None:
+            if not condition(running.frame):
+                raise error(code.value, said.value, stmt.span)
 
         return run
 

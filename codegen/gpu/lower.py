@@ -20,6 +20,7 @@ from ..lower.signature import flatten_signature
 from ..lower.small_floats import compute_small_floats
 from ..lower.unroll import unroll_loops
 from ..lower.vectorize import vectorize_loops
+from ..lower.wrapping import limit_sizes
 from ..rules import Decision
 from ..target import Target
 from .allreduce import lower_allreduce
@@ -44,8 +45,12 @@ STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, comp
 
 @lru_cache(maxsize=8)
 @deep
-def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") -> tuple[tir.PrimFunc, Safety]:
+def lower_to_kernels(
+    func: tir.PrimFunc, name: str, bounds: Bounds = "trust", is_proven: bool = False
+) -> tuple[tir.PrimFunc, Safety]:
     """Return `func` with a `Launch` for each of its kernels, and how many indices were proven to be inside.
+
+    Where `is_proven`, all were before it was scheduled: then only its arithmetic must not wrap around.
 
     Raises TvmsError: E0611 for what no GPU launches, E0612 for what cannot be divided between host and GPU, E0613 where
     threads cannot wait for each other, E0606 for forms that cannot be compiled.
@@ -57,11 +62,14 @@ def lower_to_kernels(func: tir.PrimFunc, name: str, bounds: Bounds = "trust") ->
     if is_in_order:
         func = reduce_across_threads(func)
     aligned = alignments_in(func)
+    of_blocks: Bounds = "trust" if is_proven else bounds
     for step_name, step in {**BLOCK_STEPS, "LowerMatchBuffer": match_by_places}.items():
         if step_name == "LowerMatchBuffer":
-            func = guard_blocks(func, bounds)
+            func = guard_blocks(func, of_blocks)
         func = step(func)
-    func, safety = guard_indices(threads_as_loops(func), bounds)
+    func = threads_as_loops(func)
+    limited = limit_sizes(func) if is_proven and bounds != "trust" else None
+    func, safety = (limited, Safety(0, 0)) if limited is not None else guard_indices(func, bounds)
 
     def lowered(kernel: Kernel) -> Kernel:
         kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))
@@ -115,7 +123,7 @@ def lower_for_gpu(
     else:
         _, safety = guard_indices(lower_blocks(func), bounds)
         func, decisions = bind_threads(func, target.arch)
-        lowered, _ = lower_to_kernels(func, name, bounds if safety.checked else "trust")
+        lowered, _ = lower_to_kernels(func, name, bounds, not safety.checked)
     return flatten_signature(with_kernels(lowered, lambda kernel: _for_target(kernel, target))), decisions, safety
 
 

@@ -13,6 +13,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.base import Op
 from ...ir.diagnostics import error
 from ...ir.equal import structural_equal
 from ...ir.matrix_units import WARP, WHOLE_WARP, name_of, whole_warp_calls
@@ -31,6 +32,7 @@ from .kernel import (
     scope_of,
 )
 
+_CHECK = Op("tir.check")
 _TAGS = (*BLOCK_TAGS, *THREAD_TAGS)
 
 
@@ -119,8 +121,8 @@ class _Splitter(Rewriter):
         raise error("E0612", reason, node.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
-        if isinstance(stmt.value, tir.IntImm):
-            return stmt
+        if isinstance(stmt.value, tir.IntImm) or _is_check(stmt.value):
+            return self.rebuild(stmt)
         reason = "this runs outside all loops bound to threads"
         raise error("E0612", reason, stmt.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
 
@@ -134,6 +136,10 @@ class _Splitter(Rewriter):
         name = self._name if not self._count else f"{self._name}.{self._count}"  # no function is called so
         self._count += 1
         return Launch(Kernel(name, axes, body), span=stmt.span)
+
+
+def _is_check(value: tir.PrimExpr) -> bool:
+    return isinstance(value, tir.Call) and value.op == _CHECK
 
 
 def _uses(stmt: tir.Stmt, variable: tir.Var) -> bool:

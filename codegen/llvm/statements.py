@@ -22,7 +22,7 @@ from .casts import emit_cast
 from .constants import constant_array
 from .expressions import ExpressionEmitter, scalar_of
 from .masks import masked_store
-from .operators import kind_of, number
+from .operators import intrinsic, kind_of, number
 from .parallel import emit_parallel
 from .types import I32, I64, POINTER, element_bytes, memory_type
 
@@ -99,21 +99,27 @@ class StatementEmitter(ExpressionEmitter):
             self.run(part)
 
     def _for(self, stmt: tir.For) -> None:
-        """A counted loop; the end is computed once, and the bounds never wrap around."""
+        """A counted loop; the end is computed once, and lies in the range of the variable (`lower.bounds`)."""
         if stmt.kind is tir.ForKind.PARALLEL:
             emit_parallel(self, stmt)
             return
         builder, name = self.builder, local_name(stmt.loop_var.name)
         start = emit_cast(builder, self.emit(stmt.min), stmt.min.dtype, stmt.loop_var.dtype)
         extent = emit_cast(builder, self.emit(stmt.extent), stmt.extent.dtype, stmt.loop_var.dtype)
-        end = builder.add(start, extent, flags=["nsw"])
+        is_signed = kind_of(stmt.loop_var.dtype) == "signed"
+        never_wraps = ["nsw" if is_signed else "nuw"]
+        end = extent
+        if not (isinstance(start, ir.Constant) and start.constant == 0):
+            is_known = isinstance(extent, ir.Constant) or not is_signed
+            count = extent if is_known else intrinsic(builder, "smax", extent, number(extent.type, 0))
+            end = builder.add(start, count, flags=never_wraps)
         before = builder.block
         header, body, after = (builder.append_basic_block(f"{name}.{part}") for part in ("loop", "body", "end"))
         builder.branch(header)
         builder.position_at_end(header)
         index = builder.phi(start.type, name=name)
         index.add_incoming(start, before)
-        compare = builder.icmp_signed if kind_of(stmt.loop_var.dtype) == "signed" else builder.icmp_unsigned
+        compare = builder.icmp_signed if is_signed else builder.icmp_unsigned
         builder.cbranch(compare("<", index, end), body, after)
         builder.position_at_end(body)
         self.values[stmt.loop_var] = index
@@ -124,7 +130,7 @@ class StatementEmitter(ExpressionEmitter):
         if following is not None:
             builder.position_at_end(following)
         if not builder.block.is_terminated:
-            index.add_incoming(builder.add(index, number(index.type, 1), flags=["nsw"]), builder.block)
+            index.add_incoming(builder.add(index, number(index.type, 1), flags=never_wraps), builder.block)
             builder.branch(header)
         builder.position_at_end(after)
 

@@ -12,7 +12,7 @@ offset)`. What each pointer points into says `pointers`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import is_not
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -22,18 +22,19 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.dtype import int_range, lanes_of, with_lanes
 from ...ir.intern import is_pure_call
 from ...ir.visit import walk
 from .layout import strides_of
 from .pointers import Pointers, bytes_of, constant, count_of, element_size, unknown
-from .rewriter import Rewriter
+from .rewriter import Rewriter, sequence
+from .wrapping import Arithmetic, Exact, Limits, end_of, with_limits
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
 
 CHECKED_INDEX, CHECKED_POSITION = Op("tir.checked_index"), Op("tir.checked_position")
 _CHECKED_POINTER, _ATOMIC_ADD = Op("tir.checked_pointer"), Op("tir.atomic_add")
-_IF_THEN_ELSE, _ADDRESS_OF = Op("tir.if_then_else"), Op("tir.address_of")
+_IF_THEN_ELSE, _ADDRESS_OF, _CHECK = Op("tir.if_then_else"), Op("tir.address_of"), Op("tir.check")
 _TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullptr", "tir.tvm_access_ptr")
 """The intrinsics whose operands are addresses of elements that exist; others, such as prefetches, reach where they like."""
 _ZERO = tir.IntImm("int64", 0)
@@ -63,7 +64,9 @@ def guard_indices(
         return func, Safety(0, 0)
     guard = Guard(func, mode, functions)
     body = guard.rewrite(func.body)
-    return replace(func, body=body), Safety(guard.proven, guard.checked, frozenset(guard.places))
+    return with_limits(replace(func, body=body), guard.limits), Safety(
+        guard.proven, guard.checked, frozenset(guard.places)
+    )
 
 
 class Guard(Rewriter):
@@ -86,18 +89,41 @@ class Guard(Rewriter):
         self.proven = self.checked = 0
         self.places: set[tuple[str, int]] = set()
         self._rows: dict[tir.Buffer, tir.Buffer] = {}
+        self._arithmetic = Arithmetic(func.buffer_map.values())
         self._domains: dict[tir.Var, tir.Range] = {}
-        self._facts: list[tir.PrimExpr] = []
+        self._facts: list[Exact] = []
+        self._taken: dict[tir.Var, Limits] = {}
+        self.limits: Limits = frozenset()
+        """What proofs took for granted of sizes."""
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
         self._overlapping = set[tir.Var]() if func.attrs.get("tir.noalias") else arguments
 
     # --- What is known where
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
-        self._domains[stmt.loop_var] = tir.Range(stmt.min, stmt.extent)
+        self._domains[stmt.loop_var], self._taken[stmt.loop_var] = self._arithmetic.enter(stmt)
         result = self.rebuild(stmt)
-        del self._domains[stmt.loop_var]  # beyond the loop, nothing says that it has an iteration
-        return result
+        del (
+            self._domains[stmt.loop_var],
+            self._taken[stmt.loop_var],
+        )  # beyond the loop, nothing says that it has an iteration
+        return sequence([*self._end(stmt), result]) if self._only is None else result
+
+    def _end(self, loop: tir.For) -> Iterator[tir.Stmt]:
+        """Yield the check that the end of `loop` lies in the range of its variable, where it might not."""
+        if end_of(loop) is loop.extent:
+            return
+        end = self._arithmetic.exact(end_of(loop))
+        if end.is_whole and loop.min.dtype in ("int32", "int64"):
+            self.limits |= end.limits
+            return
+        least, most = (make.const(bound, loop.min.dtype) for bound in (0, int_range(loop.min.dtype)[1]))
+        is_inside = make.logical_or(
+            make.less_equal(loop.extent, least), make.less_equal(loop.min, make.sub(most, loop.extent))
+        )
+        said = f"the loop over '{loop.loop_var.name}' ends beyond the range of {loop.loop_var.dtype}"
+        args = (is_inside, tir.StringImm("handle", "E0703"), tir.StringImm("handle", said))
+        yield tir.Evaluate(tir.Call("int32", _CHECK, args, span=loop.span), span=loop.span)
 
     def _allocate(self, stmt: tir.Allocate | tir.AllocateConst) -> tir.Stmt:
         self._pointers.allocate(stmt)
@@ -118,6 +144,7 @@ class Guard(Rewriter):
         if lanes_of(stmt.var.dtype) > 1 or stmt.var.dtype not in ("int32", "int64"):
             return self.rebuild(stmt)
         value = self.rewrite(stmt.value)
+        self._arithmetic.name(stmt.var, stmt.value)
         body = self.where(tir.EQ("bool", stmt.var, stmt.value), stmt.body)
         return replace(stmt, value=value, body=body)
 
@@ -209,7 +236,7 @@ class Guard(Rewriter):
         """Return `part` guarded, in which `condition` holds."""
         is_usable = condition.dtype == "bool" and self._lasts(condition, part)
         if is_usable:
-            self._facts.append(condition)
+            self._facts.append(self._arithmetic.exact(condition))
         result = self.rewrite(part)
         if is_usable:
             self._facts.pop()
@@ -316,8 +343,10 @@ class Guard(Rewriter):
 
         first, last = _ends(index)
         if isinstance(extent, tir.IntImm):
-            low, high = const_bounds(first, self._domains), const_bounds(last, self._domains)
+            ends = self._arithmetic.exact(first), self._arithmetic.exact(last)
+            low, high = (const_bounds(end.expr, self._domains) for end in ends)
             if low.min >= 0 and high.max < extent.value:
+                self._take(ends)
                 return True
         zero = make.const(0, first.dtype)
         conditions = (make.greater_equal(first, zero), make.less(last, extent))
@@ -327,7 +356,15 @@ class Guard(Rewriter):
         """Whether `condition` holds, as far as is known here."""
         from ...ir.analysis.proof import prove
 
-        return prove(condition, self._domains, self._facts).is_proven
+        asked = self._arithmetic.exact(condition)
+        is_proven = prove(asked.expr, self._domains, [fact.expr for fact in self._facts]).is_proven
+        if is_proven:
+            self._take([asked, *self._facts])
+        return is_proven
+
+    def _take(self, proven: Iterable[Exact]) -> None:
+        """Note what a proof of these took for granted."""
+        self.limits = self.limits.union(*(each.limits for each in proven), *self._taken.values())
 
 
 def _is_address(value: object) -> bool:

@@ -21,6 +21,7 @@ from .bounds import Bounds, Guard
 from .layout import strides_of
 from .rewriter import sequence
 from .vectors import widen
+from .wrapping import with_limits
 
 _CHECK = Op("tir.check")
 
@@ -29,7 +30,8 @@ def guard_blocks(func: tir.PrimFunc, mode: Bounds) -> tir.PrimFunc:
     """Return `func`, whose blocks are opaque, with checks where its blocks declare what may not be."""
     if mode == "trust" or not any(map(_declares, walk(func.body))):
         return func
-    return replace(func, body=_BlockGuard(func, mode).rewrite(func.body))
+    guard = _BlockGuard(func, mode)
+    return with_limits(replace(func, body=guard.rewrite(func.body)), guard.limits)
 
 
 def _declares(node: Node) -> bool:

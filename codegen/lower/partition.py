@@ -23,6 +23,7 @@ from ...ir.linear import linear
 from ...ir.sums import Sum
 from ...ir.visit import walk
 from .rewriter import Rewriter, conjuncts, copy_of, sequence
+from .wrapping import Arithmetic
 
 MOST_NODES = 2000
 """A body of more nodes than this is not worth a second copy."""
@@ -71,7 +72,11 @@ def _ends(loop: tir.For) -> dict[tir.PrimExpr, int]:
     inner = {node.loop_var: node for node in walk(loop.body) if isinstance(node, tir.For)}
     guards = [node for node in walk(loop.body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
     ends = {each: _end(each, loop.loop_var, inner) for guard in guards for each in conjuncts(guard.condition)}
-    return {condition: end for condition, end in ends.items() if end is not None}
+    found = {condition: end for condition, end in ends.items() if end is not None}
+    arithmetic = Arithmetic()
+    for each in (loop, *inner.values()) if found else ():
+        arithmetic.enter(each)
+    return {condition: end for condition, end in found.items() if arithmetic.exact(condition).is_whole}
 
 
 def _end(condition: tir.PrimExpr, var: tir.Var, inner: dict[tir.Var, tir.For]) -> int | None:

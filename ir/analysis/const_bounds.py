@@ -110,12 +110,16 @@ def bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
     """Return the bounds of `expr`, which is no variable, by those of its operands."""
     if isinstance(expr, tir.IntImm):
         return Bounds(expr.value, expr.value)
-    whole = of_dtype(expr.dtype)
-    rule = _RULES.get(type(expr))
-    found = rule(expr, of) if rule is not None else whole
+    whole, found = of_dtype(expr.dtype), unlimited_bounds_of(expr, of)
     if found.within(whole):
         return found
     return found.meet(whole) if expr.dtype in ("int32", "int64") else whole
+
+
+def unlimited_bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
+    """Return the bounds of `expr`, which is neither variable nor constant, if integers had no width."""
+    rule = _RULES.get(type(expr))
+    return rule(expr, of) if rule is not None else of_dtype(expr.dtype)
 
 
 def _quotients(a: Bounds, b: Bounds, divide: Callable[[int, int], int]) -> Bounds:
@@ -142,6 +146,17 @@ def _floormod(a: Bounds, b: Bounds) -> Bounds:
 def _truncmod(a: Bounds, b: Bounds) -> Bounds:
     size = max(abs(b.min), abs(b.max), 1) - 1
     return Bounds(0 if a.min >= 0 else max(-size, a.min), 0 if a.max <= 0 else min(size, a.max))
+
+
+def _difference(expr: tir.Sub, of: BoundsOf) -> Bounds:
+    """`a - a // c * c` is the remainder of `a`."""
+    match expr.b:
+        case tir.Mul(a=tir.FloorDiv(a=a, b=tir.IntImm(value=c)), b=tir.IntImm(value=factor)) if (
+            a is expr.a and c == factor > 0
+        ):
+            return Bounds(0, c - 1)
+        case _:
+            return of(expr.a).plus(of(expr.b), -1)
 
 
 def _product(a: Bounds, b: Bounds) -> Bounds:
@@ -187,7 +202,7 @@ def _call(expr: tir.Call, of: BoundsOf) -> Bounds:
 
 _RULES: dict[type[tir.PrimExpr], Callable[[Any, BoundsOf], Bounds]] = {
     tir.Add: lambda e, of: of(e.a).plus(of(e.b)),
-    tir.Sub: lambda e, of: of(e.a).plus(of(e.b), -1),
+    tir.Sub: _difference,
     tir.Mul: lambda e, of: _product(of(e.a), of(e.b)),
     tir.FloorDiv: lambda e, of: _quotients(of(e.a), of(e.b), int.__floordiv__),
     tir.Div: lambda e, of: _quotients(of(e.a), of(e.b), truncdiv) if is_int(e.dtype) else of_dtype(e.dtype),

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import tir
 from ..base import Node
+from ..dtype import int_range
 from .arguments import compile_match
 from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, new_memory, region_view
 from .expressions import compile_all, compile_expr, is_true
@@ -76,7 +77,8 @@ def _sequence(stmt: tir.SeqStmt) -> Statement:
 def _for(stmt: tir.For) -> Statement:
     """Iterations run one after the other; those of parallel loops and threads in the order that the run asks for.
 
-    Only a loop over threads in which they wait for each other runs its iterations together.
+    Only a loop over threads in which they wait for each other runs its iterations together. E0703 where the end of the loop
+    is beyond the range of its variable.
     """
     start, extent, body, variable = (
         compile_expr(stmt.min),
@@ -105,8 +107,13 @@ def _for(stmt: tir.For) -> Statement:
             except Break:
                 return
 
+    last = int_range(variable.dtype)[1]
+
     def run(frame: Frame) -> Iterator[Node]:
         first, size = start(frame), extent(frame)
+        if size > 0 and first + size > last:
+            reason = f"the loop over '{variable.name}' ends beyond the range of {variable.dtype}"
+            raise fault("E0703", reason, stmt)
         yield from run_some(frame, first, size, frame.world.order(size) if is_free else range(size))
 
     whole = keeping_place(run, tag) if tag else run

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ... import tir
+from ...dtype import int_range
 from ...numpy_dtype import numpy_dtype
 from ...visit import free_variables
 from ..memory import Array
@@ -123,8 +124,10 @@ class LaneLoop:
         self.body = compile_lane_stmt(stmt.body, depth + 1)
         self.inner = loop_extents(stmt.body, is_forked=True)
         self.kind = numpy_dtype(stmt.loop_var.dtype)
+        is_from_zero = isinstance(stmt.min, tir.IntImm) and stmt.min.value == 0
+        self._last = None if is_from_zero else int_range(stmt.loop_var.dtype)[1]
         self.is_forked = stmt.loop_var not in reduction_variables(stmt.body)
-        self._last: tuple[tuple[int, int, int, int], Array] | None = None
+        self._row: tuple[tuple[int, int, int, int], Array] | None = None
         self._value, self._below = Memo(self._values_of), Memo(_is_below)
         self._restrict = restriction()
 
@@ -138,6 +141,8 @@ class LaneLoop:
 
     def run(self, lanes: Lanes, first: LaneValue, size: LaneValue) -> None:
         """Run the iterations from `first` on, `size` of them."""
+        if self._last is not None and np.any(size > self._last - np.maximum(first, 0)):
+            raise Doubt
         count = int(size.max(initial=0)) if isinstance(size, np.ndarray) else size
         step = 1
         if self.is_forked and self.stmt not in lanes.sequential:
@@ -168,11 +173,11 @@ class LaneLoop:
 
     def _numbers(self, start: int, width: int, rank: int) -> Array:
         key = (start, width, rank, self.axis)
-        if self._last is None or self._last[0] != key:
+        if self._row is None or self._row[0] != key:
             shape = [1] * rank
             shape[self.axis] = width
-            self._last = key, np.arange(start, start + width, dtype=np.int64).reshape(shape)
-        return self._last[1]
+            self._row = key, np.arange(start, start + width, dtype=np.int64).reshape(shape)
+        return self._row[1]
 
 
 def _is_below(_: Lanes, index: LaneValue, size: LaneValue) -> LaneValue:

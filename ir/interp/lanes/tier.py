@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import tir
 from ...base import Node
+from ...dtype import int_range
 from ...visit import walk
 from ..expressions import compile_expr
 from ..frame import Frame
@@ -35,6 +36,7 @@ class LaneTier:
     def __init__(self, stmt: tir.For, run_all: Body, run_some: Some) -> None:
         self._stmt, self._run_all, self._run_some = stmt, run_all, run_some
         self._start, self._extent = compile_expr(stmt.min), compile_expr(stmt.extent)
+        self._last = int_range(stmt.loop_var.dtype)[1]
         self._work = 0
         self._loop: LaneLoop | None = None
         self._is_refused = False
@@ -46,6 +48,8 @@ class LaneTier:
         if self._is_refused or frame.world.tier == "obvious":
             return self._run_all(frame)
         first, size = self._start(frame), self._extent(frame)
+        if first + size > self._last:
+            return self._run_all(frame)
         try:
             self._work = self._work or loop_extents(self._stmt.body)
             if frame.world.tier == "auto" and size * self._work < LEAST_WORK:
