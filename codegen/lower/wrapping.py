@@ -37,13 +37,14 @@ Limits: TypeAlias = frozenset[tuple[Product, int]]
 _Polynomial: TypeAlias = dict[Product, Fraction]
 
 _CHECK, _IF_THEN_ELSE, _SHIFT_LEFT = Op("tir.check"), Op("tir.if_then_else"), Op("tir.shift_left")
+_REINTERPRET = Op("tir.reinterpret")
 _COMPUTED = (tir.Add, tir.Sub, tir.Mul, tir.FloorDiv, tir.Div, tir.Ramp)
 _NONE: Limits = frozenset()
 _SMALL = 2**12
 """What is no larger is taken for a number, not for a polynomial of sizes."""
 _INDEX_DTYPES = ("int32", "int64")
 _LARGEST, _LARGEST_PRODUCT = 2**48, 2**56
-"""No size and no product of sizes is larger, whatever the arithmetic: no memory is."""
+"""No size and no product of sizes is larger, whatever the arithmetic, and no address: no memory is."""
 _STEP = 2**16
 """Limits of int32 are multiples of it, so that few differ."""
 
@@ -131,17 +132,18 @@ class Arithmetic:
         found = self._bounds.get(node)
         if found is not None:
             return found
-        if not isinstance(node, tir.Var):
+        whole = self._bounds[node] = of_dtype(node.dtype)
+        if _is_address(node):
+            found = Bounds(0, _LARGEST_PRODUCT)
+        elif not isinstance(node, tir.Var):
             found = bounds_of(node, self._bounds_of)
         elif node in self._values:
             found = self._bounds_of(self._values[node])
+        elif node in self._domains:
+            start, extent = (self._bounds_of(end) for end in (self._domains[node].min, self._domains[node].extent))
+            found = Bounds(start.min, start.max + max(extent.max, 1) - 1).meet(whole)
         else:
-            whole = self._bounds[node] = of_dtype(node.dtype)
-            found = (
-                Bounds(0, whole.max)
-                if node in self._extents
-                else of_domain(node, self._domains.get(node), self._bounds_of)
-            )
+            found = Bounds(0, whole.max) if node in self._extents else of_domain(node, None, self._bounds_of)
         self._bounds[node] = found
         return found
 
@@ -215,9 +217,16 @@ def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
     return result
 
 
+def _is_address(node: tir.PrimExpr) -> bool:
+    if not isinstance(node, tir.Call) or node.op != _REINTERPRET:
+        return False
+    return any(isinstance(arg, tir.PrimExpr) and arg.dtype == "handle" for arg in node.args)
+
+
 def _may_wrap(node: Node) -> TypeGuard[tir.PrimExpr]:
-    is_computed = isinstance(node, _COMPUTED) or (isinstance(node, tir.Call) and node.op == _SHIFT_LEFT)
-    return is_computed and parse_dtype(node.dtype).name in _INDEX_DTYPES
+    if not (isinstance(node, _COMPUTED) or (isinstance(node, tir.Call) and node.op == _SHIFT_LEFT)):
+        return False
+    return parse_dtype(node.dtype).name in _INDEX_DTYPES
 
 
 # --- Limits of sizes --------------------------------------------------------------------------------------------
