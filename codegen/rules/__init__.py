@@ -6,8 +6,10 @@ declines, and the next one is asked. Scheduled loops are left as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +30,9 @@ from .rows import schedule_rows
 from .transpose import schedule_transpose
 
 Rule = Callable[[Nest], tir.Stmt]
+_Users = Mapping[tir.Buffer, set[Nest]]
+MOST_TOGETHER = 32
+"""Nests that become one, or share loops."""
 
 
 class Rules(Struct, frozen=True):
@@ -98,7 +103,8 @@ class _Scheduler:
     def __init__(self, root: tir.Block, rules: Rules) -> None:
         self.rules = rules
         self.decisions: list[Decision] = []
-        self.buffers = list(root.alloc_buffers)
+        self.buffers = {buffer: number for number, buffer in enumerate(root.alloc_buffers)}
+        """Those that are still allocated, with their order."""
         self._parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
 
     def run(self) -> tir.Stmt:
@@ -115,13 +121,14 @@ class _Scheduler:
                 others.append(part)
                 read.append(part)
         foreign = {node for part in others for node in walk(part) if isinstance(node, tir.Buffer)}
+        users = _users([part for part in read if isinstance(part, Nest)])
         for part in read:
             if isinstance(part, Nest):
                 nests.append(part)
                 continue
-            result += [*self._segment(nests, foreign, read), part]
+            result += [*self._segment(nests, foreign, users), part]
             nests = []
-        return sequence([*result, *self._segment(nests, foreign, read)])
+        return sequence([*result, *self._segment(nests, foreign, users)])
 
     def _alone(self, part: tir.Stmt, reason: str) -> tir.Stmt:
         """Return what becomes of a statement that is no nest, for the `reason` given."""
@@ -134,36 +141,35 @@ class _Scheduler:
         self.decisions.append(Decision(_name_of(part), rule, ()))
         return statement
 
-    def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], parts: Sequence[Nest | tir.Stmt]) -> list[tir.Stmt]:
-        elsewhere = {
-            access.buffer
-            for part in parts
-            if isinstance(part, Nest) and part not in nests
-            for access in (part.store, *part.loads())
-        }
-        owned = [buffer for buffer in self.buffers if buffer not in foreign and buffer not in elsewhere]
-        nests, gone = inline_producers(nests, owned)
-        self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
+    def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], everywhere: _Users) -> list[tir.Stmt]:
+        """Return neighbouring nests as they are scheduled; `foreign` is what statements that are no nests access."""
+        own = {buffer for buffer, users in _users(nests).items() if users == everywhere[buffer]}
+        own = (own & self.buffers.keys()) - foreign
+        nests, gone = inline_producers(nests, sorted(own, key=lambda buffer: self.buffers[buffer]))
+        self._drop(gone)
+        users = {buffer: users for buffer, users in _users(nests).items() if buffer in own}
         result: list[tir.Stmt] = []
         group: list[Nest] = []
-        rest = list(nests)
+        rest = deque(nests)
         while rest:
-            nest = rest.pop(0)
-            statement = self._with_next(nest, rest, nests, owned) or self._single(nest)
-            if statement is None and (not group or shared_axes([*group, nest])):
+            nest = rest.popleft()
+            statement = self._with_next(nest, rest, users) or self._single(nest)
+            if statement is None and (not group or (len(group) < MOST_TOGETHER and shared_axes([*group, nest]))):
                 group.append(nest)
                 continue
             if group:
-                result.append(self._group(group, nests, owned))
+                result.append(self._group(group, users))
             group = [] if statement is not None else [nest]
             result += [] if statement is None else [statement]
-        return [*result, self._group(group, nests, owned)] if group else result
+        return [*result, self._group(group, users)] if group else result
 
-    def _with_next(
-        self, nest: Nest, rest: list[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]
-    ) -> tir.Stmt | None:
+    def _drop(self, buffers: Iterable[tir.Buffer]) -> None:
+        for buffer in buffers:
+            self.buffers.pop(buffer, None)
+
+    def _with_next(self, nest: Nest, rest: deque[Nest], users: _Users) -> tir.Stmt | None:
         """Return what a rule makes of a nest and those that follow, taken from `rest`; None where all decline that."""
-        for together in reversed(_chain(nest, rest, nests, owned)):
+        for together in reversed(_chain(nest, rest, users)):
             for name in self.rules.with_epilogue:
                 try:
                     statement = self.rules.single[name](together)
@@ -172,8 +178,9 @@ class _Scheduler:
                 self.decisions.append(Decision(together.name, name, ()))
                 kept = {node.data for node in walk(statement) if isinstance(node, tir.Buffer)}
                 inner = {each.buffer for each in (nest.store, *together.after[:-1])}
-                self.buffers = [each for each in self.buffers if each not in inner or each.data in kept]
-                del rest[: len(together.after)]
+                self._drop(each for each in inner if each.data not in kept)
+                for _ in together.after:
+                    rest.popleft()
                 return statement
         return None
 
@@ -191,40 +198,33 @@ class _Scheduler:
         self.decisions.append(Decision(nest.name, None, tuple(declined)))
         return None
 
-    def _group(self, group: Sequence[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]) -> tir.Stmt:
-        """Return neighbours by rows: together, else each for itself, else as they stand.
-
-        `owned` are the buffers that nothing but the nests accesses.
-        """
+    def _group(self, group: Sequence[Nest], users: _Users) -> tir.Stmt:
+        """Return neighbours by rows: together, else each for itself, else as they stand."""
+        members, stored = set(group), {nest.store.buffer for nest in group}
+        inside = {buffer for buffer in stored & users.keys() if users[buffer] <= members}
         group = [flattened(group[0])] if len(group) == 1 else group
         shared = shared_axes(group)
-        others = [nest for nest in nests if nest not in group]
-        inside = {buffer for buffer in owned if not any(_accesses(nest, buffer) for nest in others)}
         names = ", ".join(nest.name for nest in group)
         try:
             rule, statement, small = self.rules.rows(group, shared, inside)
         except Declined as problem:
             if len(group) > 1:
-                return sequence([self._group([nest], nests, owned) for nest in group])
+                return sequence([self._group([nest], users) for nest in group])
             self.decisions.append(Decision(names, None, (("rows", str(problem)),)))
             return statement_of(group[0])
         self.decisions.append(Decision(names, rule, ()))
-        gone = {
-            nest.store.buffer
-            for nest, cut in zip(group, small, strict=True)
-            if nest.store.buffer is not cut.store.buffer
-        }
-        self.buffers = [buffer for buffer in self.buffers if buffer not in gone]
+        pairs = zip(group, small, strict=True)
+        self._drop(nest.store.buffer for nest, cut in pairs if nest.store.buffer is not cut.store.buffer)
         return statement
 
 
-def _chain(nest: Nest, rest: Sequence[Nest], nests: Sequence[Nest], owned: Sequence[tir.Buffer]) -> list[Nest]:
+def _chain(nest: Nest, rest: Iterable[Nest], users: _Users) -> list[Nest]:
     """Return `nest` with the next one, the next two, … that follow element by element and alone read what they follow."""
     chain, writer, together = list[Nest](), nest, nest
-    for following in rest:
-        if any(_accesses(each, writer.store.buffer) for each in nests if each not in (writer, following)):
+    for following in islice(rest, MOST_TOGETHER - 1):
+        if users.get(writer.store.buffer, set()) - {writer, following}:
             break
-        joined = with_epilogue(together, following, owned)
+        joined = with_epilogue(together, following, users.keys())
         if joined is None:
             break
         chain.append(joined)
@@ -232,9 +232,14 @@ def _chain(nest: Nest, rest: Sequence[Nest], nests: Sequence[Nest], owned: Seque
     return chain
 
 
+def _users(nests: Iterable[Nest]) -> dict[tir.Buffer, set[Nest]]:
+    """Return the nests that access each buffer."""
+    found = defaultdict[tir.Buffer, set[Nest]](set)
+    for nest in nests:
+        for access in (nest.store, *nest.loads()):
+            found[access.buffer].add(nest)
+    return dict(found)
+
+
 def _name_of(part: tir.Stmt) -> str:
     return next((node.name_hint for node in walk(part) if isinstance(node, tir.Block)), "")
-
-
-def _accesses(nest: Nest, buffer: tir.Buffer) -> bool:
-    return any(access.buffer is buffer for access in (nest.store, *nest.loads()))

@@ -6,7 +6,7 @@ D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in place of C, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ Epilogue = Callable[[Index, Index, tir.BufferLoad], list[tir.Stmt]]
 """From a row, a column and where the value of the product there is kept, to what stores the result."""
 
 
-def with_epilogue(nest: Nest, following: Nest, owned: Sequence[tir.Buffer]) -> Nest | None:
+def with_epilogue(nest: Nest, following: Nest, owned: Container[tir.Buffer]) -> Nest | None:
     """Return `nest` with what `following` stores in its place; None where that is more than its elements, each once.
 
     `owned` are the buffers that nothing but the two accesses.

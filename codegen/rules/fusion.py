@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ from .nest import Axis, Nest, with_plain_indices
 
 _COSTLY = 12
 """A value of more nodes than this is computed once, whatever it costs to keep it."""
+MOST_INLINED = 256
+"""Nodes of a value that producers are inlined in: beyond, rows that lie in the first cache cost no more than registers."""
 
 
 def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tuple[list[Nest], set[tir.Buffer]]:
@@ -23,20 +26,62 @@ def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tupl
 
     `owned` are the buffers that nothing but the nests accesses. A producer is inlined where each of its elements is
     read once, or costs little and is read by loops of as many steps as its own; and where it does nothing but copy to
-    another order what a product reads, which does not mind the order.
+    another order what a product reads, which does not mind the order. No value grows to more than `MOST_INLINED` nodes.
     """
-    current, gone = list(nests), set[tir.Buffer]()
-    for buffer in owned:
-        writers = [nest for nest in current if nest.store.buffer is buffer]
-        readers = [nest for nest in current if any(each.buffer is buffer for each in nest.loads())]
-        if len(writers) != 1 or not readers or not _may_inline(writers[0], readers, current):
-            continue
-        current = [_inlined(nest, writers[0]) for nest in current if nest is not writers[0]]
-        gone.add(buffer)
-    return current, gone
+    producers = _Producers(nests)
+    gone = {buffer for buffer in owned if producers.inline(buffer)}
+    return list(producers.nests.values()), gone
 
 
-def _may_inline(writer: Nest, readers: Sequence[Nest], nests: Sequence[Nest]) -> bool:
+class _Producers:
+    """Nests by their positions, and the positions of those that write and read each buffer."""
+
+    def __init__(self, nests: Sequence[Nest]) -> None:
+        self.nests = dict(enumerate(nests))
+        self._sizes = {position: sum(1 for _ in walk(nest.store.value)) for position, nest in self.nests.items()}
+        self._writers = defaultdict[tir.Buffer, list[int]](list)
+        self._readers = defaultdict[tir.Buffer, set[int]](set)
+        for position, nest in self.nests.items():
+            self._writers[nest.store.buffer].append(position)
+            for load in nest.loads():
+                self._readers[load.buffer].add(position)
+
+    def inline(self, buffer: tir.Buffer) -> bool:
+        """Inline the nest that writes `buffer` where it is read, if that may be."""
+        writers = [position for position in self._writers[buffer] if position in self.nests]
+        readers = sorted(self._readers[buffer])
+        if len(writers) != 1 or not readers or not self._may_inline(buffer, writers[0], readers):
+            return False
+        writer = self.nests.pop(writers[0])
+        read = {load.buffer for load in writer.loads()}
+        for each in read:
+            self._readers[each].remove(writers[0])
+            self._readers[each].update(readers)
+        for position in readers:
+            self.nests[position] = _inlined(self.nests[position], writer)
+            self._sizes[position] = sum(1 for _ in walk(self.nests[position].store.value))
+        return True
+
+    def _may_inline(self, buffer: tir.Buffer, position: int, readers: Sequence[int]) -> bool:
+        writer = self.nests[position]
+        if not _is_elementwise(writer):
+            return False
+        loads = {reader: [each for each in self.nests[reader].loads() if each.buffer is buffer] for reader in readers}
+        for reader, sites in loads.items():
+            nest = self.nests[reader]
+            if not (_steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest))):
+                return False
+            if self._sizes[reader] + len(sites) * self._sizes[position] > MOST_INLINED:
+                return False
+        read = {each.buffer for each in writer.loads()}
+        between = (other for each in read for other in self._writers[each] if other in self.nests)
+        if any(position < other <= readers[-1] for other in between):
+            return False
+        return sum(map(len, loads.values())) == 1 or _cost(writer.store.value) <= _COSTLY
+
+
+def _is_elementwise(writer: Nest) -> bool:
+    """Whether a nest stores each element of its buffer once, from its axes and from other buffers."""
     buffer, indices = writer.store.buffer, writer.store.indices
     variables = [axis.var for axis in writer.axes]
     own = [index for index in indices if not isinstance(index, tir.IntImm)]  # the index of an axis of size 1 is 0
@@ -44,16 +89,7 @@ def _may_inline(writer: Nest, readers: Sequence[Nest], nests: Sequence[Nest]) ->
         return False
     if len(own) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
         return False
-    if any(constant(size) != 1 for size, index in zip(buffer.shape, indices, strict=True) if index not in own):
-        return False
-    sites = [(nest, each) for nest in readers for each in nest.loads() if each.buffer is buffer]
-    if not all(_steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest)) for nest, _ in sites):
-        return False
-    read = {each.buffer for each in writer.loads()}
-    between = nests[nests.index(writer) + 1 : max(map(nests.index, readers)) + 1]
-    if any(nest.store.buffer in read for nest in between):
-        return False
-    return len(sites) == 1 or _cost(writer.store.value) <= _COSTLY
+    return all(constant(size) == 1 for size, index in zip(buffer.shape, indices, strict=True) if index not in own)
 
 
 def _is_copy(nest: Nest) -> bool:
