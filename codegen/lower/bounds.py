@@ -24,7 +24,8 @@ from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
 from ...ir.dtype import int_range, lanes_of, with_lanes
 from ...ir.intern import is_pure_call
-from ...ir.visit import walk
+from ...ir.visit import children, walk
+from .facts import Facts
 from .layout import strides_of
 from .pointers import Pointers, bytes_of, constant, count_of, element_size, unknown
 from .rewriter import Rewriter, sequence
@@ -38,6 +39,7 @@ _IF_THEN_ELSE, _ADDRESS_OF, _CHECK = Op("tir.if_then_else"), Op("tir.address_of"
 _TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullptr", "tir.tvm_access_ptr")
 """The intrinsics whose operands are addresses of elements that exist; others, such as prefetches, reach where they like."""
 _ZERO = tir.IntImm("int64", 0)
+_NOTHING = frozenset[tir.Var]()
 _Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
@@ -91,10 +93,11 @@ class Guard(Rewriter):
         self._rows: dict[tir.Buffer, tir.Buffer] = {}
         self._arithmetic = Arithmetic(func.buffer_map.values())
         self._domains: dict[tir.Var, tir.Range] = {}
-        self._facts: list[Exact] = []
+        self._facts = Facts()
         self._taken: dict[tir.Var, Limits] = {}
         self.limits: Limits = frozenset()
         """What proofs took for granted of sizes."""
+        self._effects_of: dict[Node, frozenset[tir.Var] | None] = {}
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
         self._overlapping = set[tir.Var]() if func.attrs.get("tir.noalias") else arguments
 
@@ -158,7 +161,27 @@ class Guard(Rewriter):
         return replace(stmt, condition=condition, then_case=then, else_case=other)
 
     def _and(self, node: tir.And) -> tir.PrimExpr:
-        return replace(node, a=self.rewrite(node.a), b=self.where(node.a, node.b))
+        """Each part is guarded where those before it hold, as long as no call between may change what they read."""
+        chain: list[tir.And] = []
+        first: tir.PrimExpr = node
+        while isinstance(first, tir.And):
+            chain.append(first)
+            first = first.a
+        result, known, height = self.rewrite(first), first, self._facts.height
+        for each in reversed(chain):
+            self._learn_part(known, height, each.b)
+            result, known = replace(each, a=result, b=self.rewrite(each.b)), each.b
+        self._facts.forget(height)
+        return result
+
+    def _learn_part(self, condition: tir.PrimExpr, height: int, following: tir.PrimExpr) -> None:
+        """Take in that `condition` holds in `following`, which may end what the facts from `height` on say."""
+        if condition.dtype == "bool" and _is_quiet(walk(condition)):
+            self._facts.add(self._arithmetic.exact(condition))
+        if not _is_quiet(walk(following)):
+            for fact in self._facts.forget(height):
+                if not _reads(fact.expr):
+                    self._facts.add(fact)
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
         if call.op == _ADDRESS_OF:
@@ -235,24 +258,37 @@ class Guard(Rewriter):
     def where(self, condition: tir.PrimExpr, part: Any) -> Any:
         """Return `part` guarded, in which `condition` holds."""
         is_usable = condition.dtype == "bool" and self._lasts(condition, part)
+        height = self._facts.height
         if is_usable:
-            self._facts.append(self._arithmetic.exact(condition))
+            self._facts.add(self._arithmetic.exact(condition))
         result = self.rewrite(part)
-        if is_usable:
-            self._facts.pop()
+        self._facts.forget(height)
         return result
 
     def _lasts(self, condition: tir.PrimExpr, part: tir.Stmt | tir.PrimExpr) -> bool:
         """Whether `condition` still says the same where an access in `part` is: nothing was written that it reads."""
-        asked = list(walk(condition))
-        read = {node.buffer.data for node in asked if isinstance(node, tir.BufferLoad)}
-        if not (read and _is_quiet(asked)):
-            return _is_quiet(asked)
+        read = _reads(condition)
+        is_quiet = _is_quiet(walk(condition))
+        if not (read and is_quiet):
+            return is_quiet
         before = (part.value, *part.indices) if isinstance(part, tir.BufferStore) else (part,)
-        done = [node for each in before for node in walk(each)]
-        written = {node.buffer.data for node in done if isinstance(node, tir.BufferStore)}
+        effects = [self._effects(each) for each in before]
+        if None in effects:
+            return False
+        written = _NOTHING.union(*(each or () for each in effects))
         is_apart = written.isdisjoint(self._overlapping) or read.isdisjoint(self._overlapping)
-        return _is_quiet(done) and is_apart and written.isdisjoint(read)
+        return is_apart and written.isdisjoint(read)
+
+    def _effects(self, part: Node) -> frozenset[tir.Var] | None:
+        """Return the memory that is stored to in `part`; None where a call in it may do anything."""
+        if isinstance(part, tir.PrimExpr | tir.Buffer):
+            return _NOTHING if _is_quiet(walk(part)) else None
+        if part not in self._effects_of:
+            stored = {part.buffer.data} if isinstance(part, tir.BufferStore) else _NOTHING
+            below = [self._effects(each) for each in children(part)]
+            is_known = None not in below
+            self._effects_of[part] = _NOTHING.union(stored, *(each or () for each in below)) if is_known else None
+        return self._effects_of[part]
 
     # --- Accesses
 
@@ -357,9 +393,10 @@ class Guard(Rewriter):
         from ...ir.analysis.proof import prove
 
         asked = self._arithmetic.exact(condition)
-        is_proven = prove(asked.expr, self._domains, [fact.expr for fact in self._facts]).is_proven
+        known = self._facts.about(asked.expr)
+        is_proven = prove(asked.expr, self._domains, [fact.expr for fact in known]).is_proven
         if is_proven:
-            self._take([asked, *self._facts])
+            self._take([asked, *known])
         return is_proven
 
     def _take(self, proven: Iterable[Exact]) -> None:
@@ -369,6 +406,11 @@ class Guard(Rewriter):
 
 def _is_address(value: object) -> bool:
     return isinstance(value, tir.Call) and value.op == _ADDRESS_OF
+
+
+def _reads(condition: tir.PrimExpr) -> frozenset[tir.Var]:
+    """Return the memory that a condition depends on."""
+    return frozenset(node.buffer.data for node in walk(condition) if isinstance(node, tir.BufferLoad))
 
 
 def _is_quiet(nodes: Iterable[Node]) -> bool:

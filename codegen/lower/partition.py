@@ -45,9 +45,11 @@ class _Partitioner(Rewriter):
         start, extent = loop.min, loop.extent
         if loop.kind not in _PARTED or not (isinstance(start, tir.IntImm) and isinstance(extent, tir.IntImm)):
             return loop
+        if not _is_small(loop.body):
+            return loop
         ends = {condition: end for condition, end in _ends(loop).items() if end > start.value}
         end = min(ends.values(), default=start.value)
-        if not ends or not _is_small(loop.body) or has_jump(loop.body):
+        if not ends or has_jump(loop.body):
             return loop
         body = _Unguarded(set(ends)).rewrite(loop.body)
         if end >= start.value + extent.value:

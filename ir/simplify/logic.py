@@ -7,7 +7,7 @@ from functools import reduce
 from .. import tir
 from ..dtype import is_bool, is_int, parse_dtype
 from ..intern import is_index, joined
-from ..visit import walk
+from ..visit import children, is_larger, walk
 from .core import Simplifier, simplifies
 from .elementwise import elementwise
 
@@ -16,12 +16,49 @@ _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
 }  # fmt: skip
 
 
+MOST_NODES = 400
+MOST_EFFORT = 900
+"""Of a condition whose parts are looked at in the light of each other."""
+
+
 @simplifies(tir.And, tir.Or)
 def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
-    """Each part once, in order, in the light of those before it; those go that a later one implies, or become what it
-    leaves of them: `x // 10 == 5 and x < 57` is `50 <= x and x < 57`."""
+    """Each part once, in order; in a small condition in the light of the others."""
     if parse_dtype(expr.dtype).lanes != 1:
         return elementwise(s, expr)
+    if _is_small(expr):
+        return _together(s, expr)
+    found = _each_alone(s, expr)
+    return _together(s, found) if isinstance(found, tir.And | tir.Or) and _is_small(found) else found
+
+
+def _is_small(expr: tir.PrimExpr) -> bool:
+    return not is_larger(expr, MOST_NODES) and _effort(expr) <= MOST_EFFORT
+
+
+def _effort(expr: tir.PrimExpr) -> int:
+    """Return how much work a condition is: each part of it is looked at some times for each other one."""
+    if isinstance(expr, tir.And | tir.Or):
+        parts = joined(type(expr), expr)
+        return 5 * len(parts) * sum(map(_effort, parts)) // 2
+    return max(1, sum(_effort(each) for each in children(expr) if is_bool(getattr(each, "dtype", ""))))
+
+
+def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
+    """Return a condition whose parts are in normal form, up to one that decides it; equal ones once."""
+    kind, is_and = type(expr), isinstance(expr, tir.And)
+    kept: dict[tir.PrimExpr, None] = {}
+    for part in (each for old in joined(kind, expr) for each in joined(kind, s.visit(old))):
+        if not isinstance(part, tir.IntImm):
+            kept[part] = None
+        elif bool(part.value) != is_and:
+            return part if all(map(s.is_total, kept)) else _join(s, kind, [*kept, part])
+    return _join(s, kind, list(kept)) if kept else s.constant(int(is_and), expr.dtype)
+
+
+def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
+    """Each part in the light of those before it; those go that a later one implies, or become what it leaves of them:
+    `x // 10 == 5 and x < 57` is `50 <= x and x < 57`."""
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: list[tir.PrimExpr] = []
     place = s

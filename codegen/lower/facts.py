@@ -1,0 +1,59 @@
+"""The conditions that hold at a place, of which a proof gets those that it may need."""
+
+from __future__ import annotations
+
+from ...ir import tir
+from ...ir.visit import walk
+from .wrapping import Exact
+
+MOST_FACTS = 64
+"""Conditions that a proof is given."""
+
+
+class Facts:
+    """The conditions that hold at a place, newest last."""
+
+    def __init__(self) -> None:
+        self._all: list[Exact] = []
+        self._of: dict[tir.Var, list[Exact]] = {}
+
+    @property
+    def height(self) -> int:
+        """How many there are."""
+        return len(self._all)
+
+    def add(self, fact: Exact) -> None:
+        """Take in that `fact` holds from here on."""
+        self._all.append(fact)
+        for var in _variables(fact.expr):
+            self._of.setdefault(var, []).append(fact)
+
+    def forget(self, height: int) -> list[Exact]:
+        """Return and forget all but the first `height` facts."""
+        forgotten = self._all[height:]
+        del self._all[height:]
+        for fact in reversed(forgotten):
+            for var in _variables(fact.expr):
+                self._of[var].pop()
+        return forgotten
+
+    def about(self, condition: tir.PrimExpr) -> list[Exact]:
+        """Return all facts; of more than `MOST_FACTS` those about what `condition` is about, the newest first."""
+        if len(self._all) <= MOST_FACTS:
+            return self._all
+        found: dict[Exact, None] = {}
+        asked = dict.fromkeys(_variables(condition))
+        queue = list(asked)
+        for var in queue:
+            for fact in self._of.get(var, [])[: -MOST_FACTS - 1 : -1]:
+                new = [each for each in _variables(fact.expr) if each not in asked]
+                found[fact] = None
+                asked.update(dict.fromkeys(new))
+                queue += new
+            if len(found) >= MOST_FACTS:
+                break
+        return list(found)[:MOST_FACTS]
+
+
+def _variables(condition: tir.PrimExpr) -> dict[tir.Var, None]:
+    return dict.fromkeys(node for node in walk(condition) if isinstance(node, tir.Var))

@@ -1,0 +1,68 @@
+"""Simplifying conditions takes work in proportion to their size, however `and` and `or` nest, and is done once."""
+
+from __future__ import annotations
+
+import pytest
+from tvms.dsl.testing.growth import check_growth
+from tvms.ir import tir
+from tvms.ir.deep import run_with_big_stack
+from tvms.ir.equal import structural_equal
+from tvms.ir.simplify import simplify
+
+VARIABLES = [tir.Var("int32", f"v{number}") for number in range(8)]
+KINDS = (tir.And, tir.Or)
+
+
+def _leaf(number: int) -> tir.PrimExpr:
+    return tir.LT("bool", VARIABLES[number % 8], tir.IntImm("int32", number * 5 % 23))
+
+
+def _balanced(size: int, first: int = 0, level: int = 0) -> tir.PrimExpr:
+    if size < 2:
+        return _leaf(first)
+    half = size // 2
+    parts = _balanced(half, first, level + 1), _balanced(size - half, first + half, level + 1)
+    return KINDS[level % 2]("bool", *parts)
+
+
+def _spine(size: int) -> tir.PrimExpr:
+    found = _leaf(0)
+    for number in range(1, size):
+        found = KINDS[number % 2]("bool", _leaf(number), found)
+    return found
+
+
+def _flat(size: int) -> tir.PrimExpr:
+    found = _leaf(0)
+    for number in range(1, size):
+        product = tir.Mul("int32", VARIABLES[number * number % 8], VARIABLES[(number + 3) % 8])
+        found = tir.And("bool", found, tir.LT("bool", tir.Add("int32", product, VARIABLES[number % 8]), product))
+    return found
+
+
+CONDITIONS = {"balanced": _balanced, "spine": _spine, "flat": _flat}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_work_is_linear(name: str) -> None:
+    check_growth(simplify, 16, CONDITIONS[name])
+
+
+@pytest.mark.parametrize("size", [4, 8, 16, 64])
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_simplifying_again_changes_nothing(name: str, size: int) -> None:
+    def check() -> None:
+        once = simplify(CONDITIONS[name](size))
+        assert structural_equal(simplify(once), once, map_free_vars=False)
+
+    run_with_big_stack(check)
+
+
+def test_large_conditions_end_at_a_part_that_decides_them() -> None:
+    never = tir.LT("bool", VARIABLES[0], VARIABLES[0])
+    found = simplify(tir.And("bool", _flat(64), never))
+    assert isinstance(found, tir.IntImm)
+    assert found.value == 0
+    always = tir.Not("bool", never)
+    twice = tir.And("bool", tir.And("bool", _flat(64), always), _leaf(0))
+    assert structural_equal(simplify(twice), simplify(_flat(64)), map_free_vars=False)
