@@ -2,8 +2,8 @@
 
     python bench/scaling.py [--only WORD] [--stages WORD,...] [--scale FACTOR]
 
-Each figure is the processor time at the largest size and the exponent of its growth over the last doubling twice: 1.00 is
-proportional to the text. Figures below 30 ms have no exponent. `optimise` and `object` are LLVM's share.
+Each figure is the processor time at the largest size n, and the exponent of its growth from n / 4 on: 1.00 is proportional to
+the text. Figures below 30 ms have no exponent. `optimise` and `object` are LLVM's share.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tvms
@@ -61,12 +62,14 @@ def _statements(count: int) -> str:
 
 
 def _lets(count: int) -> str:
-    lines = "".join(f'    x{i}: T.float32 = A[{i % 64}] + {f"x{i - 1}" if i else "A[0]"}\n' for i in range(count))
+    lines = "".join(f"    x{i}: T.float32 = A[{i % 64}] + {f'x{i - 1}' if i else 'A[0]'}\n" for i in range(count))
     return f"{HEAD}{lines}    B[0] = x{count - 1}\n"
 
 
 def _loops(count: int) -> str:
-    lines = "".join(f"    for i{i} in range(64):\n        B[i{i}] = A[i{i}] + B[i{i}] * T.float32({i})\n" for i in range(count))
+    lines = "".join(
+        f"    for i{i} in range(64):\n        B[i{i}] = A[i{i}] + B[i{i}] * T.float32({i})\n" for i in range(count)
+    )
     return HEAD + lines
 
 
@@ -95,7 +98,9 @@ def _elifs(count: int) -> str:
 
 
 def _functions(count: int) -> str:
-    inner = "\n".join(_blocks(1).replace("prim_func f(", f"prim_func f{i}(").replace("(0)", f"({i})") for i in range(count))
+    inner = "\n".join(
+        _blocks(1).replace("prim_func f(", f"prim_func f{i}(").replace("(0)", f"({i})") for i in range(count)
+    )
     return "I.ir_module Module:\n" + "".join(f"    {line}\n" if line else "\n" for line in inner.split("\n"))
 
 
@@ -124,8 +129,10 @@ def _selects(count: int) -> str:
 
 def _literals(count: int) -> str:
     values = ", ".join(map(str, range(count)))
-    return f'T.prim_func f(B: T.Buffer(({count},), "int32")):\n    C = T.allocate_const([{values}], "int32", [{count}])\n' \
+    return (
+        f'T.prim_func f(B: T.Buffer(({count},), "int32")):\n    C = T.allocate_const([{values}], "int32", [{count}])\n'
         f'    D = T.decl_buffer(({count},), "int32", data=C)\n    for i in range({count}):\n        B[i] = D[i]\n'
+    )
 
 
 def _graph(count: int) -> str:
@@ -137,7 +144,7 @@ def _graph(count: int) -> str:
 
 
 def _wide_graph(count: int) -> str:
-    lines = "".join(f"        y{i} = R.multiply(x, R.const({i}.5, \"float32\"))\n" for i in range(count))
+    lines = "".join(f'        y{i} = R.multiply(x, R.const({i}.5, "float32"))\n' for i in range(count))
     sums = "".join(f"        z{i} = R.add({f'z{i - 1}' if i else 'x'}, y{i})\n" for i in range(count))
     return (
         'I.ir_module Module:\n  R.function main(x: R.Tensor((8, 8), "float32")) -> R.Tensor((8, 8), "float32"):\n'
@@ -230,13 +237,13 @@ def main() -> None:
     stages = frozenset(arguments.stages.split(","))
     print(f"{'':24}{'n':>7} " + "".join(f"{stage:>15}" for stage in STAGES if stage in stages), flush=True)
     for name, (make, largest) in CONSTRUCTS.items():
-        if arguments.only not in name:
-            continue
-        size = max(4, int(largest * arguments.scale))
-        run_with_big_stack(lambda: measure(make(size // 16), stages))
-        small, large = (run_with_big_stack(lambda n=n: measure(make(n), stages)) for n in (size // 4, size))
-        cells = [_cell(small[stage], large[stage]) for stage in STAGES if stage in stages]
-        print(f"{name:24}{size:7} " + "".join(f"{cell:>15}" for cell in cells), flush=True)
+        if arguments.only in name:
+            size = max(16, int(largest * arguments.scale))
+            _, small, large = (
+                run_with_big_stack(partial(measure, make(n), stages)) for n in (size // 16, size // 4, size)
+            )
+            cells = [_cell(small[stage], large[stage]) for stage in STAGES if stage in stages]
+            print(f"{name:24}{size:7} " + "".join(f"{cell:>15}" for cell in cells), flush=True)
 
 
 def _cell(small: float, large: float) -> str:

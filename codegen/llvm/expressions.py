@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from .module import ModuleEmitter
 
 
+MOST_CHEAP = 100
+"""Nodes of an expression that is evaluated without need."""
+
+
 def is_cheap(expr: tir.PrimExpr) -> bool:
-    """Whether `expr` may be evaluated where the program would not: it neither reads memory, traps nor calls."""
-    stack = [expr]
+    """Whether `expr` may be evaluated where the program would not: it neither reads memory, traps nor calls, and is small."""
+    stack, count = [expr], 0
     while stack:
         node = stack.pop()
-        if isinstance(node, (tir.BufferLoad, tir.Call, tir.Let, *DIVISIONS)):
+        count += 1
+        if count > MOST_CHEAP or isinstance(node, (tir.BufferLoad, tir.Call, tir.Let, *DIVISIONS)):
             return False
         if isinstance(node, tir.BinaryOp):
             stack += (node.a, node.b)
@@ -69,8 +74,12 @@ class ExpressionEmitter(ABC):
             tir.Shuffle: self._shuffle, tir.Call: self._call, **dict.fromkeys(BINARY, self._binary),
         }  # fmt: skip
 
+    @abstractmethod
     def emit(self, expr: tir.PrimExpr) -> Value:
         """Return the value of `expr`; TvmsError E0602 to E0606 where the target cannot compute it."""
+
+    def emit_whole(self, expr: tir.PrimExpr) -> Value:
+        """Return what `emit` does, of code that stands here."""
         emitter = self._emitters.get(type(expr))
         if emitter is None:
             raise error("E0606", f"'{type(expr).__name__}' cannot be compiled", expr.span)

@@ -21,6 +21,7 @@ from .api import LLVMType, Value, ir
 from .expressions import RECORD_POINTER, ExpressionEmitter
 from .faults import Fault, emit_record
 from .operators import number
+from .pieces import pieces_of
 from .statements import ALIGNMENT, StatementEmitter
 from .types import I32, POINTER, memory_type, register_type
 
@@ -94,6 +95,7 @@ class ModuleEmitter:
         results = llvm_function.args[-2] if result_type(function) is not None else None
         emitter = StatementEmitter(self, llvm_function, results)
         emitter.values[RECORD_POINTER] = llvm_function.args[-1]
+        emitter.pieces = pieces_of(function)
         is_alone = bool(function.attrs.get("tir.noalias"))
         for param, value in zip(function.params, llvm_function.args, strict=False):
             value.name = local_name(param.name)

@@ -20,8 +20,8 @@ from ...ir.jumps import BREAK, has_jump
 from ...ir.visit import walk
 from .api import Value, ir
 from .casts import emit_cast
-from .expressions import RECORD_POINTER
 from .operators import number
+from .pieces import function_of
 from .types import I32, I64, POINTER
 from .work import ENOUGH, statements_run
 
@@ -38,11 +38,10 @@ def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
     if has_jump(loop.body, (BREAK,)):
         help = "make the loop serial, or let its iterations do nothing once a flag is set"
         raise error("E0606", f"the parallel loop over '{loop.loop_var.name}' cannot end early", loop.span, help)
-    captured = _captured(emitter, loop)
-    body = _emit_body(emitter, loop, captured)
-    closure_type = ir.LiteralStructType([value.type for value in captured.values()])
+    body, captured = _emit_body(emitter, loop)
+    closure_type = ir.LiteralStructType([value.type for value in captured])
     closure = emitter.stack_memory(closure_type, 8)
-    for position, value in enumerate(captured.values()):
+    for position, value in enumerate(captured):
         place = builder.gep(closure, [I32(0), I32(position)], source_etype=closure_type)
         builder.store(value, place)
     trampoline = _emit_trampoline(body, closure_type)
@@ -61,30 +60,15 @@ def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
     return emitter.builder.select(is_enough, most, number(I32, 1))
 
 
-def _captured(emitter: StatementEmitter, loop: tir.For) -> dict[tir.Var, Value]:
-    """Return the values of the enclosing function that the loop uses."""
-    found = {RECORD_POINTER: emitter.values[RECORD_POINTER]}
-    for node in (*walk(loop.body), *walk(loop.min)):
-        var = node.data if isinstance(node, tir.Buffer) else node
-        if isinstance(var, tir.Var) and var in emitter.values:
-            found[var] = emitter.values[var]
-    return found
+def _captured(loop: tir.For) -> list[tir.Var]:
+    """Return the variables that the loop may use of the enclosing function."""
+    nodes = (node.data if isinstance(node, tir.Buffer) else node for node in (*walk(loop.body), *walk(loop.min)))
+    return list(dict.fromkeys(node for node in nodes if isinstance(node, tir.Var)))
 
 
-def _emit_body(emitter: StatementEmitter, loop: tir.For, captured: dict[tir.Var, Value]) -> Value:
-    """Emit the function of the captured values and a range."""
-    module = emitter.module.module
-    name = module.get_unique_name(f"{emitter.function.name}.parallel")
-    params = [value.type for value in captured.values()]
-    function = ir.Function(module, ir.FunctionType(I32, [*params, I64, I64]), name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    inner = type(emitter)(emitter.module, function, None)
-    for var, argument in zip(captured, function.args, strict=False):
-        inner.values[var] = argument
-        if emitter.values[var] in emitter.alone:
-            argument.add_attribute("noalias")
-            inner.alone.append(argument)
+def _emit_body(emitter: StatementEmitter, loop: tir.For) -> tuple[Value, list[Value]]:
+    """Emit the function of captured values and a range; return it with the values."""
+    function, inner, captured = function_of(emitter, "parallel", _captured(loop), (I64, I64))
     begin, end = tir.Var("int64", "begin"), tir.Var("int64", "end")
     inner.values[begin], inner.values[end] = function.args[-2:]
     dtype = loop.loop_var.dtype
@@ -94,7 +78,7 @@ def _emit_body(emitter: StatementEmitter, loop: tir.For, captured: dict[tir.Var,
     inner.run(replace(loop, min=first, extent=extent, kind=tir.ForKind.SERIAL))
     if not inner.builder.block.is_terminated:
         inner.leave(number(I32, 0))
-    return function
+    return function, captured
 
 
 def _emit_trampoline(body: Value, closure_type: object) -> Value:

@@ -24,6 +24,7 @@ from .expressions import ExpressionEmitter, scalar_of
 from .masks import masked_store
 from .operators import intrinsic, kind_of, number
 from .parallel import emit_parallel
+from .pieces import Pieces, emit_statements, emit_value
 from .types import I32, I64, POINTER, element_bytes, memory_type
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class StatementEmitter(ExpressionEmitter):
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.alone: list[Value] = []
         """The pointers that are `noalias`."""
+        self.pieces = Pieces()
         self._heap: list[Value] = []
         self._loops: list[_Loop] = []
         self._statements: dict[type[tir.Stmt], Callable[[Any], None]] = {
@@ -67,12 +69,24 @@ class StatementEmitter(ExpressionEmitter):
 
     def run(self, stmt: tir.Stmt) -> None:
         """Emit `stmt`; nothing where the code before it always leaves the function."""
+        uses = self.pieces.uses.get(stmt)
+        if uses is None or self.builder.block.is_terminated:
+            self.run_whole(stmt)
+        else:
+            emit_statements(self, (stmt,), uses)
+
+    def run_whole(self, stmt: tir.Stmt) -> None:
+        """Emit `stmt` here, whatever its size."""
         if self.builder.block.is_terminated:
             return
         emitter = self._statements.get(type(stmt))
         if emitter is None:
             raise error("E0606", f"'{type(stmt).__name__}' cannot be compiled", stmt.span)
         emitter(stmt)
+
+    def emit(self, expr: tir.PrimExpr) -> Value:
+        uses = self.pieces.uses.get(expr)
+        return self.emit_whole(expr) if uses is None else emit_value(self, expr, uses)
 
     def leave(self, status: Value) -> None:
         """Return `status` from the function, having freed what lives."""
@@ -95,8 +109,16 @@ class StatementEmitter(ExpressionEmitter):
     # --- Control
 
     def _sequence(self, stmt: tir.SeqStmt) -> None:
-        for part in stmt.seq:
-            self.run(part)
+        parts = self.pieces.parts.get(stmt)
+        if parts is None:
+            for each in stmt.seq:
+                self.run(each)
+            return
+        for part, uses in parts:
+            if len(part) == 1:
+                self.run(part[0])
+            elif not self.builder.block.is_terminated:
+                emit_statements(self, part, uses)
 
     def _for(self, stmt: tir.For) -> None:
         """A counted loop; the end is computed once, and lies in the range of the variable (`lower.bounds`)."""

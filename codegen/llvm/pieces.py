@@ -1,0 +1,226 @@
+"""Huge functions in pieces: parts of them as functions of their own, which they call.
+
+The time that LLVM takes grows faster than a function, a loop body or a nest of loops. No function of ours is longer than a few
+pieces, so that the time to compile a program is proportional to its length; what a piece costs to run is one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from ...ir import tir
+from ...ir.base import Node, Op
+from ...ir.jumps import is_jump
+from ...ir.visit import children, defined_variables
+from .api import LLVMType, Value, ir
+from .expressions import RECORD_POINTER
+from .operators import number
+from .types import I32, POINTER, register_type
+
+if TYPE_CHECKING:
+    from .statements import StatementEmitter
+
+WHOLE = 20_000
+"""Nodes of statements that are left in one piece: twice as many as the largest kernels of the default schedules have."""
+PIECE = 3_000
+"""Nodes of a piece of statements."""
+VALUE = 1_500
+"""Nodes of an expression that is left in one piece."""
+NEST = 16
+"""Loops inside each other that are left in one piece."""
+LOOP = 75
+"""Nodes that a loop counts as: LLVM's passes over loops take the most time."""
+_RET = Op("tir.ret")
+_JUMPS, _RETURNS = 1, 2
+_EXPRESSION_OR_STATEMENT = (tir.PrimExpr, tir.Stmt)
+
+Piece = tuple[tir.PrimExpr | tir.Stmt, ...]
+"""An expression, or statements that stand in a row."""
+
+
+class Pieces(Struct):
+    """Where a function is cut: expressions, statements and parts of sequences, with the variables that each uses of what
+    stands around it."""
+
+    uses: dict[Node, frozenset[tir.Var]] = field(default_factory=dict)
+    parts: dict[tir.SeqStmt, list[tuple[Piece, frozenset[tir.Var]]]] = field(default_factory=dict)
+    """Parts of one statement are emitted where they stand."""
+
+
+def pieces_of(function: tir.PrimFunc) -> Pieces:
+    """Return where `function` is cut: nowhere, unless it, an expression or a nest of loops in it is huge."""
+    weight = _weight(function.body, WHOLE)
+    return _Cutter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
+
+
+def _weight(body: Node, most: int) -> int:
+    """Return what a function weighs, or something above `most`."""
+    stack, weight = [body], 0
+    while stack and weight <= most:
+        node = stack.pop()
+        weight += _weight_of(node)
+        stack += _below(node)
+    return weight
+
+
+def _weight_of(node: Node) -> int:
+    return 1 + LOOP if isinstance(node, tir.For | tir.While) else 1
+
+
+class _Cutter:
+    """Cuts from the leaves up, where what is not cut off yet is as large as a piece."""
+
+    def __init__(self, cuts_statements: bool) -> None:
+        self.pieces = Pieces()
+        self._cuts_statements = cuts_statements
+        self._heights: dict[Node, int] = {}
+        """How many loops nest, without those that are cut off."""
+        self._sizes: dict[Node, int] = {}
+        """Without what is cut off."""
+        self._leaves: dict[Node, int] = {}
+        """Whether something below returns from the function, or jumps out of it."""
+
+    def cut(self, body: tir.Stmt) -> Pieces:
+        stack: list[tuple[Node, tuple[Node, ...] | None]] = [(body, None)]
+        while stack:
+            node, below = stack.pop()
+            if node in self._sizes:
+                continue
+            if below is None:
+                below = _below(node)
+                stack.append((node, below))
+                stack += [(each, None) for each in reversed(below)]
+            else:
+                self._look_at(node, below)
+        return self.pieces
+
+    def _look_at(self, node: Node, below: Sequence[Node]) -> None:
+        own = _JUMPS if is_jump(node) else _RETURNS if isinstance(node, tir.Call) and node.op == _RET else 0
+        for each in below:
+            own |= self._leaves[each]
+        is_loop = isinstance(node, tir.For | tir.While)
+        self._leaves[node] = own & ~_JUMPS if is_loop else own
+        height = is_loop + max((self._heights[each] for each in below), default=0)
+        if isinstance(node, tir.SeqStmt) and self._cuts_statements:
+            size = self._cut_sequence(node)
+        else:
+            size = _weight_of(node) + sum(self._sizes[each] for each in below)
+        if self._is_huge(node, size, height) and not self._leaves[node]:
+            self.pieces.uses[node] = self._variables((node,))
+            size, height = 1, 0
+        self._sizes[node], self._heights[node] = size, height
+
+    def _is_huge(self, node: Node, size: int, height: int) -> bool:
+        if isinstance(node, tir.PrimExpr):
+            return size >= VALUE and node.dtype not in ("void", "handle")
+        if isinstance(node, tir.SeqStmt):
+            return False
+        return height >= NEST or (self._cuts_statements and size >= PIECE)
+
+    def _cut_sequence(self, sequence: tir.SeqStmt) -> int:
+        """Cut a sequence, if it is large, into parts that are as large as a piece; return what is left of its size."""
+        total = sum(self._sizes[each] for each in sequence.seq)
+        if total < PIECE:
+            return total
+        parts: list[tuple[Piece, frozenset[tir.Var]]] = []
+        left, taken, size = 0, list[tir.Stmt](), 0
+        for position, each in enumerate(sequence.seq):
+            if not self._leaves[each]:
+                taken.append(each)
+                size += self._sizes[each]
+            is_last = position + 1 == len(sequence.seq)
+            if taken and (size >= PIECE or is_last or self._leaves[each]):
+                is_cut = len(taken) > 1
+                parts.append((tuple(taken), self._variables(taken) if is_cut else frozenset()))
+                left, taken, size = left + (1 if is_cut else size), [], 0
+            if self._leaves[each]:
+                parts.append(((each,), frozenset()))
+                left += self._sizes[each]
+        self.pieces.parts[sequence] = parts
+        return left
+
+    def _variables(self, piece: Iterable[Node]) -> frozenset[tir.Var]:
+        """Return the variables that a piece uses and does not define; what is cut off from it is known already."""
+        used, defined = set[tir.Var](), set[Any]()
+        stack, seen = list(piece), set[Node]()
+        top = set(stack)
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            known = None if node in top else self.pieces.uses.get(node)
+            if known is not None:
+                used |= known
+                continue
+            if isinstance(node, tir.Var):
+                used.add(node)
+                continue
+            defined.update(defined_variables(node))
+            if isinstance(node, tir.SeqStmt) and node in self.pieces.parts:
+                for part, uses in self.pieces.parts[node]:
+                    used |= uses
+                    stack += part if len(part) == 1 else ()
+                continue
+            stack += children(node)
+        return frozenset(used - defined)
+
+
+def _below(node: Node) -> tuple[Node, ...]:
+    return tuple([each for each in children(node) if isinstance(each, _EXPRESSION_OR_STATEMENT)])
+
+
+# --- Emission -------------------------------------------------------------------------------------------------
+
+
+def function_of(
+    emitter: StatementEmitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType]
+) -> tuple[Value, StatementEmitter, list[Value]]:
+    """Return a function of values of the function around it and `more`, its emitter, and those values."""
+    variables = [RECORD_POINTER, *(var for var in captured if var is not RECORD_POINTER and var in emitter.values)]
+    values = [emitter.values[var] for var in variables]
+    module = emitter.module.module
+    name = module.get_unique_name(f"{emitter.function.name}.{suffix}")
+    function = ir.Function(module, ir.FunctionType(I32, [*(value.type for value in values), *more]), name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    inner = type(emitter)(emitter.module, function, None)
+    inner.pieces = emitter.pieces
+    for var, value, argument in zip(variables, values, function.args, strict=False):
+        inner.values[var] = argument
+        if value in emitter.alone:
+            argument.add_attribute("noalias")
+            inner.alone.append(argument)
+    return function, inner, values
+
+
+def _defined(emitter: StatementEmitter, uses: frozenset[tir.Var]) -> list[tir.Var]:
+    """Return the variables of `uses` in the order in which they got their values."""
+    return [var for var in emitter.values if var in uses]
+
+
+def emit_statements(emitter: StatementEmitter, piece: Sequence[tir.Stmt], uses: frozenset[tir.Var]) -> None:
+    """Emit statements as a function, and a call of it; a fault in it is a fault of the function around it."""
+    function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), ())
+    function.attributes.add("noinline")
+    for each in piece:
+        inner.run_whole(each)
+    if not inner.builder.block.is_terminated:
+        inner.leave(number(I32, 0))
+    emitter.fail_with(emitter.builder.call(function, values))
+
+
+def emit_value(emitter: StatementEmitter, expr: tir.PrimExpr, uses: frozenset[tir.Var]) -> Value:
+    """Emit an expression as a function, and a call of it; return the value."""
+    result_type = register_type(expr.dtype, expr.span)
+    function, inner, values = function_of(emitter, "value", _defined(emitter, uses), (POINTER,))
+    function.attributes.add("noinline")
+    value = inner.emit_whole(expr)
+    inner.builder.store(value, function.args[-1])
+    inner.leave(number(I32, 0))
+    place = emitter.stack_memory(result_type, 64)
+    emitter.fail_with(emitter.builder.call(function, [*values, place]))
+    return emitter.builder.load(place, typ=result_type)
