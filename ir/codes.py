@@ -125,6 +125,7 @@ CODES: dict[str, str] = {
     "E0440": "a value where a node of another kind belongs",
     "E0441": "a jump that has no loop to leave",
     "E0442": "an intrinsic that LLVM does not have",
+    "E0443": "an intrinsic with an argument that it cannot take",
     "E0450": "printed text that cannot be read",
     "E0451": "printed text that is read as another program",
     "E0452": "printed text that prints differently once it was read",

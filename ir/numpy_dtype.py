@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from .diagnostics import error
 from .dtype import parse_dtype
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=256)
 def numpy_dtype(dtype: str) -> np.dtype:
-    """Return the NumPy dtype of one lane of `dtype`; ValueError where NumPy and ml_dtypes have none."""
+    """Return the NumPy dtype of one lane of `dtype`; E0712 where NumPy and ml_dtypes have none."""
     import ml_dtypes
     import numpy as np
 
@@ -21,6 +22,9 @@ def numpy_dtype(dtype: str) -> np.dtype:
     if hasattr(ml_dtypes, name) and not hasattr(np, name):
         return np.dtype(getattr(ml_dtypes, name))
     try:
-        return np.dtype(name)
+        found = np.dtype(name)
     except TypeError:
-        raise ValueError(f"'{dtype}' has no NumPy dtype") from None
+        found = np.dtype(np.void)
+    if not found.itemsize:
+        raise error("E0712", f"memory cannot hold values of dtype '{dtype}'", None, "use a dtype that NumPy has")
+    return found

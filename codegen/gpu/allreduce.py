@@ -58,7 +58,7 @@ class _Lowerer(Rewriter):
     def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
         if stmt.attr_key != "reduce_scope":
             return replace(stmt, body=self.rewrite(stmt.body))
-        outer, self._reducer = self._reducer, stmt.node
+        outer, self._reducer = self._reducer, stmt.node if isinstance(stmt.node, tir.CommReducer) else None
         body = self.rewrite(stmt.body)
         self._reducer = outer
         return body

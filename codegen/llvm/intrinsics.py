@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import is_float, lanes_of, parse_dtype, with_lanes
-from ...ir.interp.intrinsics import FIXED_POINT_SHIFT, NEGATIVE_SHIFT, WORD_BITS
+from ...ir.interp.intrinsics import FIXED_POINT_SHIFT, MOST_EXPONENT, NEGATIVE_SHIFT, WORD_BITS
 from .api import Value, ir
 from .c_functions import call_extern, libm
 from .casts import emit_cast
@@ -115,9 +115,12 @@ def _scale_by_power_of_two(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     value, exponent = call.args
     if not (isinstance(value, tir.PrimExpr) and isinstance(exponent, tir.PrimExpr)):
         raise error("E0606", "ldexp takes a float and an integer", call.span)
-    words = emit_cast(
-        emitter.builder, emitter.emit(exponent), exponent.dtype, with_lanes("int32", lanes_of(exponent.dtype))
-    )
+    count, kind = emitter.emit(exponent), parse_dtype(exponent.dtype)
+    if kind.bits >= 32:
+        sign = "s" if kind.code == "int" else "u"
+        count = intrinsic(emitter.builder, f"{sign}min", count, number(count.type, MOST_EXPONENT))
+        count = intrinsic(emitter.builder, "smax", count, number(count.type, -MOST_EXPONENT)) if sign == "s" else count
+    words = emit_cast(emitter.builder, count, exponent.dtype, with_lanes("int32", kind.lanes))
     return intrinsic_of_two(emitter, "ldexp", emitter.emit(value), words)
 
 

@@ -9,7 +9,6 @@ Allocations are the buffers of parameters, what blocks and `T.allocate` allocate
 from __future__ import annotations
 
 from functools import reduce
-from math import prod
 
 import numpy as np
 from msgspec import Struct
@@ -182,13 +181,12 @@ class Pointers:
     def is_inside(self, buffer: tir.Buffer, pointed: Pointed) -> bool:
         """Whether all elements of `buffer` certainly lie in the allocation: by constants, or as its own declaration."""
         offset = _ZERO if buffer.elem_offset is None else buffer.elem_offset
-        known = (pointed.extent, pointed.offset, offset, *buffer.shape, *buffer.strides)
+        known = (pointed.extent, pointed.offset, offset, *buffer.shape, *strides_of(buffer))
         numbers = [each.value for each in known if isinstance(each, tir.IntImm)]
         if len(numbers) < len(known):
             return self._is_whole(buffer, pointed)
         extent, start, first, *_ = numbers
-        shape = numbers[3 : 3 + len(buffer.shape)]
-        strides = numbers[3 + len(shape) :] or [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        shape, strides = numbers[3 : 3 + len(buffer.shape)], numbers[3 + len(buffer.shape) :]
         if 0 in shape:
             return True
         ends = [(size - 1) * step for size, step in zip(shape, strides, strict=True)]

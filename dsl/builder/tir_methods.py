@@ -9,7 +9,8 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Op
 from ...ir.buffers import elem_offset_of, index_dtype
-from ...ir.dtype import lanes_of, with_lanes
+from ...ir.diagnostics import error
+from ...ir.dtype import MAX_LANES, lanes_of, with_lanes
 from .convert import DTypeName, Integer, Mask, PrimExpr, Shape, constant
 from .forms import Form, Site, signature_of
 from .tir_buffers import decl_buffer
@@ -40,6 +41,8 @@ def access_ptr(
     extent: PrimExpr | None = None,
 ) -> tir.Call:
     """`A.access_ptr("rw")`: a pointer to the buffer, and what is done through it (TVM: `Buffer.access_ptr`)."""
+    if not 1 <= content_lanes <= MAX_LANES:
+        raise error("E0231", f"a vector of {content_lanes} lanes", site.span, f"give 1 to {MAX_LANES} lanes")
     start = constant(0, None) if offset is None else offset
     position = make.add(elem_offset_of(buffer), start)
     length = make.sub(_elements(buffer), start)

@@ -115,6 +115,12 @@ def _guarded(run: Callable[[], int], passed: tuple[type[Exception], ...] = ()) -
         return 130
     except passed:
         raise
+    except MemoryError:
+        say(
+            "error[E0717]: there is no memory left\n  = help: make the program smaller, or give it more memory",
+            sys.stderr,
+        )
+        return 1
     except Exception as error:  # the promise of this function
         return _internal(error)
 

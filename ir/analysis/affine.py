@@ -90,7 +90,7 @@ def sample(found: isl.Set, leaves: Sequence[tir.PrimExpr]) -> dict[tir.Var, int]
 
 
 def _value(number: int) -> isl.Val:
-    return isl.Val(number, _context)
+    return isl.Val(str(number), _context)  # a number may have more than 64 bits
 
 
 # --- What is quasi-affine ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from .. import tir
 from ..base import Node
 from ..diagnostics import TvmsError
-from ..dtype import lanes_of
+from ..dtype import lanes_of, parse_dtype
 from ..numpy_dtype import numpy_dtype
 from .expressions import Expression, compile_all, compile_expr, is_vector, meaning_of
 from .frame import Frame, fault
@@ -27,8 +27,10 @@ MOST_BYTES = 2**63 - 1
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
     """Return the function that makes the view of `buffer` on the memory that its data variable points to.
 
-    E0704 where it has strides, but not one for each dimension.
+    E0704 where it has strides, but not one for each dimension; E0712 where memory cannot hold its elements.
     """
+    if parse_dtype(buffer.dtype).code in ("handle", "void") or parse_dtype(buffer.dtype).bits > 64:
+        raise fault("E0712", f"'{buffer.name}' has elements of dtype {buffer.dtype}, which memory cannot hold", buffer)
     if buffer.strides and len(buffer.strides) != len(buffer.shape):
         said = f"'{buffer.name}' has {len(buffer.shape)} dimensions, but {len(buffer.strides)} strides"
         raise fault("E0704", said, buffer)

@@ -191,11 +191,16 @@ def _broadcast(expr: tir.Broadcast) -> Expression:
 @meaning_of(tir.Shuffle)
 def _shuffle(expr: tir.Shuffle) -> Expression:
     vectors, indices = compile_all(expr.vectors), compile_all(expr.indices)
-    scalar_sources = not is_vector(expr.vectors[0].dtype)
+    are_vectors = [is_vector(vector.dtype) for vector in expr.vectors]
 
     def pick(frame: Frame) -> Value:
-        elements: list[Value] = list(vectors(frame) if scalar_sources else chain(*vectors(frame)))
-        lanes = tuple([elements[index] for index in indices(frame)])
+        sources = zip(vectors(frame), are_vectors, strict=True)
+        elements: list[Value] = list(chain(*[value if is_some else (value,) for value, is_some in sources]))
+        picked = indices(frame)
+        outside = next((index for index in picked if not 0 <= index < len(elements)), None)
+        if outside is not None:
+            raise fault("E0707", f"a shuffle takes lane {outside} of {len(elements)}", expr)
+        lanes = tuple([elements[index] for index in picked])
         return lanes if is_vector(expr.dtype) else lanes[0]
 
     return pick

@@ -172,19 +172,19 @@ def _null(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("builtin.alloc_tensor")
 def _alloc_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    return new_array(frame, tuple(args[0]), args[1])
+    return new_array(frame, tuple(args[0]), args[1], call)
 
 
 @_operator("memory.alloc_storage")
 def _alloc_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """Memory, its size given in bytes."""
-    return new_array(frame, tuple(args[0]), "uint8").reshape(-1)
+    return new_array(frame, tuple(args[0]), "uint8", call).reshape(-1)
 
 
 @_operator("vm.alloc_storage")
 def _alloc_vm_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
     """`(shape, device, dtype, scope)`: memory for a tensor."""
-    return new_array(frame, tuple(args[0]), args[2]).reshape(-1).view(np.uint8)
+    return new_array(frame, tuple(args[0]), args[2], call).reshape(-1).view(np.uint8)
 
 
 @_operator("memory.alloc_tensor", "vm.alloc_tensor")

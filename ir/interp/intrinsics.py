@@ -46,12 +46,16 @@ def _fused(a: Value, b: Value, c: Value) -> Value:
     return np.float64(near).astype(a.dtype)
 
 
+MOST_EXPONENT = 1 << 30
+"""A power of two that every float becomes zero or infinity by."""
+
+
 def _last_bit(value: float) -> int:
     return int(np.float64(value).view(np.uint64)) & 1
 
 
 def _scaled(value: Value, exponent: int) -> Value:
-    return np.ldexp(value, exponent).astype(value.dtype)
+    return np.ldexp(value, max(-MOST_EXPONENT, min(exponent, MOST_EXPONENT))).astype(value.dtype)
 
 
 def _same(value: Value) -> Value:
@@ -132,7 +136,7 @@ _INTEGER_BINARY: dict[str, Binary] = {
     "bitwise_xor": lambda a, b: a ^ b,
     "shift_left": _left,
     "shift_right": _right,
-    "pow": lambda a, b: int(a**b),
+    "pow": lambda a, b: pow(a, b, 1 << 64) if b >= 0 else int(a**b),
 }
 INTEGER: dict[str, Function] = {
     **_INTEGER_UNARY,

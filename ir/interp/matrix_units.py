@@ -35,7 +35,7 @@ def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -
     size = numpy_dtype(dtype).itemsize
     place = memory_of(place, call)
     view = View(Pointer(place.memory, place.offset + offset * size), dtype, (count,))
-    if view.find(0, count) is None:
+    if count < 0 or view.find(0, count) is None:
         raise fault(
             "E0707", f"T.{name_of(call)} reaches outside of its memory: {count} elements from {offset} on", call
         )
@@ -157,9 +157,8 @@ def _mma_fill(call: tir.Call) -> Expression:
 
     def fill(frame: Frame) -> Value:
         count, local, offset = operands(frame)
-        _write(
-            call, local, call.dtype, offset + _own(frame, call.args[1], count), np.zeros(count, numpy_dtype(call.dtype))
-        )
+        zeros = np.zeros(max(count, 0), numpy_dtype(call.dtype))
+        _write(call, local, call.dtype, offset + _own(frame, call.args[1], count), zeros)
         return 0
 
     return fill

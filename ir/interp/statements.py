@@ -270,7 +270,7 @@ def _reduce_scope(stmt: tir.AttrStmt) -> Statement:
     body = compile_stmt(stmt.body)
 
     def run(frame: Frame) -> Iterable[Node]:
-        frame[tir.CommReducer] = stmt.node
+        frame[tir.CommReducer] = stmt.node if isinstance(stmt.node, tir.CommReducer) else None
         return body(frame)
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from .. import relax, tir
 from ..base import Node, StructInfo
 from ..numpy_dtype import numpy_dtype
 from .arguments import Size, count, shape_sizes, to_array, to_scalar
+from .buffers import new_memory
 from .expressions import compile_expr
 from .frame import Frame, fault
 from .memory import Array
@@ -99,16 +101,16 @@ def make_result(info: StructInfo, frame: Frame, node: Node) -> Any:
         case relax.TupleStructInfo(fields=fields):
             return tuple(make_result(field, frame, node) for field in fields)
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype):
-            return new_array(frame, tuple(compile_expr(value)(frame) for value in values), dtype)
+            return new_array(frame, tuple(compile_expr(value)(frame) for value in values), dtype, node)
         case relax.TensorStructInfo(shape=relax.Var() as shape, dtype=dtype):
-            return new_array(frame, tuple(frame[shape]), dtype)
+            return new_array(frame, tuple(frame[shape]), dtype, node)
         case relax.DTensorStructInfo(tensor_sinfo=tensor):
             return make_result(tensor, frame, node)
         case _:
             raise fault("E0712", "the shape of this call's result is not known", node, "give its shape in out_sinfo")
 
 
-def new_array(frame: Frame, shape: tuple[int, ...], dtype: str) -> Array:
-    """Return a poisoned array."""
-    pointer = frame.world.allocate(dtype, int(np.prod(shape, dtype=np.int64)), "global")
+def new_array(frame: Frame, shape: tuple[int, ...], dtype: str, node: Node) -> Array:
+    """Return a poisoned array; E0717 where there is no memory for it."""
+    pointer = new_memory(frame, dtype, (*shape, prod(shape)), "global", "result", node)
     return pointer.memory.data.view(numpy_dtype(dtype)).reshape(shape)

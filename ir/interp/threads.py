@@ -200,6 +200,8 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
 
     def shuffle(frame: Frame) -> Generator[Node, None, Value]:
         value, operand, width, _ = operands(frame)
+        if width < 1:
+            raise fault("E0712", f"values are exchanged among {width} threads", call)
         values = yield from tell(frame, call, value)
         own = thread_number(frame)
         first, lane = own - own % width, own % width
@@ -227,7 +229,10 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
     reduced = set(args[2 * size + 2 :])
 
     def exchange(frame: Frame) -> Generator[Node, None, Value]:
-        reducer: tir.CommReducer = frame[tir.CommReducer]
+        reducer: tir.CommReducer | None = frame.get(tir.CommReducer)
+        if reducer is None or len(reducer.lhs) != size:
+            help = 'write it inside T.attr(T.comm_reducer(...), "reduce_scope", ...)'
+            raise fault("E0712", "a reduction across threads without its reducer", call, help)
         combine, identity = _compile_reducer(reducer, frame), compile_all(reducer.identity_element)
         group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]
         own = sources(frame) if condition(frame) else identity(frame)

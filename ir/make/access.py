@@ -51,6 +51,8 @@ def access_dtype(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> str:
 
 def vector_indices(begin: Sequence[Operand], lanes: int) -> tuple[tir.PrimExpr, ...]:
     """Return the indices of `lanes` elements in a row from `begin` on, which may be those of a vector already."""
+    if not begin:
+        return ()
     *outer, last = (to_expr(index) for index in begin)
     if lanes == 1 or last.dtype != parse_dtype(last.dtype).name:
         return (*outer, last)

@@ -63,11 +63,12 @@ def result_dtype(row: Intrinsic, args: Sequence[Node]) -> str | None:
         return None
     if row.dtype not in ARGUMENT_RULES:
         return row.dtype
+    base, _, _ = row.dtype.partition("@")
     index = int(row.dtype[-1])
     argument = args[index] if index < len(args) else None
     if not isinstance(argument, tir.PrimExpr):
         return None
-    return make.with_base(argument.dtype, "bool") if row.dtype == "bool0" else argument.dtype
+    return argument.dtype if base == row.dtype else make.with_base(argument.dtype, base)
 
 
 def build(

@@ -8,13 +8,14 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ..dtype import is_dtype
+from .tir_kinds import KINDS
 
 Effect = Literal["annotation", "pure", "read", "update", "special", "embed", "jump", "opaque"]
 """What a call may do (TVM: `CallEffectKind`): "pure" calls may be moved, repeated and left out; "read" ones depend on
 memory; "update" ones change it; "opaque" ones may do anything; the others mean something to a pass only."""
 
-ARGUMENT_RULES = ("arg0", "arg1", "bool0")
-"""The rules that take the dtype of the result from an argument."""
+ARGUMENT_RULES = ("arg0", "arg1", "bool@0", "int32@0")
+"""The rules that take the dtype of the result, or the lanes of it, from an argument."""
 
 REQUIRED = object()
 """The default of a parameter that has none."""
@@ -22,6 +23,8 @@ REQUIRED = object()
 
 class Parameter(Struct, frozen=True):
     name: str
+    kind: str
+    """A name of `KINDS`, or that of an earlier parameter, whose dtype the argument has."""
     default: Any = REQUIRED
     variadic: bool = False
 
@@ -29,8 +32,9 @@ class Parameter(Struct, frozen=True):
 class Intrinsic(Struct, frozen=True, dict=True):
     """One intrinsic of the loop level.
 
-    `script` is its name after `T.`, `arguments` are its parameters as TVM calls them ("x y=0 *rest"), `dtype` is the
-    rule of the result's dtype: a dtype; "arg0" or "arg1", that argument's; "bool0", bool with its lanes; or "first" or
+    `script` is its name after `T.`; `arguments` are its parameters as TVM calls them, each with its kind (`KINDS`), or with
+    the name of an earlier one of the same dtype: "x:float y:x n:index=0 *rest:any". `dtype` is the rule of the result's
+    dtype: a dtype; "arg0" or "arg1", that argument's; "bool@0", bool with the lanes of the first argument; or "first" or
     "last", where the call says it, before or after the other arguments.
     """
 
@@ -78,12 +82,13 @@ _DEFAULTS: dict[str, Any] = {"None": None, "False": False}
 
 
 def _parameter(text: str) -> Parameter:
-    name, equals, default = text.partition("=")
+    said, equals, default = text.partition("=")
+    name, _, kind = said.partition(":")
     if name.startswith("*"):
-        return Parameter(name[1:], variadic=True)
+        return Parameter(name[1:], kind, variadic=True)
     if not equals:
-        return Parameter(name)
-    return Parameter(name, _DEFAULTS[default] if default in _DEFAULTS else int(default))
+        return Parameter(name, kind)
+    return Parameter(name, kind, _DEFAULTS[default] if default in _DEFAULTS else int(default))
 
 
 def check_row(row: Intrinsic) -> str | None:
@@ -92,4 +97,7 @@ def check_row(row: Intrinsic) -> str | None:
         return f"'{row.dtype}' is no rule of a dtype"
     if row.dtype in ARGUMENT_RULES and row.arity[1] == 0:
         return "there is no argument to take the dtype of"
+    for place, parameter in enumerate(row.parameters):
+        if parameter.kind not in (*KINDS, *[earlier.name for earlier in row.parameters[:place]]):
+            return f"'{parameter.kind}' is no kind of argument"
     return None

@@ -17,6 +17,7 @@ from .calls import check_calls
 from .devices import check_limits, check_scopes
 from .dtypes import check_dtypes
 from .graph import check_function
+from .intrinsics import check_intrinsics
 from .loops import check_loops
 from .parts import check_parts
 from .races import check_races
@@ -59,16 +60,20 @@ LOOP_CHECKS: tuple[Check[LoopCheck], ...] = (
     Check("scoping", "types", ("E0401", "E0402", "E0403", "E0404"),
           "Every variable and buffer is defined once, before it is used, and a block sees loops through its axes only.",
           check_scoping),
-    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0409", "E0442", "E0439"),
+    Check("dtypes", "types", ("E0405", "E0406", "E0407", "E0408", "E0439"),
           "Operands, values, indices and conditions have the dtype and the number that their place asks for.",
           check_dtypes),
+    Check("intrinsics", "types", ("E0405", "E0406", "E0409", "E0442", "E0443"),
+          "An intrinsic gets as many arguments as it takes, each of the kind that it takes, and gives the dtype that follows.",
+          check_intrinsics),
     Check("blocks", "types", ("E0410", "E0411", "E0412"),
           "A block is bound to one integer for each axis, and has a T.init only if it reduces.", check_blocks),
     Check("loops", "types", ("E0406", "E0416", "E0417", "E0441"),
           "A loop is bound to a thread that exists, loops of one kernel agree on the extent of a thread, and a jump has a loop.",
           check_loops),
     Check("scopes", "types", ("E0418",), "A buffer lives in a storage scope that exists.", check_scopes),
-    Check("sizes", "types", ("E0426",), "Memory and buffers have no negative extent.", check_sizes),
+    Check("sizes", "types", ("E0406", "E0426"), "Sizes of memory and buffers are integers, and no extent is negative.",
+          check_sizes),
     Check("matched-shapes", "types", ("E0427",), "A matched buffer has the dimensions and strides of its region.",
           check_matched_shapes),
     Check("bindings", "bounds", ("E0415",), "An axis is bound to values of its domain only.", check_bindings),

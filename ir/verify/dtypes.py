@@ -2,8 +2,7 @@
 
 E0405: operands of different dtypes, or a result of a dtype that does not follow from them · E0406: an index, a bound or
 a loop that is no integer, or a condition that is none · E0407: a value of a dtype that its variable or buffer has not ·
-E0408: a buffer access with the wrong number of indices · E0409: an intrinsic with the wrong number of arguments · E0442: an
-intrinsic that LLVM does not have.
+E0408: a buffer access with the wrong number of indices.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tir
-from ..base import Metadata, Node, Op
+from ..base import Metadata, Node
 from ..dtype import is_bool, is_int, parse_dtype
 from ..make import access_dtype, with_base
-from ..ops.llvm_intrinsics import is_llvm_intrinsic, nearest_llvm_intrinsic
-from ..ops.tir import get
 from .report import Report, count
 from .subject import Subject
 from .values import missing
@@ -96,16 +93,12 @@ def _check_loop(node: tir.For, report: Report) -> None:
             return
 
 
-def _check_arity(node: tir.Call, report: Report) -> None:
-    row = get(node.op.name) if isinstance(node.op, Op) else None
-    if row is None:
-        return
-    least, most = row.arity
-    if len(node.args) < least or (most is not None and len(node.args) > most):
-        wanted = (
-            count(least, "argument") if least == most else f"{least} to {'any number of' if most is None else most}"
-        )
-        report.add("E0409", f"T.{row.script} takes {wanted}, but {len(node.args)} are given", node)
+def _check_ramp(node: tir.Ramp, report: Report) -> None:
+    for what, value in (("start", node.base), ("stride", node.stride)):
+        if not is_int(value.dtype):
+            report.add("E0406", f"the {what} of T.Ramp is {value.dtype}, not an integer", node)
+            return
+    _check_same(node, node.base, node.stride, report)
 
 
 def _check_select(node: tir.Select, report: Report) -> None:
@@ -119,31 +112,13 @@ def _check_let(node: tir.LetStmt | tir.Let, report: Report) -> None:
         report.add("E0407", message, node.value, f'T.Cast("{node.var.dtype}", …) converts it')
 
 
-def _check_call(node: tir.Call, report: Report) -> None:
-    if isinstance(node.op, Op):
-        _check_arity(node, report)
-        if node.op.name in ("tir.call_llvm_intrin", "tir.call_llvm_pure_intrin"):
-            _check_llvm_name(node, report)
-
-
-def _check_llvm_name(node: tir.Call, report: Report) -> None:
-    """Check a name; a number is the intrinsic's in some version of LLVM, of which nothing is known."""
-    match node.args:
-        case (tir.StringImm(value=name), *_) if not is_llvm_intrinsic(name):
-            nearest = nearest_llvm_intrinsic(name)
-            help = f"did you mean '{nearest}'?" if nearest else "write a name of LLVM's, such as llvm.fma.f32"
-            report.add("E0442", f"LLVM has no intrinsic '{name}'", node, help)
-        case _:
-            pass
-
-
 _CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ...] = (
     (tir.BinaryOp, _check_binary),
     ((tir.BufferLoad, tir.BufferStore), _check_access),
-    (tir.Call, _check_call),
     (Metadata, lambda node, report: report.found.append(missing(node, node))),
     (tir.Not, lambda node, report: _check_condition(node.a, "not", report)),
     (tir.Select, _check_select),
+    (tir.Ramp, _check_ramp),
     (tir.For, _check_loop),
     (tuple(_CONDITIONS), lambda node, report: _check_condition(node.condition, _CONDITIONS[type(node)], report)),
     (tir.BlockRealize, lambda node, report: _check_condition(node.predicate, "T.where", report)),

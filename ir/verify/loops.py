@@ -1,7 +1,8 @@
 """The law of loops and threads.
 
 E0416: a thread tag that does not exist, or a binding on the wrong kind of loop · E0417: loops bound to the same threads
-with different extents · E0441: a `break` or `continue` that is not a statement inside a loop.
+with different extents · E0441: a jump that is not a statement, a `break` or `continue` outside loops, a
+`T.thread_return` outside kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from ..visit import children
 from .kernels import Threads
 from .subject import Subject
 
-_JUMPS = ("tir.break_loop", "tir.continue_loop")
+_JUMPS = {
+    "tir.break_loop": "break", "tir.continue_loop": "continue", "tir.ret": "T.ret", "tir.thread_return": "T.thread_return",
+}  # fmt: skip
+"""The intrinsics that end a loop, an iteration, a function or a thread, by what a text calls them."""
 THREAD_TAGS = frozenset(
     [f"{scope}.{axis}" for scope in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"]
     + ["vthread", "cthread", "pipeline", "danger_vthread"]
@@ -40,32 +44,37 @@ def check_loops(subject: Subject) -> None:
 
 
 def _check_jumps(subject: Subject) -> None:
-    """Check that `break` and `continue` are statements inside a loop."""
-    if not any(_is_jump(call) for call in subject.of_kinds(tir.Call)):
+    """Check that jumps are statements, each inside of what it leaves."""
+    if not any(_jump(call) for call in subject.of_kinds(tir.Call)):
         return
-    stack: list[tuple[Node, Node | None, bool]] = [(subject.function.body, None, False)]
+    stack: list[tuple[Node, Node | None, bool, bool]] = [(subject.function.body, None, False, False)]
     while stack:
-        node, near, in_loop = stack.pop()
+        node, near, in_loop, in_kernel = stack.pop()
         near = near if node.span is None else node
-        if isinstance(node, tir.Evaluate) and _is_jump(node.value):
-            if not in_loop:
-                help = "leave it out, or write a loop around it"
-                subject.report.add("E0441", f"'{_word(node.value)}' stands in no loop", node, help)
-            continue
-        if _is_jump(node):
-            subject.report.add("E0441", f"'{_word(node)}' has no value", near, "write it as a statement of its own")
+        statement = _jump(node.value) if isinstance(node, tir.Evaluate) else ""
+        if statement in ("break", "continue") and not in_loop:
+            help = "leave it out, or write a loop around it"
+            subject.report.add("E0441", f"'{statement}' stands in no loop", node, help)
+        elif statement == "T.thread_return" and not in_kernel:
+            help = "leave it out, or bind a loop around it to a thread"
+            subject.report.add("E0441", f"'{statement}' stands in no thread", node, help)
+        elif not statement and _jump(node):
+            subject.report.add("E0441", f"'{_jump(node)}' has no value", near, "write it as a statement of its own")
         in_loop = in_loop or isinstance(node, tir.For | tir.While)
-        stack.extend((child, near, in_loop) for child in children(node))
+        in_kernel = in_kernel or _begins_threads(node)
+        below = node.value if isinstance(node, tir.Evaluate) and statement else node
+        stack.extend((child, near, in_loop, in_kernel) for child in children(below))
 
 
-def _is_jump(node: Node) -> bool:
-    return isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in _JUMPS
+def _jump(node: Node) -> str:
+    """Return what a text calls the jump that `node` is; "" for other nodes."""
+    return _JUMPS.get(node.op.name, "") if isinstance(node, tir.Call) and isinstance(node.op, Op) else ""
 
 
-def _word(node: Node) -> str:
-    assert isinstance(node, tir.Call)
-    assert isinstance(node.op, Op)
-    return node.op.name.removeprefix("tir.").removesuffix("_loop")
+def _begins_threads(node: Node) -> bool:
+    if isinstance(node, tir.For):
+        return node.thread_binding is not None
+    return isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent"
 
 
 def _check_binding(subject: Subject, loop: tir.For) -> None:

@@ -1,6 +1,7 @@
-"""The law of memory: it has no negative size, and a matched buffer fits its region.
+"""The law of memory: its sizes are integers, none is negative, and a matched buffer fits its region.
 
-E0426: a constant extent of memory or of a buffer that is negative · E0427: a matched buffer whose dimensions or strides
+E0406: an extent, a stride or an offset that is no integer · E0426: a constant extent of memory or of a buffer that is
+negative · E0427: a matched buffer whose dimensions or strides
 are not those of its region.
 """
 
@@ -10,16 +11,27 @@ from collections.abc import Iterator, Sequence
 
 from .. import tir
 from ..base import Node
+from ..dtype import is_bool, is_int, lanes_of
 from .report import count
 from .subject import Subject
 
 
 def check_sizes(subject: Subject) -> None:
-    """Check the constant extents of parameters and of what is allocated."""
+    """Check the extents of parameters and of what is allocated, and how buffers lie in memory."""
     for name, extents, place in _memory(subject):
+        for number, size in enumerate((*extents, *_layout(place))):
+            if not (is_int(size.dtype) or is_bool(size.dtype)) or lanes_of(size.dtype) > 1:
+                what = "an extent" if number < len(extents) else "a stride or the offset"
+                subject.report.add("E0406", f"{what} of '{name}' is {size.dtype}, not an integer", place)
         for extent in extents:
             if isinstance(extent, tir.IntImm) and extent.value < 0:
                 subject.report.add("E0426", f"'{name}' has the extent {extent.value}", place, "an extent is 0 or more")
+
+
+def _layout(place: Node) -> tuple[tir.PrimExpr, ...]:
+    if not isinstance(place, tir.Buffer):
+        return ()
+    return place.strides if place.elem_offset is None else (*place.strides, place.elem_offset)
 
 
 def check_matched_shapes(subject: Subject) -> None:
@@ -68,8 +80,11 @@ def _memory(subject: Subject) -> Iterator[tuple[str, Sequence[tir.PrimExpr], Nod
     """Yield the name, the extents and the place of each."""
     for buffer in subject.function.buffer_map.values():
         yield buffer.name, buffer.shape, buffer
-    for node in subject.of_kinds(tir.Allocate, tir.AllocateConst, tir.Block):
-        if isinstance(node, tir.Block):
-            yield from ((buffer.name, buffer.shape, buffer) for buffer in node.alloc_buffers)
+    for node in subject.of_kinds(tir.Allocate, tir.AllocateConst, tir.DeclBuffer, tir.Block):
+        if isinstance(node, tir.DeclBuffer):
+            yield node.buffer.name, node.buffer.shape, node.buffer
+        elif isinstance(node, tir.Block):
+            matched = [match.buffer for match in node.match_buffers]
+            yield from ((buffer.name, buffer.shape, buffer) for buffer in (*node.alloc_buffers, *matched))
         else:
             yield node.buffer_var.name, node.extents, node if node.span is not None else node.buffer_var
