@@ -17,11 +17,12 @@ from ...ir.base import GlobalVar, Span
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, lanes_of, parse_dtype, with_lanes
 from ...ir.numpy_dtype import numpy_dtype
+from ..lower.windows import operands_of
 from . import gathers, vectors
 from .api import Builder, LLVMType, Value, ir
 from .casts import emit_cast
 from .masks import masked_load
-from .operators import BINARY, DIVISIONS, kind_of, number
+from .operators import BINARY, DIVISIONS, extremum_of, kind_of, number
 from .types import I32, I64, POINTER, element_bytes, memory_type, register_type
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class ExpressionEmitter(ABC):
             tir.Cast: self._cast, tir.And: self._and, tir.Or: self._or, tir.Not: self._not, tir.Select: self._select,
             tir.BufferLoad: self._load, tir.Ramp: self._ramp, tir.Broadcast: self._broadcast, tir.Let: self._let,
             tir.Shuffle: self._shuffle, tir.Call: self._call, **dict.fromkeys(BINARY, self._binary),
+            tir.Max: self._extremum, tir.Min: self._extremum,
         }  # fmt: skip
 
     @abstractmethod
@@ -130,6 +132,16 @@ class ExpressionEmitter(ABC):
         if isinstance(llvm_type, ir.IntType):
             return number(llvm_type, int(value.view(f"u{value.itemsize}")))
         return number(llvm_type, float(value))
+
+    def _extremum(self, expr: tir.BinaryOp) -> Value:
+        """Of many floats, on x86, NaN is looked for apart: in two operands at once."""
+        if expr.dtype.startswith(("float32", "float64")) and self.module.propagates_apart:
+            operands = operands_of(expr)
+            if len(operands) > 2:
+                return extremum_of(
+                    self.builder, ">" if isinstance(expr, tir.Max) else "<", list(map(self.emit, operands))
+                )
+        return self._binary(expr)
 
     def _binary(self, expr: tir.BinaryOp) -> Value:
         a, b = self.emit(expr.a), self.emit(expr.b)

@@ -74,6 +74,8 @@ class ModuleEmitter:
         self.kernels, self.target, self.threads = kernels, target, threads or target.threads
         self.module: Any = ir.Module("tvms")
         self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
+        self.propagates_apart = str(self.module.triple).startswith(("x86", "i686")) and not target.fast_math
+        """Whether a maximum that propagates NaN takes several instructions."""
         self.faults: list[Fault] = []
         self._functions: dict[str, Value] = {}
 

@@ -6,7 +6,9 @@ Signed integers wrap around. `Div` and `Mod` round towards zero, `FloorDiv` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Literal
 
 from ...ir import tir
@@ -126,6 +128,33 @@ def _extremum(name: str) -> Emit:
     """Call `llvm.minimum` or `llvm.maximum`, which propagate NaN. `nsz` saves the instructions that order zeros by sign."""
 
     return lambda builder, a, b: intrinsic(builder, name, a, b, fast=("nsz",))
+
+
+_FEW = 4
+
+
+def extremum_of(builder: Builder, sign: str, operands: Sequence[Value]) -> Value:
+    """Return the greatest (">") or least ("<") of floats, NaN if any of them is.
+
+    Many are a tree of choices that x86 has an instruction for, and comparisons that find a NaN in two operands at once. Of
+    few, the first half and the second are taken together: elements of two rows that lie side by side stay so.
+    """
+    first, *rest = operands
+    if len(rest) <= _FEW:
+        name = "maximum" if sign == ">" else "minimum"
+        while len(rest) > 1:
+            half = len(rest) // 2
+            halves = zip(rest[:half], rest[half : 2 * half], strict=True)
+            rest = [intrinsic(builder, name, a, b, fast=("nsz",)) for a, b in halves] + rest[2 * half :]
+        return intrinsic(builder, name, rest[0], first, fast=("nsz",))
+    pairs = zip(operands[::2], [*operands[1::2], operands[-1]], strict=False)
+    are_numbers = reduce(builder.and_, [builder.fcmp_ordered("ord", a, b) for a, b in pairs])
+    rest = list(operands)
+    while len(rest) > 1:
+        halves = zip(rest[::2], rest[1::2], strict=False)
+        chosen = [builder.select(builder.fcmp_ordered(sign, a, b), a, b) for a, b in halves]
+        rest = chosen + rest[2 * len(chosen) :]
+    return builder.select(are_numbers, rest[0], number(rest[0].type, math.nan))
 
 
 def _row(signed: Emit | str, unsigned: Emit | str, floating: Emit | str) -> dict[Kind, Emit]:

@@ -28,6 +28,7 @@ from .storage import rewrite_storage
 from .threads import serialise_threads
 from .unroll import unroll_loops
 from .vectorize import vectorize_loops
+from .windows import merge_windows
 
 Step = Callable[[tir.PrimFunc], tir.PrimFunc]
 
@@ -54,6 +55,7 @@ LOOP_STEPS: dict[str, Step] = {
     "StorageRewrite": rewrite_storage,
     "UnrollLoop": unroll_loops,
     "VectorizeLoop": vectorize_loops,
+    "MergeWindows": merge_windows,
     "SmallFloatComputeLegalize": compute_small_floats,
     "FlattenSignature": flatten_signature,
 }

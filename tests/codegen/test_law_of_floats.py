@@ -159,3 +159,40 @@ T.prim_func main(A: T.Buffer((9,), "{source}"), C: T.Buffer((9,), "{target}")):
         found[:] = 1
         executable["main"](given, found)
         assert found.tolist() == wanted
+
+
+POOL = """
+T.prim_func main(A: T.Buffer((3, {extent}, {extent}), "{dtype}"), B: T.Buffer((3, 7, 18), "{dtype}")):
+    T.func_attr({{"tir.noalias": True}})
+    for n, y, x, a, b in T.grid(3, 7, 18, {size}, {size}):
+        with T.block("pool"):
+            vn, vy, vx, va, vb = T.axis.remap("SSSRR", [n, y, x, a, b])
+            with T.init():
+                B[vn, vy, vx] = {start}
+            B[vn, vy, vx] = T.{name}(B[vn, vy, vx], A[vn, vy * {step} + va, vx * {step} + vb])
+"""
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize(("size", "step"), [(2, 2), (3, 1), (3, 2), (5, 1), (7, 1)])
+def test_windows_keep_nan_wherever_it_is(size: int, step: int, dtype: str, name: str) -> None:
+    """Windows become one expression, in which NaN is looked for apart."""
+    extent = 17 * step + size
+    start = f'T.min_value("{dtype}")' if name == "max" else f'T.max_value("{dtype}")'
+    text = POOL.format(extent=extent, dtype=dtype, start=start, size=size, step=step, name=name)
+    module = tvms.parse(text)
+    data = np.random.default_rng(5).standard_normal((3, extent, extent)).astype(dtype)
+    kind = data.ravel()
+    kind[::5], kind[3::7] = np.inf, -np.inf
+    kind[::11] = 0.0
+    data[1, ::4, ::3], data[2, 5, 5], data[2, 6, 11] = np.nan, np.nan, -np.nan
+    windows = np.lib.stride_tricks.sliding_window_view(data, (size, size), (1, 2))[:, ::step, ::step][:, :7, :18]
+    limit = np.finfo(dtype).min if name == "max" else np.finfo(dtype).max
+    with np.errstate(invalid="ignore"):
+        whole = getattr(windows, name)(axis=(3, 4))
+        expected = np.maximum(whole, limit) if name == "max" else np.minimum(whole, limit)
+    for settings in ({"schedule": True}, {"schedule": False}, {"level": 0}):
+        result = np.zeros((3, 7, 18), dtype)
+        tvms.compile(module, **settings)["main"](data, result)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(result, expected, err_msg=str(settings))
