@@ -281,7 +281,7 @@ CODES: dict[str, str] = {
     "E0810": "two files that would be written to one place",
     "E0811": "a list of passes that cannot be understood",
     "E0812": "an extra that is not installed",
-    "E0813": "a law that does not exist",
+    "E0813": "a law that does not exist, or that says nothing of a program",
     "E0814": "a schedule that does not exist",
     "E0815": "a program and commands that would both come from standard input",
     "E0816": "a part of a program that a dialect has no text for",

@@ -116,6 +116,7 @@ class TensorSpec:
         lanes = (tir.IntImm("int64", self._lanes),) if self._lanes > 1 else ()
         self.shape = None if shape is None else ShapeSpec((*shape, *lanes), slots)
         self._strides = ShapeSpec(strides, slots) if strides else None
+        self._constant_strides = [step.value if isinstance(step, tir.IntImm) else None for step in strides]
 
     def check(self, value: Any, place: Place, frame: Frame) -> Array:
         """Return `value` as an array that is what was declared, or raise what is wrong with it; binds dimensions."""
@@ -158,11 +159,14 @@ class TensorSpec:
                 raise place.fault("E0706", f"expected other strides than {steps} elements")
 
     def _steps(self, array: Any, place: Place) -> tuple[int, ...]:
+        """Return the strides in elements; as declared where they place nothing, for one element or none."""
         size = array.itemsize * self._lanes
         steps = array.strides[:-1] if self._lanes > 1 else array.strides
         if any(step < 0 or step % size for step in steps):
             raise place.fault("E0706", f"has strides of {steps} bytes", "pass numpy.ascontiguousarray of it")
-        return tuple(step // size for step in steps)
+        is_free = [extent == 1 or not array.size for extent in array.shape]
+        given = zip(steps, self._constant_strides, is_free, strict=False)
+        return tuple([known if free and known is not None else step // size for step, known, free in given])
 
 
 def as_array(value: Any, place: Place) -> Array:

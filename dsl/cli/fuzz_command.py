@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +18,12 @@ from ...ir import tir
 from ...ir.base import IRModule, Source
 from ...ir.diagnostics import error
 from ...ir.sanitize import say
+from ..law_names import LAWS
 from ..load import read_source
 from . import options
+
+SECONDS_BETWEEN_LINES = 5.0
+"""Between lines of progress, where there is no bar."""
 
 if TYPE_CHECKING:
     from ..testing.campaign import Batch, Failure, Total
@@ -66,68 +74,90 @@ def _has_graphs(module: IRModule) -> bool:
     return not all(isinstance(each, tir.PrimFunc) for each in module.functions.values())
 
 
-def _batch(law: str, file: Source | None, seed: int, number: int, size: int) -> Batch:
+def _batch(
+    law: str, file: Source | None, seed: int, number: int, size: int, report: Callable[[int], None] | None = None
+) -> Batch:
     """Check one batch, here or in a process of its own."""
     from ..testing.campaign import run_batch
 
-    return run_batch(law, file, seed, number, size, compiled, compiled_together)
+    return run_batch(law, file, seed, number, size, compiled, compiled_together, report=report)
 
 
-def _batches(arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int]) -> Iterator[Batch]:
-    """Yield batches as they are done, up to the first that fails."""
+def _batches(
+    arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int], report: Callable[[int], None]
+) -> Iterator[Batch]:
+    """Yield batches as they are done, up to the first that fails; report the number of examples as they are checked."""
     work = [(arguments.law, file, arguments.seed, number, size) for number, size in sizes.items()]
     if arguments.jobs == 1:
         for each in work:
-            yield _batch(*each)
+            yield _batch(*each, report)
         return
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         try:
-            yield from pool.map(_batch, *zip(*work, strict=True)) if work else ()
+            for batch in pool.map(_batch, *zip(*work, strict=True)) if work else ():
+                report(batch.checked)
+                yield batch
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the law; 0 where it holds, 1 where an example breaks it or the examples are not what they should be."""
-    from ..testing.campaign import BATCH, Total, read_state, write_state
-    from ..testing.laws import LAWS
-
     if arguments.law is None:
         width = max(map(len, LAWS))
         say("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
+        if find_spec("hypothesis") is None:
+            say("\nchecking a law needs Hypothesis: pip install 'tvms-lang[fuzz]'")
         return 0
     if arguments.law not in LAWS:
         raise error("E0813", f"there is no law '{arguments.law}'", None, f"the laws: {', '.join(LAWS)}")
+    from ..testing.campaign import BATCH, FILE_BATCH, Total, read_state, write_state
+
     if arguments.seed is None:
         arguments.seed = secrets.randbits(32)
     file = None if arguments.file is None else read_source(arguments.file)
     state = None if arguments.state is None else Path(arguments.state)
     name = f"{arguments.law} {arguments.file or ''} --n {arguments.n} --seed {arguments.seed}"
     total, done = read_state(state, name) if state else (Total(), set[int]())
-    sizes = {number: min(BATCH, arguments.n - start) for number, start in enumerate(range(0, arguments.n, BATCH))}
+    most = BATCH if file is None else FILE_BATCH
+    sizes = {number: min(most, arguments.n - start) for number, start in enumerate(range(0, arguments.n, most))}
     left = {number: size for number, size in sizes.items() if number not in done}
     failure = None
-    for batch in _with_progress(_batches(arguments, file, left), arguments, len(done), len(sizes)):
-        total.add(batch)
-        if batch.failure:
-            failure = batch.failure
-            break
-        done.add(batch.number)
-        if state:
-            write_state(state, name, total, done)
+    with _progress(f"{arguments.law}, seed {arguments.seed}", total.checked, arguments.n) as report:
+        for batch in _batches(arguments, file, left, report):
+            total.add(batch)
+            if batch.failure:
+                failure = batch.failure
+                break
+            done.add(batch.number)
+            if state:
+                write_state(state, name, total, done)
     return _conclude(arguments, total, failure, is_from_file=file is not None)
 
 
-def _with_progress(batches: Iterator[Batch], arguments: argparse.Namespace, done: int, all: int) -> Iterable[Batch]:
-    """Yield `batches`, with a bar on standard error where that is a terminal."""
+@contextmanager
+def _progress(title: str, done: int, examples: int) -> Generator[Callable[[int], None]]:
+    """Show how many examples are checked, on standard error: a bar on a terminal, elsewhere a line every few seconds."""
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import Progress
 
     console = Console(stderr=True)
-    title = f"{arguments.law}, seed {arguments.seed}"
-    return track(
-        batches, title, total=all, completed=done, console=console, transient=True, disable=not console.is_terminal
-    )
+    if console.is_terminal:
+        with Progress(console=console, transient=True) as bars:
+            task = bars.add_task(title, total=examples, completed=done)
+            yield lambda count: bars.advance(task, count)
+        return
+    start = shown = time.monotonic()
+
+    def report(count: int) -> None:
+        nonlocal done, shown
+        done += count
+        now = time.monotonic()
+        if now - shown >= SECONDS_BETWEEN_LINES:
+            shown = now
+            say(f"{title}: {done} of {examples} examples after {now - start:.0f} s", sys.stderr)
+
+    yield report
 
 
 def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | None, is_from_file: bool) -> int:
@@ -145,7 +175,13 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
         _print_counts(total)
     if failure:
         path = _save(arguments, failure)
-        say(f"\n{failure.reason}\n\n{failure.text}\n\nsaved as {path}; again: tvms fuzz {arguments.law} {path}")
+        say(f"\n{failure.reason}\n\n{failure.text}\n")
+        if failure.shown_inputs:
+            say(f"{failure.shown_inputs}\n")
+        say(f"saved as {path}; again: tvms fuzz {arguments.law} {path}")
+        given = " ".join(f"--arg {name}={_input_file(path, name)}" for name in failure.inputs)
+        if given:
+            say(f"the same inputs: tvms run {path} --verify {given}")
         return 1
     faults = total.faults(frozenset() if is_from_file else law.expected)
     for fault in faults:
@@ -169,4 +205,11 @@ def _save(arguments: argparse.Namespace, failure: Failure) -> str:
     name = f"{arguments.law}_{arguments.seed}.tvms"
     head = f"# law: {arguments.law}, seed {arguments.seed}\n"
     options.write_output(head + failure.text.rstrip("\n") + "\n", name, below=arguments.save)
+    for argument, data in failure.inputs.items():
+        options.write_output(data, _input_file(name, argument), below=arguments.save)
     return str(Path(arguments.save, name))
+
+
+def _input_file(path: str, argument: str) -> str:
+    """Return the name of the file that holds an argument of the failing example in `path`."""
+    return f"{path.removesuffix('.tvms')}.{argument}.npy"

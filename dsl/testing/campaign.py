@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from ...ir.base import Source
 from ...ir.files import MIB, read_file, write_whole
 from .laws import find_law
 from .laws.law import Law
-from .oracle import Execute, ExecuteAll
+from .oracle import Execute, ExecuteAll, Inputs
 
 BATCH = 100
 """How many examples share a seed: what is done at once, and what is done again where a run was broken off."""
+FILE_BATCH = 20
+"""The same for examples made of a file, which may be slow."""
 TOGETHER = 25
 """How many examples are compiled together."""
 MAX_DISCARDS = 0.2
@@ -38,6 +41,10 @@ class Failure(Struct, frozen=True):
     text: str
     reason: str
     seconds: float
+    inputs: dict[str, bytes] = {}
+    """The arguments on which it fails, each as a file of `numpy.save`, where the law knows them."""
+    shown_inputs: str = ""
+    """The same, as text."""
 
 
 class Batch(Struct):
@@ -54,12 +61,13 @@ class Batch(Struct):
 
 def run_batch(
     name: str, file: Source | None, seed: int, number: int, size: int, execute: Execute,
-    execute_all: ExecuteAll | None = None, is_shrunk: bool = True,
+    execute_all: ExecuteAll | None = None, is_shrunk: bool = True, report: Callable[[int], None] | None = None,
 ) -> Batch:  # fmt: skip
     """Check law `name` on `size` examples: the same ones for the same `seed` and `number`.
 
     All are drawn first; then they are checked, several together where the law can, compiled by `execute_all`. Of one that
-    fails, the same examples are drawn again up to it, and it is shrunk by itself.
+    fails, the same examples are drawn again up to it, and it is shrunk by itself. `report` is called with the number of
+    examples that were checked since it was last called.
     """
     law, batch, met = find_law(name), Batch(number), Counter[str]()
     start, own_seed = time.perf_counter(), seed * 1_000_003 + number
@@ -75,6 +83,8 @@ def run_batch(
     try:
         for example in _checked(law, drawn, execute, execute_all or (lambda _: execute)):
             batch.checked += 1
+            if report:
+                report(1)
             found = law.constructs(example)
             met.update(found if law.counts_all else set(found))
     except Exception as problem:
@@ -152,9 +162,26 @@ def _failure(law: Law, example: Any, problem: Exception, seconds: float) -> Fail
         where = traceback.extract_tb(problem.__traceback__)[-1]
         reason += f" ({where.filename.rpartition('/tvms/')[2] or where.filename}:{where.lineno})"
     try:
-        return Failure(law.show(example), reason, seconds)
+        return Failure(law.show(example), reason, seconds, *_inputs_of(problem))
     except Exception as other:
         return Failure("", f"{reason}; and it cannot be shown: {other}", seconds)
+
+
+def _inputs_of(problem: Exception) -> tuple[dict[str, bytes], str]:
+    """Return the arguments that an error knows, as files and as text."""
+    import numpy as np
+
+    inputs = getattr(problem, "inputs", None)
+    if not isinstance(inputs, Inputs):
+        return {}, ""
+    files: dict[str, bytes] = {}
+    lines: list[str] = [f"inputs: {', '.join(inputs.classes)}"]
+    for name, value in inputs.values.items():
+        file = BytesIO()
+        np.save(file, np.asarray(value), allow_pickle=False)
+        files[name] = file.getvalue()
+        lines.append(f"{name} = {np.array2string(np.asarray(value), separator=', ', threshold=64)}")
+    return files, "\n".join(lines)
 
 
 class Total(Struct):

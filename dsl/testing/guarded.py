@@ -24,31 +24,38 @@ class GuardedArray:
     """A copy of `array` in pages of its own, with a page that nobody may touch on both sides of it.
 
     It ends right before the second of these pages where `at_end` says so, else it starts right after the first one.
-    What its own pages hold beside it are canaries.
+    Its elements lie as far apart as those of `array`. What its own pages hold beside them are canaries.
     """
 
     def __init__(self, array: Any, at_end: bool) -> None:
         import numpy as np
 
-        inner = max(-(-array.nbytes // PAGE), 1) * PAGE
+        size = _extent(array)
+        inner = max(-(-size // PAGE), 1) * PAGE
         self._pages = mmap.mmap(-1, inner + 2 * PAGE)
         whole = np.frombuffer(self._pages, np.uint8)
         self._bytes = whole[PAGE : PAGE + inner]
         self._bytes[:] = _CANARY
-        start = inner - array.nbytes if at_end else 0
-        self._own = slice(start, start + array.nbytes)
-        self.array = self._bytes[self._own].view(array.dtype).reshape(array.shape)
+        start = inner - size if at_end else 0
+        self.array = np.ndarray(array.shape, array.dtype, self._bytes.data, start, array.strides)
         self.array[...] = array
+        self._is_other = np.ones(inner, bool)
+        bytes_of_elements = (*array.shape, array.itemsize), (*array.strides, 1)
+        np.ndarray(bytes_of_elements[0], bool, self._is_other.data, start, bytes_of_elements[1])[...] = False
         for page in (whole.ctypes.data, whole.ctypes.data + PAGE + inner):
             if _mprotect(page, PAGE, 0):
                 raise OSError(ctypes.get_errno(), "mprotect")
 
     def is_kept(self) -> bool:
         """Whether the canaries are as they were."""
-        import numpy as np
+        return bool((self._bytes[self._is_other] == _CANARY).all())
 
-        others = np.delete(self._bytes, self._own)
-        return bool((others == _CANARY).all())
+
+def _extent(array: Any) -> int:
+    """Return the bytes from the first element of an array to the end of its last one; strides are not negative."""
+    if not array.size:
+        return 0
+    return array.itemsize + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
 
 
 class Apart:

@@ -234,3 +234,17 @@ def copies(values: Sequence[Any]) -> list[Any]:
         else:
             known[id(value)] = placed(value, tuple([step // value.itemsize for step in value.strides]))
     return [known[id(value)] for value in values]
+
+
+def with_special_values(value: Any, seed: int) -> Any:
+    """Return an array with some of its floats replaced by those that arithmetic treats specially."""
+    import numpy as np
+
+    if np.ndim(value) and is_float(value.dtype.name) and value.size and seed % 3:
+        (array,) = copies([value])
+        specials = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0]).astype(array.dtype)
+        random = np.random.default_rng(seed)
+        places = random.integers(0, array.size, 1 + array.size // 4)
+        array[np.unravel_index(places, array.shape)] = random.choice(specials, len(places))
+        return array
+    return value

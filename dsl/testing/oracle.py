@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from msgspec import Struct
+
 from ...ir import relax, tir
 from ...ir.base import IRModule
 from ...ir.diagnostics import TvmsError
@@ -105,12 +107,24 @@ def assert_equivalent(
             _compare(calls, drawn.values, expected, labels, f" (seed {seed})", tolerance)
         except TvmsError as problem:
             said = AssertionError(f"the second program fails (seed {seed}): {problem}")
-            said.add_note(f"inputs: {', '.join(drawn.classes)}")
-            raise said from problem
+            raise _with_inputs(said, drawn, labels) from problem
         except AssertionError as problem:
-            problem.add_note(f"inputs: {', '.join(drawn.classes)}")
-            raise
+            raise _with_inputs(problem, drawn, labels) from None
     return tuple(tried)
+
+
+class Inputs(Struct, frozen=True):
+    """The arguments of a call on which two programs differ, by name, and the classes that they are of."""
+
+    values: Mapping[str, Any]
+    classes: tuple[str, ...]
+
+
+def _with_inputs(problem: AssertionError, drawn: Drawn, labels: Sequence[str]) -> AssertionError:
+    """Let an error say what its inputs were: the classes in a note, the values in `problem.inputs`."""
+    problem.add_note(f"inputs: {', '.join(drawn.classes)}")
+    problem.inputs = Inputs(dict(zip(labels, drawn.values, strict=True)), drawn.classes)  # type: ignore[reportAttributeAccessIssue]
+    return problem
 
 
 _Attempt: TypeAlias = tuple[Drawn, dict[str, Any]]

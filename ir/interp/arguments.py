@@ -116,11 +116,15 @@ def view_argument(value: Any, buffer: tir.Buffer, subject: str) -> View:
 
 
 def buffer_sizes(buffer: tir.Buffer, view: View, subject: str, node: Node) -> Iterable[Size]:
-    """Return the sizes of a view that are declared of its buffer: dimensions, strides, offset."""
+    """Return the sizes of a view that are declared of its buffer: dimensions, strides, offset.
+
+    The constant stride of a dimension of one element, or of an empty buffer, places nothing: it may differ.
+    """
     yield from shape_sizes(buffer.shape, view.shape, subject, node)
     said = f"{subject} has strides {view.strides}, but its stride "
     for axis, (declared, actual) in enumerate(zip(buffer.strides, view.strides, strict=False)):
-        yield Size(declared, actual, "E0706", f"{said}{axis}", node)
+        if not isinstance(declared, tir.IntImm) or (view.shape[axis] != 1 and 0 not in view.shape):
+            yield Size(declared, actual, "E0706", f"{said}{axis}", node)
     if buffer.elem_offset is not None and not isinstance(buffer.elem_offset, tir.IntImm):
         yield Size(buffer.elem_offset, view.offset, "E0706", f"{subject} starts at {view.offset}, but its offset", node)
 

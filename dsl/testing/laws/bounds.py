@@ -26,6 +26,7 @@ from ..constructs import LOOP_LEVEL
 from ..inputs import copies, random_inputs
 from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
+from ..smaller import loop_entry, programs_in
 from .law import Law, module_constructs
 
 VALID, CAUGHT, PROVEN = "valid without an alarm", "faults caught in the run", "faults caught by the verifier"
@@ -43,7 +44,7 @@ class Example(Struct):
 
 def examples(file: Source | None) -> st.SearchStrategy[Example]:
     """Return modules of one loop-level function, or the one in `file`."""
-    modules = prim_funcs(max_stages=2).map(as_module) if file is None else st.just(parse_source(file))
+    modules = prim_funcs(max_stages=2).map(as_module) if file is None else programs_in(file, is_loop_level=True)
     return st.builds(Example, modules, st.integers(0, 99), st.integers(0, 999))
 
 
@@ -76,7 +77,9 @@ def name_and_inputs(module: IRModule, seed: int) -> tuple[str, list[Any]]:
     """Return the name of the first loop-level function of a module, and arguments for it."""
     import numpy as np
 
-    name, function = next((n, f) for n, f in module.functions.items() if isinstance(f, tir.PrimFunc))
+    name = loop_entry(module)
+    function = module.functions[name]
+    assert isinstance(function, tir.PrimFunc)
     return name, random_inputs(function, np.random.default_rng(seed), integers=(-8, 9))
 
 

@@ -12,6 +12,7 @@ from ...load import parse_source
 from ..constructs import LOOP_LEVEL
 from ..oracle import Execute, ExecuteAll, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
+from ..smaller import programs_in
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -20,7 +21,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     formulas = prim_funcs(stages=("formulas",), max_stages=1, symbolic=False).map(as_module)
-    programs = prim_funcs().map(as_module) | formulas if file is None else st.just(parse_source(file))
+    programs = prim_funcs().map(as_module) | formulas if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from ....ir.base import IRModule, Source
 from ....ir.passes.instrument import VerifyEach
 from ....ir.passes.transform import PassContext, get_pass
-from ...load import parse_source
 from ..choices import Choices
 from ..networks import network_functions
 from ..oracle import Call, Execute, as_module, interpreted
+from ..smaller import programs_in
 from .law import Law
 from .passes import COMPLETE, TOGETHER, assert_kept, fitting
 
@@ -21,7 +21,7 @@ from .passes import COMPLETE, TOGETHER, assert_kept, fitting
 @st.composite
 def _examples(draw: st.DrawFn, file: Source | None) -> IRModule:
     if file is not None:
-        return parse_source(file)
+        return draw(programs_in(file))
     training = Choices(draw).pick((False, True))
     return as_module(draw(network_functions(training))).with_attr("training", training)
 

@@ -10,15 +10,20 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ....ir import relax, tir
+from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.dtype import is_float
-from ...cli.arguments import arguments_of
+from ...cli.arguments import arguments_of, select_entry
 from ...load import parse
 from ..floats import TOLERANCE, Program, float_programs
+from ..inputs import copies, random_inputs, with_special_values
 from ..oracle import Execute, ExecuteAll, interpreted
+from ..smaller import programs_in
 from ..values import float_edges
 from .law import Law, module_constructs
+
+GIVEN = "given"
+"""The kind of a program from a file: of its results nothing is known but what holds of sums."""
 
 
 class _Example(Struct, frozen=True):
@@ -27,16 +32,21 @@ class _Example(Struct, frozen=True):
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    programs = float_programs() if file is None else st.just(Program(file.text, "formula"))
+    programs = float_programs() if file is None else programs_in(file).map(_as_program)
     return st.builds(_Example, programs, st.integers(0, 1000))
+
+
+def _as_program(module: IRModule) -> Program:
+    return Program(module.script(), GIVEN, is_exact=False, is_sum=True)
 
 
 def _inputs(module: IRModule, example: _Example) -> list[Any]:
     """Return edge values and small numbers for each parameter; sums get nothing that overflows."""
     random = np.random.default_rng(example.seed)
-    main = module.functions["main"]
-    assert isinstance(main, tir.PrimFunc | relax.Function)
-    arguments = arguments_of(main)
+    _, function = select_entry(module, None)
+    if example.program.kind == GIVEN:
+        return [with_special_values(value, example.seed) for value in random_inputs(function, random)]
+    arguments = arguments_of(function)
     found: list[Any] = []
     for argument in arguments:
         shape = tuple([size.value for size in argument.shape or () if isinstance(size, tir.IntImm)])
@@ -69,8 +79,8 @@ def _module(example: _Example) -> IRModule:
 
 def _compare(example: _Example, module: IRModule, execute: Execute) -> None:
     inputs = _inputs(module, example)
-    expected = _run(interpreted(module, "main"), inputs)
-    calls = execute(module, "main")
+    expected = _run(interpreted(module, select_entry(module, None)[0]), inputs)
+    calls = execute(module, select_entry(module, None)[0])
     for way, call in ({"compiled": calls} if callable(calls) else calls).items():
         for place, (found, wanted) in enumerate(zip(_run(call, inputs), expected, strict=True)):
             difference = disagreement(found, wanted, example.program)
@@ -78,7 +88,7 @@ def _compare(example: _Example, module: IRModule, execute: Execute) -> None:
 
 
 def _run(call: Callable[..., Any], inputs: list[Any]) -> list[Any]:
-    own = [each.copy() for each in inputs]
+    own = copies(inputs)
     returned = call(*own)
     parts: Sequence[Any] = () if returned is None else (returned,)
     if isinstance(returned, tuple | list):

@@ -14,6 +14,7 @@ from ...load import parse_source
 from ..cooperation import cooperative_programs
 from ..oracle import Execute, as_module, assert_equivalent, profiles
 from ..prim_funcs import prim_funcs
+from ..smaller import programs_in
 from ..threads import thread_programs
 from .law import Law, module_constructs
 
@@ -23,7 +24,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     unbound = prim_funcs(max_stages=2).map(_without_threads).map(as_module)
-    programs = thread_programs() | cooperative_programs() | unbound if file is None else st.just(parse_source(file))
+    programs = thread_programs() | cooperative_programs() | unbound if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
 
 

@@ -11,6 +11,7 @@ from ...load import parse_source
 from ..graphs import graph_functions
 from ..networks import network_functions
 from ..oracle import Execute, as_module, assert_equivalent, profiles
+from ..smaller import programs_in
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -19,7 +20,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     functions = graph_functions() | network_functions()
-    return st.tuples(functions.map(as_module) if file is None else st.just(parse_source(file)), st.integers(0, 99))
+    return st.tuples(functions.map(as_module) if file is None else programs_in(file), st.integers(0, 99))
 
 
 def _check(example: _Example, execute: Execute) -> None:

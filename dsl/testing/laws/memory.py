@@ -23,7 +23,9 @@ from ....ir.verify import verify
 from ...load import parse_source
 from ..choices import Choices
 from ..guarded import Apart, guarded
+from ..inputs import copies
 from ..oracle import Call, Execute, ExecuteAll, random_inputs
+from ..smaller import loop_entry, programs_in
 from ..views import SCALARS, Views
 from .law import Law, module_constructs
 
@@ -48,7 +50,7 @@ def _examples(file: Source | None) -> st.SearchStrategy[Example]:
     @st.composite
     def example(draw: st.DrawFn) -> Example:
         choose = Choices(draw)
-        text = Views(choose).text() if file is None else file.text
+        text = Views(choose).text() if file is None else draw(programs_in(file, is_loop_level=True)).script()
         return Example(text, (choose.pick(SCALARS), choose.pick(SCALARS)), choose.pick((4, 1, 3, 8)))
 
     return example()
@@ -87,7 +89,7 @@ def _outcomes(example: Example, modules: Mapping[str, IRModule], execute: Execut
     """Return what each way of calling a function does on arrays at both ends of their pages."""
     found: dict[str, list[list[str]]] = {}
     for bounds, module in modules.items():
-        for way, call in _ways(execute(module, "main")).items():
+        for way, call in _ways(execute(module, loop_entry(module))).items():
             inputs = _inputs(module, example)
             found[f"{bounds}, {way}"] = [_guarded(call, inputs, at_end) for at_end in (False, True)]
     return found
@@ -119,7 +121,7 @@ def _inputs(module: IRModule, example: Example) -> list[Any]:
     """Return arguments: the scalars of the example, and arrays of small numbers."""
     import numpy as np
 
-    function = module.functions["main"]
+    function = module.functions[loop_entry(module)]
     assert isinstance(function, tir.PrimFunc)
     names = {param.name for param in function.params}
     sizes = {f"n{name.upper()}": example.size for name in names}
@@ -131,14 +133,12 @@ def _inputs(module: IRModule, example: Example) -> list[Any]:
 def _interpret(module: IRModule, args: Iterable[Any]) -> Any:
     from ....ir.interp import run
 
-    return run(module, "main", list(args))
+    return run(module, loop_entry(module), list(args))
 
 
 def _outcome(call: Call, inputs: Iterable[Any]) -> list[str]:
     """Return the code and the line of a fault, or "" and what the arrays hold."""
-    import numpy as np
-
-    own: list[Any] = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
+    own = copies([*inputs])
     return _told(call, own, own)
 
 

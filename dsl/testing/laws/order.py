@@ -19,6 +19,7 @@ from ....ir.verify import verify
 from ...load import parse_source
 from ..oracle import Execute, assert_equivalent
 from ..ordered import ordered_programs, shuffled
+from ..smaller import programs_in
 from .bounds import copies, name_and_inputs
 from .law import Law, module_constructs
 
@@ -38,7 +39,7 @@ class Example(Struct):
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
-    modules = ordered_programs() if file is None else st.just(parse_source(file))
+    modules = ordered_programs() if file is None else programs_in(file, is_loop_level=True)
     return st.builds(Example, modules, st.integers(0, 999))
 
 

@@ -19,6 +19,7 @@ from ..choices import Choices
 from ..graphs import Operator
 from ..networks import batch_norm, network_functions, products
 from ..oracle import Execute, as_module, assert_equivalent, profiles
+from ..smaller import programs_in
 from .law import Law
 
 TRAINING = {"DecomposeOpsForInference": False, "DecomposeOpsForTraining": True}
@@ -81,7 +82,7 @@ def _examples(draw: st.DrawFn, file: Source | None) -> _Example:
     else:
         names += choose.pick(TOGETHER) if choose.rarely(4) else [choose.pick(fitting(COMPLETE, training))]
     functions = network_functions(training, subject and (subject,))
-    module = as_module(draw(functions)) if file is None else parse_source(file)
+    module = as_module(draw(functions)) if file is None else draw(programs_in(file))
     return _Example(module, tuple(names), choose.number(0, 99))
 
 

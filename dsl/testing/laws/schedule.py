@@ -25,6 +25,7 @@ from ..matrix import REFUSED, cells
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
 from ..schedulable import schedulable
+from ..smaller import programs_in
 from ..steps import CHANGING, arguments
 from .law import Law
 
@@ -57,7 +58,7 @@ _SAMPLE = 10
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     others = prim_funcs(max_stages=2).map(lambda function: (as_module(function), ()))
     known = st.one_of(schedulable(), featured(), featured(), featured(), others)
-    modules = known if file is None else st.just((parse_source(file), ()))
+    modules = known if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))
     numbers = st.integers(0, 2**32 - 1)
     steps = st.lists(st.builds(_Step, st.sampled_from(("", *CHANGING)), numbers), min_size=_STEPS, max_size=_STEPS)
     return st.builds(_example, modules, numbers, steps, st.integers(0, 99))

@@ -14,9 +14,12 @@ from msgspec import Struct
 
 from ....ir import tir
 from ....ir.base import Source
-from ....ir.diagnostics import TvmsError
+from ....ir.diagnostics import TvmsError, error
+from ....ir.dtype import is_int
 from ....ir.equal import structural_equal
+from ....ir.intern import has_effects
 from ....ir.simplify import simplify
+from ....ir.visit import free_variables, walk
 from ...load import parse_source
 from ..choices import Choices
 from ..constructs import constructs_of
@@ -58,17 +61,37 @@ def _expressions(draw: st.DrawFn) -> _Example:
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    return _expressions() if file is None else st.just(_read(file))
+    return _expressions() if file is None else st.sampled_from(_expressions_in(file))
 
 
 def _read(file: Source) -> _Example:
-    """The value that the first store of a file writes, of variables from 0 to 7, or as a comment says."""
-    from ....ir.visit import free_variables, walk
+    """The first expression of a file."""
+    return _expressions_in(file)[0]
 
+
+def _expressions_in(file: Source) -> list[_Example]:
+    """The values and indices of the stores of a file that are made of scalars, of variables from 0 to 7, or as a comment
+    says; E0813 where there are none."""
     stores = [node for node in walk(parse_source(file)) if isinstance(node, tir.BufferStore)]
+    exprs = [expr for store in stores for expr in (store.value, *store.indices) if _is_of_scalars(expr)]
+    if not exprs:
+        message = "this program stores nothing that is made of scalars, and at no such index"
+        raise error("E0813", message, None, "give a program with an expression of variables, such as A[0] = x * 2 % n")
     said = {name: range(int(low), int(high) + 1) for name, low, high in _RANGE.findall(file.text)}
-    variables = [each for each in free_variables(stores[0].value) if isinstance(each, tir.Var)]
-    return _Example(stores[0].value, {each: said.get(each.name, range(8)) for each in variables})
+    return [
+        _Example(
+            expr, {each: said.get(each.name, range(8)) for each in free_variables(expr) if isinstance(each, tir.Var)}
+        )
+        for expr in exprs
+    ]
+
+
+def _is_of_scalars(expr: tir.PrimExpr) -> bool:
+    return not any(
+        isinstance(node, tir.BufferLoad | tir.Buffer | tir.StringImm)
+        or (isinstance(node, tir.Var) and not is_int(node.dtype))
+        for node in walk(expr)
+    ) and not has_effects(expr)
 
 
 def _points(ranges: dict[tir.Var, range]) -> Iterator[dict[tir.Var, int]]:

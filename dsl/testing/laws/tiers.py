@@ -19,6 +19,7 @@ from ....ir.dtype import is_float
 from ....ir.visit import substitute, walk
 from ...load import parse_source
 from ..constructs import LOOP_LEVEL
+from ..inputs import with_special_values
 from ..oracle import Execute, as_module
 from ..prim_funcs import prim_funcs
 from .bounds import Example, copies, examples, name_and_inputs, plant
@@ -37,27 +38,13 @@ def _examples(file: Source | None) -> st.SearchStrategy[Example]:
 def _check(example: Example, execute: Execute) -> None:
     module = parse_source(Source("example.tvms", example.module.script()))
     name, inputs = name_and_inputs(module, example.seed)
-    inputs = [_with_special_values(value, example.seed) for value in inputs]
+    inputs = [with_special_values(value, example.seed) for value in inputs]
     outcome = [SAME, _compare(module, name, inputs, track=example.seed % 2 == 0)]
     planted = plant(module, name, inputs, example.place)
     if planted is not None:
         outcome.append(_compare(planted[0], name, inputs, track=False))
     outcome.extend([MEETING, _compare(_meeting(module, name, example.place), name, inputs, track=True)])
     example.outcome = tuple(filter(None, outcome))
-
-
-def _with_special_values(value: Any, seed: int) -> Any:
-    """Return an array with some of its floats replaced by those that arithmetic treats specially."""
-    import numpy as np
-
-    array = np.array(value)
-    if array.ndim and is_float(array.dtype.name) and array.size and seed % 3:
-        specials = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0]).astype(array.dtype)
-        random = np.random.default_rng(seed)
-        places = random.integers(0, array.size, 1 + array.size // 4)
-        array.reshape(-1)[places] = random.choice(specials, len(places))
-        return array
-    return value
 
 
 def _meeting(module: IRModule, name: str, place: int) -> IRModule:

@@ -1,0 +1,123 @@
+"""A user's program with smaller sizes, so that the interpreter can run thousands of examples of it.
+
+A static size that stands in shapes and loops is replaced by a small one wherever it stands. Only what the verifier accepts
+is used: a program whose tiles multiply to its sizes keeps that.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+from hypothesis import strategies as st
+
+from ...ir import relax, tir
+from ...ir.base import IRModule, Node, Source
+from ...ir.diagnostics import error
+from ...ir.interp.lanes.sample import work_of
+from ...ir.verify import verify
+from ...ir.visit import rewrite, walk
+from ..load import parse_source
+
+MOST_WORK = 1 << 16
+"""The innermost iterations of an example, at most."""
+_TRIED, _KEPT = 60, 6
+_DEFAULT_SMALL = (2, 3, 4, 1, 5, 8)
+
+
+def programs_in(file: Source, *, is_loop_level: bool = False) -> st.SearchStrategy[IRModule]:
+    """Return the program in a file, in several sizes, the smallest first.
+
+    E0813 where one run of it takes too long and no smaller program was found, and where a law `is_loop_level`, which is about
+    loop-level functions, and the program has none.
+    """
+    programs = smaller_programs(file)
+    if is_loop_level:
+        loop_entry(programs[0])
+    return st.sampled_from(programs)
+
+
+@cache
+def smaller_programs(file: Source) -> tuple[IRModule, ...]:
+    """Return the program in a file with smaller sizes, the least work first, and itself where it is small enough."""
+    module = parse_source(file)
+    own = _work(module)
+    found = [each for each in _candidates(module) if _work(each) <= MOST_WORK and not _is_broken(each)]
+    ordered = sorted(found[:_KEPT], key=_work)
+    if own <= MOST_WORK or not (ordered or own <= 16 * MOST_WORK):
+        ordered.append(module)
+    if own > 16 * MOST_WORK and ordered == [module]:
+        message = f"one example of this program takes {own:.1e} iterations, and no smaller sizes were found for it"
+        raise error("E0813", message, None, "fuzz a copy with small sizes, or with symbolic ones")
+    return tuple(ordered)
+
+
+def loop_entry(module: IRModule) -> str:
+    """Return the name of the loop-level function that a law looks at: `main`, or the first; E0813 where there is none."""
+    names = [name for name, function in module.functions.items() if isinstance(function, tir.PrimFunc)]
+    if not names:
+        raise error(
+            "E0813",
+            "this law is about loop-level functions, and the program has none",
+            None,
+            "give one with a T.prim_func",
+        )
+    return "main" if "main" in names else names[0]
+
+
+def _work(module: IRModule) -> int:
+    functions = [each for each in module.functions.values() if isinstance(each, tir.PrimFunc)]
+    elements = [_elements(node) for each in module.functions.values() for node in walk(each)]
+    return max([*map(work_of, functions), *elements], default=0)
+
+
+def _elements(node: Node) -> int:
+    """Return the elements of a tensor of static shape; a product of its dimensions."""
+    if not (isinstance(node, relax.TensorStructInfo) and isinstance(node.shape, relax.ShapeExpr)):
+        return 0
+    total = 1
+    for size in node.shape.values:
+        total *= size.value if isinstance(size, tir.IntImm) else 1
+    return total
+
+
+def _is_broken(module: IRModule) -> bool:
+    return any(each.severity == "error" for each in verify(module))
+
+
+def _candidates(module: IRModule) -> Iterator[IRModule]:
+    """Yield the program with other sizes: all divided by one number, then each by itself, at random."""
+    sizes = sorted(_sizes(module))
+    if not sizes:
+        return
+    for scale in (64, 32, 16, 8, 4, 2):
+        if any(size % scale == 0 and size > scale for size in sizes):
+            yield _with_sizes(module, {size: size // scale for size in sizes if size % scale == 0})
+    chosen = random.Random(0)
+    for _ in range(_TRIED):
+        small = {size: chosen.choice([each for each in (*_DEFAULT_SMALL, size) if each <= size]) for size in sizes}
+        yield _with_sizes(module, small)
+
+
+def _sizes(module: IRModule) -> set[int]:
+    """Return the numbers above 1 that stand as the sizes of shapes, loops and axes."""
+    found: set[int] = set()
+    for node in (node for function in module.functions.values() for node in walk(function)):
+        match node:
+            case tir.For(extent=tir.IntImm(value=size)) | tir.Range(extent=tir.IntImm(value=size)):
+                found.add(size)
+            case tir.Buffer(shape=shape) | tir.Allocate(extents=shape) | relax.ShapeExpr(values=shape):
+                found.update(size.value for size in shape if isinstance(size, tir.IntImm))
+            case _:
+                pass
+    return {size for size in found if size > 1}
+
+
+def _with_sizes(module: IRModule, sizes: dict[int, int]) -> IRModule:
+    def smaller(node: Node) -> Node | None:
+        if not isinstance(node, tir.IntImm) or node.value not in sizes:
+            return None
+        return tir.IntImm(node.dtype, sizes[node.value], span=node.span)
+
+    return rewrite(module, smaller)
