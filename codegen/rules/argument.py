@@ -4,8 +4,9 @@
         better = V[i] < A[i, k]              →         64 pairs at once, each as the loop would find its own,
         I[i], V[i] = … k …, … A[i, k] …                then those combined, always in the same order
 
-The same function that takes in an element combines two pairs. That is right where it chooses one of the two, and the same
-one in any order, as where ties go to the lesser index (`is_choice`); sums, and choices of the first that comes, decline.
+The function that adds an element to a pair also combines two pairs. This is valid only if it selects one of its two operands,
+the same one in any order, for instance because ties go to the lower index (`is_choice`). The rule declines sums, and
+reductions that keep the first of equal elements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Every command's work on a text grows at most like n**1.2 with its length, whatever is repeated, doubled or nested in it.
 
-Work is counted in function calls at sizes n, 2n and 4n. They are bounded for each character, too, and so are the bytes of
-some examples; and bombs (a name that stands for twice what the one before it stands for) have to be refused or stay small.
+Work is the number of function calls, at sizes n, 2n and 4n. The calls per character are bounded as well, and for some
+examples the bytes of memory. Bombs, in which each name stands for twice what the one before it stands for, must be refused
+or stay small.
 """
 
 from __future__ import annotations
