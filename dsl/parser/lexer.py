@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -36,6 +37,10 @@ class Line(Struct, frozen=True, gc=False):
 
     layout: list[tuple[str, Token]]
     tokens: list[tuple[str, Token]]
+
+
+Copy: TypeAlias = Callable[[list[tuple[str, Token]], int], int]
+"""Given the layout before a line and where it starts, what parses the line otherwise and returns where it ends; else 0."""
 
 
 class Problem(Struct, frozen=True):
@@ -73,6 +78,11 @@ def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{tokens})(?:[ \t\f]|\\\r?\n)*"), re.compile(tables.patterns["NEWLINE"])
 
 
+@cache
+def _fixed() -> frozenset[str]:
+    return frozenset(load().fixed)
+
+
 def as_read(text: str) -> str:
     """Return a text as it is read: its last line ends, and its byte order mark takes no column, as a form feed."""
     whole = text if text.endswith("\n") else text + "\n"
@@ -82,11 +92,13 @@ def as_read(text: str) -> str:
 class Lexer:
     """The logical lines of a text, with its comments in `comments`; bad indentation goes to `report`."""
 
-    def __init__(self, text: str, report: Callable[[Problem], None]) -> None:
-        self.report = report
+    def __init__(self, text: str, report: Callable[[Problem], None], copy: Copy | None = None) -> None:
+        self.report, self.copy = report, copy
         self.text = as_read(text)
         self.comments = Comments()
         self.blocks = [Block(0, 0, 0)]
+        self._same = "\n"
+        """What stands between two lines of the innermost block, with nothing else between them."""
         self.tokens = 0
 
     def lines(self) -> Iterator[Line]:
@@ -108,21 +120,35 @@ class Lexer:
 
     def _lines(self, position: int, layout: list[tuple[str, Token]]) -> Iterator[Line]:
         scan, _ = _scanners()
-        fixed = frozenset(load().fixed)
-        size = len(self.text)
+        size, copy = len(self.text), self.copy
+        while position < size:
+            copied = copy(layout, position) if copy is not None else 0
+            if copied:
+                newline = scan.match(self.text, copied)
+            else:
+                tokens, newline = self._line(position)
+                end, text = (newline.start(), newline["NEWLINE"]) if newline else (size, "")
+                yield from self._close(layout, tokens, end, text)
+            layout, position = [], size
+            if newline is not None:
+                layout = self._layout(newline["NEWLINE"], newline.end("NEWLINE"))
+                position = newline.end()
+        yield Line(layout + self._layout("\n", size), [("$END", Token(size, size))])
+
+    def _line(self, position: int) -> tuple[list[tuple[str, Token]], re.Match[str] | None]:
+        """Return the tokens of the logical line that starts at `position`, and the newline that ends it, if any."""
+        scan, _ = _scanners()
+        fixed, size = _fixed(), len(self.text)
         tokens: list[tuple[str, Token]] = []
         depth = 0
         for match in scan.finditer(self.text, position):
             kind = match.lastgroup or "INVALID"
             text = match[kind]
             if kind == "NEWLINE":
-                if depth and match.end() < size:
-                    if "#" in text:
-                        self.comments.inside_brackets(text)
-                    continue
-                yield from self._close(layout, tokens, match.start(), text)
-                layout = self._layout(text, match.end(kind))
-                tokens, depth = [], 0
+                if not depth or match.end() >= size:
+                    return tokens, match
+                if "#" in text:
+                    self.comments.inside_brackets(text)
                 continue
             self.tokens += 1
             if self.tokens > MAX_TOKENS:
@@ -134,10 +160,7 @@ class Lexer:
                 if text in NESTING:
                     depth = self._nest(depth + NESTING[text], match.start())
             tokens.append((kind, Token(match.start(), match.end(match.lastgroup or 0), text)))
-        if tokens:
-            yield from self._close(layout, tokens, size, "")
-            layout = []
-        yield Line(layout + self._layout("\n", size), [("$END", Token(size, size))])
+        return tokens, None
 
     def _close(
         self, layout: list[tuple[str, Token]], tokens: list[tuple[str, Token]], end: int, text: str
@@ -157,6 +180,8 @@ class Lexer:
 
     def _layout(self, text: str, position: int) -> list[tuple[str, Token]]:
         """Compare the indentation at `position`, which `text` ends with, to that of the open blocks."""
+        if text == self._same and position != len(self.text):
+            return []
         _, *between, indentation = text.split("\n") if "\n" in text else ("", text)
         at_end = position == len(self.text)
         column, tabless = (0, 0) if at_end else columns(indentation)
@@ -170,6 +195,7 @@ class Lexer:
                 help = "move the innermost blocks to functions of their own"
                 raise LimitError(Problem("E0010", message, position, position, help))
             self.blocks.append(Block(column, tabless, self.comments.anchor))
+            self._same = "\n" + " " * column if column == tabless else ""
             return [("INDENT", here)]
         closed: list[Block] = []
         while column < self.blocks[-1].column and column <= self.blocks[-2].column:
@@ -180,6 +206,7 @@ class Lexer:
             self._bad_indentation(message, here, indentation, f"indent it by {top.column} columns")
         else:
             self._check_tabs(tabless == top.tabless, here, indentation)
+        self._same = "\n" + " " * top.column if top.column == top.tabless else ""
         before_else = ELSE.match(self.text, position) is not None
         self.comments.own_lines(between, closed, before_else)
         return [("DEDENT", here)] * len(closed)
