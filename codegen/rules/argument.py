@@ -11,7 +11,10 @@ reductions that keep the first of equal elements.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +22,10 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.update import Update, is_choice, key_of
 from ...ir.base import Node
+from ...ir.dtype import is_float
 from ...ir.equal import structural_equal
+from ...ir.fold import wrap
+from ...ir.simplify import simplify
 from ...ir.visit import substitute, walk
 from ..lower.rewriter import sequence
 from ..machine import Machine
@@ -59,11 +65,79 @@ class _Pair(Struct, frozen=True, eq=False):
     loads: tuple[Node, ...]
     """All loads of `taken`."""
 
-    def step(self, old: tuple[tir.PrimExpr, ...], taken: tuple[tir.PrimExpr, ...]) -> list[tir.PrimExpr]:
-        """Return both values after a step, where the axis and the element are `taken`."""
+    def step(
+        self, old: tuple[tir.PrimExpr, ...], taken: tuple[tir.PrimExpr, ...], is_later: bool = False
+    ) -> list[tir.PrimExpr]:
+        """Return both values after a step, where the axis and the element are `taken`; of a step that `is_later`, the old
+        index is known to be less."""
         places: dict[Node, Node] = {node: old[number] for node, number in self.old.items()}
         places |= {self.axis.var: taken[0], **dict.fromkeys(self.loads, taken[1])}
-        return [substitute(value, places) for value in self.values]
+        return [substitute(self.later(value) if is_later else value, places) for value in self.values]
+
+    def later(self, value: Node) -> Node:
+        """Return `value` without the conditions that the old index is less."""
+        ordered = [node for node in walk(value) if isinstance(node, tir.LT) and self._is_order(node)]
+        return simplify(substitute(value, dict.fromkeys(ordered, tir.IntImm("bool", 1)))) if ordered else value
+
+    def _is_order(self, condition: tir.LT) -> bool:
+        a, b = _without_casts(condition.a), _without_casts(condition.b)
+        return b is self.axis.var and isinstance(a, tir.BufferLoad) and self.old.get(a) == 0
+
+    def begins_with_an_index(self) -> bool:
+        """Whether the first step takes its index, whatever the element is: it chooses by comparisons only, which come out
+        alike for all numbers between those that are tried."""
+        value, dtype = self.values[0], self.taken.dtype
+        is_choice = isinstance(value, tir.Select) and {_without_casts(value.true_value), _without_casts(value.false_value)} <= {
+            self.axis.var, *self.old,
+        }  # fmt: skip
+        casts = [node.value.dtype for node in walk(value) if isinstance(node, tir.Cast)]
+        if not is_choice or any(not isinstance(node, _CHOOSING) for node in walk(value)) or any(map(is_float, casts)):
+            return False
+        numbers = {node.value for each in (value, *self.inits) for node in walk(each) if isinstance(node, tir.FloatImm)}
+        if any(number - 1 == number + 1 and not math.isinf(number) for number in numbers):
+            return False
+        if not is_float(dtype):
+            return False
+        tried = {math.nan, -math.inf, math.inf, 0.0, *(n + d for n in numbers for d in (-1.0, 0.0, 1.0))}
+        first = tir.IntImm(self.axis.var.dtype, 3)
+        for each in tried:
+            index = self.step(self.inits, (first, tir.FloatImm(dtype, each)))[0]
+            if _value(index) != first.value:
+                return False
+        return True
+
+
+_CHOOSING = (
+    tir.Select, tir.And, tir.Or, tir.Not, tir.LT, tir.LE, tir.GT, tir.GE, tir.EQ, tir.NE, tir.Cast, tir.BufferLoad, tir.Var,
+    tir.Buffer, tir.IntImm, tir.FloatImm, tir.PrimType, tir.PointerType,
+)  # fmt: skip
+_SIGNS: dict[type[Node], Callable[[Any, Any], Any]] = {
+    tir.LT: operator.lt, tir.LE: operator.le, tir.GT: operator.gt, tir.GE: operator.ge, tir.EQ: operator.eq,
+    tir.NE: operator.ne, tir.And: lambda a, b: a and b, tir.Or: lambda a, b: a or b,
+}  # fmt: skip
+
+
+def _value(expr: tir.PrimExpr) -> float:
+    """Return the value of choices between constants."""
+    match expr:
+        case tir.IntImm() | tir.FloatImm():
+            return expr.value
+        case tir.Cast():
+            return wrap(int(_value(expr.value)), expr.dtype)
+        case tir.Select():
+            return _value(expr.true_value if _value(expr.condition) else expr.false_value)
+        case tir.Not():
+            return not _value(expr.a)
+        case tir.BinaryOp():
+            return _SIGNS[type(expr)](_value(expr.a), _value(expr.b))
+        case _:
+            raise AssertionError(type(expr))
+
+
+def _without_casts(expr: Node) -> Node:
+    while isinstance(expr, tir.Cast):
+        expr = expr.value
+    return expr
 
 
 def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:
@@ -141,13 +215,13 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
     def each(body: Callable[[Index, Index], tir.Stmt]) -> tir.Stmt:
         return unrolled("u", counts[0], lambda u: vectorized("v", counts[1], lambda v: body(u, v)))
 
-    def update(taken: tuple[tir.PrimExpr, ...], *place: Index) -> tir.Stmt:
+    def update(taken: tuple[tir.PrimExpr, ...], *place: Index, is_later: bool = False) -> tir.Stmt:
         old = tuple([load(each, *place) for each in partial])
-        new = pair.step(old, taken)
+        new = pair.step(old, taken, is_later)
         return sequence([store(each, value, *place) for each, value in zip(partial, new, strict=True)])
 
-    def take(u: Index, v: Index, position: tir.PrimExpr) -> tir.Stmt:
-        return update((position, substitute(pair.taken, {axis.var: position})), u, v)
+    def take(u: Index, v: Index, position: tir.PrimExpr, is_later: bool = False) -> tir.Stmt:
+        return update((position, substitute(pair.taken, {axis.var: position})), u, v, is_later=is_later)
 
     def combine(part: Index, first: int, count: int) -> list[tir.Stmt]:
         """Combine the first pairs with as many others, which are copied: the same memory is in no two vectors' way."""
@@ -161,13 +235,24 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
     whole = divide(axis.extent, block)
     done = times(whole, block)
 
-    def step(number: tir.Var) -> tir.Stmt:
+    has_first = axis.size is not None and axis.size >= 2 * block and pair.begins_with_an_index()
+
+    def step(number: tir.PrimExpr) -> tir.Stmt:
         start = times(number, block)
         return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v))))
+
+    def later_step(number: tir.Var) -> tir.Stmt:
+        start = times(plus(number, 1), block)
+        return each(lambda u, v: take(u, v, plus(start, plus(times(u, width), v)), is_later=True))
 
     rest = vector_loop("rest", minus(axis.extent, done), width, lambda start, v: take(0, v, plus(done, plus(start, v))))
     halves = [width >> bits for bits in range(1, width.bit_length())]
     merge = [stmt for part in range(1, PARTS) for stmt in combine(part, 0, width)]
     merge += [stmt for half in halves for stmt in combine(0, half, half)]
     finish = [replace(each, value=load(p, 0, 0)) for each, p in zip(pair.stores, partial, strict=True)]
-    return allocated([*partial, *others], [begin, loop("step", whole, step), rest, *merge, *finish])
+    steps = (
+        [step(index(0, axis.var.dtype)), loop("step", minus(whole, 1), later_step)]
+        if has_first
+        else [loop("step", whole, step)]
+    )
+    return allocated([*partial, *others], [begin, *steps, rest, *merge, *finish])

@@ -196,3 +196,24 @@ def test_windows_keep_nan_wherever_it_is(size: int, step: int, dtype: str, name:
         result = np.zeros((3, 7, 18), dtype)
         tvms.compile(module, **settings)["main"](data, result)  # type: ignore[arg-type]
         np.testing.assert_array_equal(result, expected, err_msg=str(settings))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("columns", [127, 128, 259, 1024])
+def test_long_rows_find_the_first_greatest_element(columns: int, name: str) -> None:
+    """After their first step, vectors of long rows hold indices of their own, and no condition compares them."""
+    text = f"""
+I.ir_module M:
+    R.function main(x: R.Tensor((40, {columns}), "float32")) -> R.Tensor((40,), "int64"):
+        return R.{name}(x, axis=1)
+"""
+    rows = np.random.default_rng(columns).integers(-2, 3, (40, columns)).astype("f4")
+    limit = -np.inf if name == "argmax" else np.inf
+    rows[0], rows[1], rows[2] = limit, np.nan, -limit
+    rows[3], rows[3, 100] = limit, np.finfo("f4").min
+    rows[4], rows[4, columns - 1] = limit, 0
+    for row, at in zip(range(5, 20), range(0, columns, columns // 15 + 1), strict=False):
+        rows[row, at:] = np.where(np.arange(columns - at) % 3, rows[row, at:], np.nan)
+        rows[row + 15, :at] = limit
+    found = tvms.compile(tvms.parse(text))["main"](rows)
+    np.testing.assert_array_equal(np.asarray(found), getattr(np, name)(rows, axis=1))
