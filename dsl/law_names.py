@@ -21,6 +21,7 @@ LAWS = {
     "each_pass": "no pass by itself, and no step of a pipeline, changes what a graph computes",
     "cost": "the work of every command grows at most like n**1.2 with its text, whatever is repeated, nested or doubled",
     "artifacts": "no damaged or forged file of machine code crashes, or runs code that is not that of its program",
+    "output": "whatever characters a program holds, no terminal, picture, report or symbol obeys them",
     "floats": "NaN, infinities, zeros, denormals and ties mean the same in every executor, and in NumPy",
     "gpu": "threads simulated on the processor, in any order, do what the interpreter does",
 }
