@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.evaluate import evaluate
 from ...ir.base import IRModule, Node
-from ...ir.visit import children, substitute, walk
+from ...ir.visit import children, rewrite, substitute, walk
 from ..load import parse
 from .choices import Choices
 from .kernels import TRUE
@@ -124,6 +124,21 @@ def shuffled(module: IRModule, seed: int) -> IRModule:
     numbers = random.Random(seed)
     nests = [each for function in module.functions.values() for each in _nests(function)]
     return substitute(module, {loops[0]: _shuffled(loops, realize, numbers) for loops, realize in nests})
+
+
+def run_once(module: IRModule) -> IRModule:
+    """Return the module with one iteration of each loop around blocks that neither their axes nor their predicates use."""
+
+    def once(node: object) -> tir.For | None:
+        if not isinstance(node, tir.For):
+            return None
+        blocks = [each for each in walk(node.body) if isinstance(each, tir.BlockRealize)]
+        used = {part for each in blocks for value in (*each.iter_values, each.predicate) for part in walk(value)}
+        bounds = (each for each in walk(node.body) if isinstance(each, tir.For))
+        used |= {part for each in bounds for value in (each.min, each.extent) for part in walk(value)}
+        return replace(node, extent=tir.IntImm(node.extent.dtype, 1)) if blocks and node.loop_var not in used else None
+
+    return rewrite(module, once)
 
 
 def _nests(node: Node) -> Iterator[tuple[list[tir.For], tir.BlockRealize]]:

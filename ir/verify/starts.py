@@ -7,7 +7,6 @@ E0424: a T.init that never starts an element that is updated · E0428: a loop th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import takewhile
 
 from .. import make, tir
 from ..analysis.regions import Place as Region
@@ -195,11 +194,12 @@ def _is_repeated(subject: Subject, site: Site) -> bool:
     if not block.iter_vars:
         return False
     own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
-    around = list(takewhile(lambda step: not isinstance(step, Inside), steps[own + 1 :]))
+    around = steps[own + 1 :]
     loops = [step for step in around if isinstance(step, Iterate)]
     resolve = subject.flow.resolve
     values = {axis: resolve(value) for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)}
-    used = variables([*values.values(), *site.place.facts.conditions])
+    outer = [resolve(value) for step in around if isinstance(step, Inside) for value in step.realize.iter_values]
+    used = variables([*values.values(), *outer, *site.place.facts.conditions])
     waiting = variables(value for axis, value in values.items() if axis.iter_type is COMM_REDUCE)
     waiting &= {step.var for step in loops}
     for step in loops:  # the innermost first: around those of the reduction, T.init starts anew

@@ -18,7 +18,7 @@ from ....ir.diagnostics import TvmsError
 from ....ir.verify import verify
 from ...load import parse_source
 from ..oracle import Execute, assert_equivalent
-from ..ordered import ordered_programs, shuffled
+from ..ordered import ordered_programs, run_once, shuffled
 from ..smaller import programs_in
 from .bounds import copies, name_and_inputs
 from .law import Law, module_constructs
@@ -58,6 +58,10 @@ def _check(example: Example, execute: Execute) -> None:
         example.outcome = (SHOWN if differs else PROVEN, *codes)
         return
     assert not differs, "it is accepted, and another order of its instances gives another result"
+    once = _result(run_once(module), name, inputs)
+    assert once is None or expected is None or _are_equal(expected, once), (
+        "it is accepted, and a loop that no axis uses repeats its updates"
+    )
     example.outcome = (ACCEPTED,)
     if seed % _COMPILED_OF == _COMPILED_OF - 1:
         assert_equivalent(module, module, inputs=inputs, execute_after=execute)
