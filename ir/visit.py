@@ -89,9 +89,16 @@ _READERS = _Readers()
 
 
 def _collected(values: Iterable[Any]) -> tuple[Node, ...]:
+    """Return the nodes in the values of fields, most of which are nodes, tuples of nodes, and None."""
     found: list[Node] = []
     for value in values:
-        if isinstance(value, Node):
+        if value.__class__ is tuple:
+            for element in value:
+                if isinstance(element, Node):
+                    found.append(element)
+                else:
+                    _collect(element, found)
+        elif isinstance(value, Node):
             found.append(value)
         elif isinstance(value, (tuple, list, dict)):
             _collect(value, found)

@@ -30,6 +30,8 @@ Box: TypeAlias = tuple[tir.Range, ...]
 def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, whose blocks are opaque, with the buffers of its blocks cut down to what is used."""
     uses = Uses(func.body)
+    if not uses.homes:
+        return func
     compacter = _Compacter(func.body)
     for buffer, home in uses.homes.items():
         found = uses.of[buffer]
@@ -62,9 +64,13 @@ class _Compacter(Rewriter):
                 tir.BufferRegion: self._region,
             }
         )
-        self._written = {node.buffer for node in walk(body) if isinstance(node, tir.BufferStore)}
-        launched = [node.node for node in walk(body) if isinstance(node, tir.AttrStmt)]
-        self._threads = {node.var for node in launched if isinstance(node, tir.IterVar)}
+        self._written = set[tir.Buffer]()
+        self._threads = set[tir.Var]()
+        for node in walk(body):
+            if isinstance(node, tir.BufferStore):
+                self._written.add(node.buffer)
+            elif isinstance(node, tir.AttrStmt) and isinstance(node.node, tir.IterVar):
+                self._threads.add(node.node.var)
         self.starts: dict[tir.Buffer, tuple[tir.PrimExpr, ...]] = {}
         """Where the part of a buffer that is used begins."""
 

@@ -14,7 +14,16 @@ from ...ir.visit import defined_variables, part_names, substitute, walk
 
 Rule = Callable[[Any], Any]
 
-_REWRITTEN = (Node, tuple)
+
+class _Parts(dict[type[Any], tuple[str, ...]]):
+    """The fields of each kind of node that may hold nodes; none of anything else. Found when first asked for."""
+
+    def __missing__(self, kind: type[Any]) -> tuple[str, ...]:
+        self[kind] = found = part_names(kind) if issubclass(kind, Node) else ()
+        return found
+
+
+_PARTS = _Parts()
 NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 """The empty statement."""
 
@@ -55,14 +64,16 @@ class Rewriter:
 
     def rebuild(self, node: Any) -> Any:
         """Return `node` with its parts rewritten."""
-        changes: dict[str, Any] = {}
-        for field in part_names(node.__class__):
+        changes: dict[str, Any] | None = None
+        rules = self._rules
+        for field in _PARTS[node.__class__]:
             part = getattr(node, field)
-            if isinstance(part, _REWRITTEN):
+            if part.__class__ in rules or _PARTS[part.__class__]:
                 rewritten = self.rewrite(part)
                 if rewritten is not part:
+                    changes = changes or {}
                     changes[field] = rewritten
-        return replace(node, **changes) if changes else node
+        return node if changes is None else replace(node, **changes)
 
     def folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
         """Return the rule of an operator that is computed where its operands become constants."""
@@ -74,7 +85,12 @@ class Rewriter:
         return rule
 
     def _tuple(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        rewritten = tuple([self.rewrite(part) if isinstance(part, _REWRITTEN) else part for part in parts])
+        if not parts:
+            return parts
+        rules, rewrite = self._rules, self.rewrite
+        rewritten = tuple(
+            [rewrite(part) if part.__class__ in rules or _PARTS[part.__class__] else part for part in parts]
+        )
         return parts if all(map(is_, parts, rewritten)) else rewritten
 
     def _variable(self, var: tir.Var) -> tir.PrimExpr:

@@ -116,13 +116,16 @@ class Views:
         self.pointers.append(f"{name}.data")
 
     def matched(self) -> None:
-        """A block with a matched region; what comes after is inside."""
+        """A block with a matched region, and perhaps memory of its own; what comes after is inside."""
         source = self.choose.pick([each for each in self.buffers if each.rank] or self.buffers)
         if not source.rank:
             return
         name, block = self.choose.fresh("X"), self.choose.fresh("block")
         self.say(f'with T.block("{block}"):')
         self.depth += 1
+        has_axis = self.choose.rarely(3)
+        if has_axis:
+            self.say(f"{self.choose.fresh('v')} = T.axis.spatial(1, 0)")
         starts = [self.choose.pick(("0", "1", "k", "k - 3", "2")) for _ in range(source.rank)]
         sizes = [self.choose.pick(("1", "2", "4", "k", "3")) for _ in range(source.rank)]
         region = ", ".join(f"{a}:{a} + {n}" for a, n in zip(starts, sizes, strict=True))
@@ -131,6 +134,8 @@ class Views:
         shape = ", ".join(self.choose.pick((size, size, size, "2")) for size in sizes)
         self.say(f'{name} = T.match_buffer({source.name}[{region}], ({shape},), "{source.dtype}")')
         self.buffers.append(_Buffer(name, source.dtype, source.rank, is_small=False))
+        if has_axis:
+            self.memory()
 
     # --- What is done
 

@@ -285,7 +285,7 @@ MUTANTS = (
            "return first if first >= 0 and first + count", "return first if first + count"),
     # --- Checks of order
     Mutant("updates need no start", "order", "ir/verify/starts.py",
-           "    if values is None:\n        return False\n    block, element", "    if values is not None:\n        return False\n    block, element"),
+           "    if values is None:\n        return False\n    block, element", "    return False\n    block, element"),
     Mutant("any loop may repeat an update", "order", "ir/verify/starts.py", "if step.var in used or (block.init", "if True or (block.init"),
     Mutant("reads of other elements are no dependences", "order", "ir/verify/axis_kinds.py",
            "if is_same and is_update and (kind", "if is_update and (kind"),
