@@ -175,6 +175,23 @@ def test_what_is_not_certain_is_not_said(body: str) -> None:
     assert render(verify(parse(text), "races")) == ""
 
 
+def test_reductions_may_start_anew_with_the_block_around_them() -> None:
+    text = """
+T.prim_func f(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
+    for t, i in T.grid(4, 4):
+        with T.block("rows"):
+            vo = T.axis.spatial(4, i)
+            for j in range(8):
+                with T.block("sum"):
+                    vi = T.axis.spatial(4, vo)
+                    vj = T.axis.reduce(8, j)
+                    with T.init():
+                        C[vi] = 0
+                    C[vi] = C[vi] + A[vi, vj]
+"""
+    assert verify(parse(text), "races") == ()
+
+
 def test_any_depth() -> None:
     inner: tir.Stmt = tir.BufferStore(BUFFER, deep(10_000, make.const(0)), (make.const(0),))
     for _ in range(10_000):
