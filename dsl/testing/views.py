@@ -13,6 +13,8 @@ from .choices import Choices
 DTYPES = ("int32", "int8", "int64", "uint16", "float32", "float64")
 SCALARS = (3, 0, 1, 2, 4, -1, -2, 5, 7, -5, 31, 40, 1000, 2**31 - 1, -(2**31))
 _HUGE = (10**8, -(10**8), 2**40, 2**61, -(2**61), 2**62, 2**63 - 1, -(2**63))
+_MOST = 1000
+"""Elements of memory that is allocated, and iterations of a loop: more would take gigabytes."""
 
 
 class _Buffer(Struct):
@@ -108,6 +110,7 @@ class Views:
     def memory(self) -> None:
         """A separate allocation, filled from the first element to the last."""
         dtype, name, size = self.choose.pick(DTYPES), self.choose.fresh("M"), self.size()
+        size = f"T.min({size}, {_MOST})" if size.startswith(("k", "T.max(k")) else size
         self.say(f'{name} = T.alloc_buffer(({size},), "{dtype}")')
         loop = self.choose.fresh("f")
         self.say(f"for {loop} in range({size}):")
@@ -177,7 +180,9 @@ class Views:
     def stores(self) -> None:
         loop = self.choose.fresh("i")
         kind = self.choose.pick(("range", "T.unroll", "T.vectorized"))
-        self.say(f"for {loop} in {kind}({self.choose.pick((4, 1, 2, 8, 'k') if kind == 'range' else (4, 2, 8))}):")
+        self.say(
+            f"for {loop} in {kind}({self.choose.pick((4, 1, 2, 8, f'T.min(k, {_MOST})') if kind == 'range' else (4, 2, 8))}):"
+        )
         for _ in range(self.choose.number(1, 2)):
             self.say("    " + self.store(loop))
 
