@@ -286,6 +286,7 @@ CODES: dict[str, str] = {
     "E0815": "a program and commands that would both come from standard input",
     "E0816": "a part of a program that a dialect has no text for",
     "E0817": "a failure to reduce that does not happen",
+    "E0818": "a strategy for programs that do not exist",
     "E0901": "a pass that gets or returns something else than a module",
     "E0902": "options that a pass does not take",
     "E0903": "a pass that does not exist",

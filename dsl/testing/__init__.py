@@ -23,7 +23,8 @@ from ...ir.diagnostics import error
 if find_spec("hypothesis") is None:
     raise error("E0812", "tvms.testing needs Hypothesis, which is not installed", None, "pip install 'tvms-lang[fuzz]'")
 
-from .expressions import expressions
+from .expressions import OPERATORS, expressions
+from .features import FEATURES, features_of
 from .graphs import graph_functions
 from .modules import modules
 from .networks import network_functions
@@ -33,10 +34,13 @@ from .texts import commented_texts, damaged_texts, loose_texts, texts
 from .vacuity import vacuity
 
 __all__ = [
+    "FEATURES",
+    "OPERATORS",
     "assert_equivalent",
     "commented_texts",
     "damaged_texts",
     "expressions",
+    "features_of",
     "graph_functions",
     "loose_texts",
     "modules",

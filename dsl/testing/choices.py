@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -21,11 +21,20 @@ class Choices:
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
+        self._direct: Callable[[int, int], int] | None = getattr(getattr(draw, "__self__", None), "draw_integer", None)
         self._names: dict[str, int] = {}
 
     def number(self, low: int, high: int) -> int:
         """Choose a number from `low` to `high`, both included."""
-        return low if low == high else self._draw(_integers(low, high))
+        if low == high:
+            return low
+        if self._direct is not None:  # the same choice, without what Hypothesis keeps of each strategy
+            return self._direct(low, high)
+        return self._draw(_integers(low, high))
+
+    def draw(self, strategy: st.SearchStrategy[_T]) -> _T:
+        """Choose by a strategy."""
+        return self._draw(strategy)
 
     def pick(self, options: Sequence[_T]) -> _T:
         """Choose one of `options`; simpler ones stand first."""

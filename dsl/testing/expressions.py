@@ -7,9 +7,11 @@ is up to the caller: constants, variables, elements of buffers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from ...ir import make, tir
 from ...ir.diagnostics import TvmsError
@@ -38,26 +40,73 @@ def constants(choose: Choices, dtype: str) -> tir.PrimExpr:
         return make.const(choose.pick((False, True)), dtype)
     if is_float(dtype):
         return make.const(choose.pick((0.0, 1.0, 2.0, 0.5, -1.0, -2.5, 3.0)), dtype)
-    low = 0 if parse_dtype(dtype).code == "uint" else -5
-    return make.const(choose.pick([0, 1, 2, 3, 7, *([] if low == 0 else [-1, low])]), dtype)
+    return make.const(choose.pick((0, 1, 2, 3, 7) if dtype.startswith("u") else (0, 1, 2, 3, 7, -1, -5)), dtype)
 
 
-def expression(choose: Choices, dtype: str, leaves: Leaves, size: int, parts: Parts | None = None) -> tir.PrimExpr:
-    """An expression of `dtype` with about `size` operations. Parts of it stand in it more than once, now and then:
-    what cancels, or is common to two operands, is what rewrites look for."""
+class Operations(Struct, frozen=True):
+    """The operations of each family of dtypes."""
+
+    ints: tuple[Operation, ...]
+    floats: tuple[Operation, ...]
+    bools: tuple[Operation, ...]
+
+    def of(self, dtype: str) -> tuple[Operation, ...]:
+        """Return those whose results are of `dtype`."""
+        return self.bools if is_bool(dtype) else self.floats if is_float(dtype) else self.ints
+
+
+@cache
+def operations(names: frozenset[str] | None = None, dtypes: tuple[str, ...] | None = None) -> Operations:
+    """Return the operations called `names` (`OPERATORS` has all), which cast to `dtypes` only."""
+
+    def chosen(rows: tuple[tuple[str, Operation], ...]) -> tuple[Operation, ...]:
+        return tuple([each for name, each in rows if names is None or name in names])
+
+    changed = _casts(dtypes) if dtypes is not None else {}
+    return Operations(
+        *[
+            tuple([changed.get(each, each) for each in chosen(rows) if changed.get(each, each) is not None])
+            for rows in (_INT, _FLOAT, _BOOL)
+        ]
+    )  # type: ignore[arg-type]
+
+
+def _casts(dtypes: tuple[str, ...]) -> dict[Operation, Operation | None]:
+    """Return what takes the place of operations that use other dtypes than `dtypes`."""
+    others = len(dtypes) > 1
+
+    def cast(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+        return make.cast(grow(choose.pick(dtypes)), dtype)
+
+    def compare(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
+        kind = choose.pick(dtypes)
+        return choose.pick(_COMPARISONS)(grow(kind), grow(kind))
+
+    counted = _counted if "int32" in dtypes else None
+    return {_cast: cast if others else None, _narrowing: None, _comparison: compare, _counted: counted}
+
+
+def expression(
+    choose: Choices, dtype: str, leaves: Leaves, size: int, known: Operations | None = None, parts: Parts | None = None
+) -> tir.PrimExpr:
+    """An expression of `dtype` with about `size` operations, of those that are `known`. Parts of it stand in it more than
+    once, now and then: what cancels, or is common to two operands, is what rewrites look for."""
     parts = {} if parts is None else parts
-    known = parts.setdefault(dtype, [])
-    if known and choose.rarely(5):
-        return choose.pick(known)
+    earlier = parts.setdefault(dtype, [])
+    if earlier and choose.rarely(5):
+        return choose.pick(earlier)
     if size <= 0 or choose.number(0, 3) == 0:
         return leaves(choose, dtype)
-    operations = _BOOL if is_bool(dtype) else _FLOAT if is_float(dtype) else _INT
-    operate = choose.pick(operations)
+    known = known or operations()
+    family = known.of(dtype)
+    if not family:
+        return leaves(choose, dtype)
+    operate = choose.pick(family)
     try:
-        found = operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2, parts), dtype)
+        found = operate(choose, lambda kind: expression(choose, kind, leaves, (size - 1) // 2, known, parts), dtype)
     except TvmsError:  # constants that fold to what the dtype cannot hold, or to a division by zero
         return leaves(choose, dtype)
-    return _remembered(found, known)
+    return _remembered(found, earlier)
 
 
 def _remembered(expr: tir.PrimExpr, known: list[tir.PrimExpr]) -> tir.PrimExpr:
@@ -188,32 +237,35 @@ def _rounded(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
 # --- Truth ----------------------------------------------------------------------------------------------------
 
 
+_COMPARISONS = (make.less, make.equal, make.less_equal, make.greater, make.greater_equal, make.not_equal)
+
+
 def _comparison(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     kind = choose.pick(("int32", "float32", "int8", "uint8"))
-    comparisons = (make.less, make.equal, make.less_equal, make.greater, make.greater_equal, make.not_equal)
-    return choose.pick(comparisons)(grow(kind), grow(kind))
+    return choose.pick(_COMPARISONS)(grow(kind), grow(kind))
 
 
 def _negation(choose: Choices, grow: Grow, dtype: str) -> tir.PrimExpr:
     return make.logical_not(grow(dtype))
 
 
-_ARITHMETIC = (_binary(make.add), _binary(make.sub), _binary(make.mul), _binary(make.minimum), _binary(make.maximum))
-_COMMON = (_choice, _cast, _narrowing, _let)
-_INT: tuple[Operation, ...] = (
-    *_ARITHMETIC,
-    *(3 * [_division]),
-    _bits,
-    _shift,
-    *_COMMON,
-    _absolute,
-    _complement,
-    _counted,
-)
-_FLOAT: tuple[Operation, ...] = (*_ARITHMETIC, _quotient, _rounded, *_COMMON, _absolute)
-_BOOL: tuple[Operation, ...] = (
-    _comparison, _binary(make.logical_and), _binary(make.logical_or), _negation, _choice,
+_Row: TypeAlias = tuple[str, Operation]
+_ARITHMETIC: tuple[_Row, ...] = (
+    ("add", _binary(make.add)), ("sub", _binary(make.sub)), ("mul", _binary(make.mul)), ("min", _binary(make.minimum)),
+    ("max", _binary(make.maximum)),
 )  # fmt: skip
+_COMMON: tuple[_Row, ...] = (("choice", _choice), ("cast", _cast), ("cast", _narrowing), ("let", _let))
+_INT: tuple[_Row, ...] = (
+    *_ARITHMETIC, *(3 * [("division", _division)]), ("bits", _bits), *(2 * [("shift", _shift)]), *_COMMON, ("abs", _absolute),
+    ("complement", _complement), ("popcount", _counted),
+)  # fmt: skip
+_FLOAT: tuple[_Row, ...] = (*_ARITHMETIC, ("division", _quotient), ("rounding", _rounded), *_COMMON, ("abs", _absolute))
+_BOOL: tuple[_Row, ...] = (
+    ("comparison", _comparison), ("and", _binary(make.logical_and)), ("or", _binary(make.logical_or)), ("not", _negation),
+    ("choice", _choice),
+)  # fmt: skip
+OPERATORS = tuple(dict.fromkeys(name for name, _ in (*_INT, *_FLOAT, *_BOOL)))
+"""The names of operations."""
 
 
 # --- As strategies --------------------------------------------------------------------------------------------

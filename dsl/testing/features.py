@@ -1,155 +1,240 @@
-"""What programs have that primitives tend to forget: found in the nests that a step of a schedule is about."""
+"""The features of loop-level functions: one table of what a function may have, how that is recognised, and which stages of the
+generator make it. Strategies take these names in `features=` and `without=`, and runs count them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from msgspec import Struct, field
+
 from ...ir import tir
-from ...ir.schedule import LoopRV, Schedule
-from ...ir.schedule.program import child_blocks
-from ...ir.schedule.tree import walk_statements
+from ...ir.base import Node, Op
+from ...ir.equal import structural_equal
 from ...ir.visit import walk
 
-FEATURES = (
-    "upper bound", "lower bound", "equality", "conjunction", "variables", "nested blocks", "outputs", "late loop", "late axis",
-    "computed extent", "symbolic extent", "extent 0", "extent 1", "view", "annotation", "opaque axis", "scan", "no init",
-    "init of several", "condition", "in place", "several writers", "rewritten", "loop kind",
-)  # fmt: skip
-"""The columns of the matrix of primitives and features, as `docs/fuzzing.md` explains them."""
-_BOUNDS = {
-    tir.LT: "upper bound",
-    tir.LE: "upper bound",
-    tir.GT: "lower bound",
-    tir.GE: "lower bound",
-    tir.EQ: "equality",
-}
-_MIRRORED = {"upper bound": "lower bound", "lower bound": "upper bound"}
+_KINDS = tir.IterVarType
+FUNCTIONS = ("exp", "log", "sqrt", "tanh", "pow", "sigmoid", "sin")
+"""The functions of floats that generated values use."""
+LARGE = 2**31 - 1
+LONG = 32
+"""Loops that run further leave a tail after whole vectors."""
 
 
-def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[str]:
-    """Return the features of the nests that the blocks and loops among the arguments of a step stand in."""
-    function = schedule.mod.functions[schedule.func_working_on or ""]
-    assert isinstance(function, tir.PrimFunc)
-    asked: set[tir.Stmt] = set()
-    names: set[str] = set()
-    for value in given.values():
-        for each in value if isinstance(value, list | tuple) else (value,):  # type: ignore[reportUnknownVariableType]
-            if isinstance(each, LoopRV):
-                asked.add(schedule.get(each))
-            elif isinstance(each, str):
-                names.add(each)
-    body = function.body
-    root = body.block if isinstance(body, tir.BlockRealize) else None
-    parts = _parts(body if root is None else root.body)
-    own = [part for part in parts if any(_is_asked(each, asked, names) for each in walk_statements(part))]
-    found: set[str] = set()
-    for part in own:
-        found.update(_features(part))
-        found.update(_of_buffers(part, parts))
-    return frozenset(found)
+class Around(Struct):
+    """What a node is part of: the function, its loops, and the blocks that hold it."""
+
+    loops: set[tir.Var] = field(default_factory=set[tir.Var])
+    parameters: set[tir.Buffer] = field(default_factory=set[tir.Buffer])
+    pointers: dict[tir.Var, set[tir.Buffer]] = field(default_factory=dict[tir.Var, set[tir.Buffer]])
 
 
-def _parts(body: tir.Stmt) -> tuple[tir.Stmt, ...]:
-    return body.seq if isinstance(body, tir.SeqStmt) else (body,)
+class Feature(Struct, frozen=True):
+    """A feature: the nodes to look at, what must hold of one of them, and what it is."""
+
+    kind: type[Node] | tuple[type[Node], ...]
+    holds: Callable[[Any, Around], bool]
+    doc: str
+    stages: tuple[str, ...] = ()
+    """The stages that can have it; none stands for all with loops."""
+    blocks: int = 1
+    """How many blocks it takes."""
 
 
-def _is_asked(stmt: tir.Stmt, asked: set[tir.Stmt], names: set[str]) -> bool:
-    return stmt in asked or (isinstance(stmt, tir.Block) and stmt.name_hint in names)
+def _is_zero(expr: tir.PrimExpr | None) -> bool:
+    return expr is None or (isinstance(expr, tir.IntImm) and expr.value == 0)
 
 
-def _features(nest: tir.Stmt) -> Iterator[str]:
-    """Yield the features of the statements of a nest."""
-    loops = {each.loop_var for each in walk_statements(nest) if isinstance(each, tir.For)}
-    for stmt in walk_statements(nest):
-        match stmt:
-            case tir.For():
-                yield from _of_loop(stmt, loops)
-            case tir.BlockRealize():
-                yield from _of_predicate(stmt.predicate)
-            case tir.Block():
-                yield from _of_block(stmt)
-            case tir.IfThenElse() if child_blocks(stmt):
-                yield "condition"
-            case tir.LetStmt():
-                yield "variables"
-            case _:
-                pass
+def _is_size(expr: tir.PrimExpr, wanted: Callable[[int], bool]) -> bool:
+    return isinstance(expr, tir.IntImm) and wanted(expr.value)
 
 
-def _of_loop(loop: tir.For, loops: set[tir.Var]) -> Iterator[str]:
-    if not (isinstance(loop.min, tir.IntImm) and loop.min.value == 0):
-        yield "late loop"
-    if isinstance(loop.extent, tir.IntImm):
-        if loop.extent.value < 2:
-            yield f"extent {loop.extent.value}"
-    elif any(each in loops for each in walk(loop.extent)):
-        yield "computed extent"
-    else:
-        yield "symbolic extent"
-    if loop.annotations:
-        yield "annotation"
-    if loop.kind is not tir.ForKind.SERIAL:
-        yield "loop kind"
+def _uses_loop(expr: tir.PrimExpr, around: Around) -> bool:
+    return any(node in around.loops for node in walk(expr))
 
 
-def _of_predicate(condition: tir.PrimExpr) -> Iterator[str]:
+def _parts(condition: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
+    """Yield the conditions that are and-ed in a condition."""
     if isinstance(condition, tir.And):
-        yield "conjunction"
-        yield from _of_predicate(condition.a)
-        yield from _of_predicate(condition.b)
-    elif isinstance(condition, tir.LT | tir.LE | tir.GT | tir.GE | tir.EQ):
-        bound = _BOUNDS[type(condition)]
-        is_mirrored = isinstance(condition.a, tir.IntImm)
-        yield _MIRRORED.get(bound, bound) if is_mirrored else bound
+        yield from _parts(condition.a)
+        yield from _parts(condition.b)
+    else:
+        yield condition
 
 
-def _of_block(block: tir.Block) -> Iterator[str]:
-    kinds = {axis.iter_type for axis in block.iter_vars}
-    if any(
-        not (isinstance(axis.dom.min, tir.IntImm) and axis.dom.min.value == 0) for axis in block.iter_vars if axis.dom
-    ):
-        yield "late axis"
-    if tir.IterVarType.OPAQUE in kinds:
-        yield "opaque axis"
-    if tir.IterVarType.ORDERED in kinds:
-        yield "scan"
-    if tir.IterVarType.COMM_REDUCE in kinds and block.init is None:
-        yield "no init"
-    if isinstance(block.init, tir.SeqStmt):
-        yield "init of several"
-    if len(block.writes) > 1:
-        yield "outputs"
-    if child_blocks(block):
-        yield "nested blocks"
-    if block.annotations:
-        yield "annotation"
-    if block.match_buffers:
-        yield "view"
-    written = {each.buffer for each in block.writes}
-    if (
-        block.init is None
-        and any(each.buffer in written for each in block.reads)
-        and not (kinds & {tir.IterVarType.ORDERED})
-    ):
-        yield "in place"
+def _bounds(realize: tir.BlockRealize, upper: bool) -> bool:
+    above, below = (tir.LT, tir.LE), (tir.GT, tir.GE)
+    for each in _parts(realize.predicate):
+        if isinstance(each, (*above, *below)):
+            is_mirrored = isinstance(each.a, tir.IntImm)
+            if (isinstance(each, above) != is_mirrored) == upper:
+                return True
+    return False
 
 
-def _of_buffers(nest: tir.Stmt, parts: Iterable[tir.Stmt]) -> Iterator[str]:
-    """Yield what other nests do with the buffers of a nest."""
-    own = [each for each in walk_statements(nest) if isinstance(each, tir.Block)]
-    touched = {each.buffer for block in own for each in (*block.reads, *block.writes)}
-    writers: dict[tir.Buffer, int] = {}
-    read: set[tir.Buffer] = set()
-    for part in parts:
-        for block in child_blocks(tir.SeqStmt((part,))):
-            for each in block.writes:
-                writers[each.buffer] = writers.get(each.buffer, 0) + 1
-                if each.buffer in touched and each.buffer in read:
-                    yield "rewritten"
-            read.update(each.buffer for each in block.reads)
-    if any(writers.get(each, 0) > 1 for each in touched):
-        yield "several writers"
-    pointers = [buffer.data for buffer in {*touched, *read, *writers}]
-    if any(each.strides or pointers.count(each.data) > 1 for each in touched):
-        yield "view"
+def _has_axis(kind: tir.IterVarType) -> Callable[[tir.Block, Around], bool]:
+    return lambda block, _: any(axis.iter_type is kind for axis in block.iter_vars)
+
+
+def _has_late_axis(block: tir.Block, _: Around) -> bool:
+    return any(axis.dom is not None and not _is_zero(axis.dom.min) for axis in block.iter_vars)
+
+
+def has_block(stmt: Node | None) -> bool:
+    """Whether a block stands in a statement."""
+    return stmt is not None and any(isinstance(node, tir.BlockRealize) for node in walk(stmt))
+
+
+def _is_special(value: tir.FloatImm, _: Around) -> bool:
+    return not math.isfinite(value.value)
+
+
+def _in_reductions(block: tir.Block, _: Around) -> bool:
+    is_reduction = any(axis.iter_type is _KINDS.COMM_REDUCE for axis in block.iter_vars)
+    return is_reduction and any(isinstance(node, tir.Let | tir.LetStmt) for node in walk(block.body))
+
+
+def _own_reads(block: tir.Block) -> Iterator[tuple[tir.BufferLoad, tir.BufferStore]]:
+    """Yield the reads in a block of what it stores, by other statements than its T.init, and these."""
+    if block.name_hint == "root" or has_block(block.body):
+        return
+    stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore) and node.buffer not in block.alloc_buffers]  # fmt: skip
+    loads = [node for node in walk(block.body) if isinstance(node, tir.BufferLoad)]
+    yield from ((load, store) for store in stores for load in loads if load.buffer is store.buffer)
+
+
+def _is_moved(block: tir.Block, _: Around) -> bool:
+    return any(not _are_same(load.indices, store.indices) for load, store in _own_reads(block))
+
+
+def _are_same(some: Iterable[tir.PrimExpr], others: Iterable[tir.PrimExpr]) -> bool:
+    return all(structural_equal(a, b, map_free_vars=False) for a, b in zip(some, others, strict=False))
+
+
+def _is_in_place(block: tir.Block, _: Around) -> bool:
+    is_free = all(axis.iter_type is _KINDS.DATA_PAR for axis in block.iter_vars)
+    return is_free and any(_are_same(load.indices, store.indices) for load, store in _own_reads(block))
+
+
+def _blocks(function: tir.PrimFunc) -> list[tir.Block]:
+    return [node for node in walk(function.body) if isinstance(node, tir.Block) and node.name_hint != "root"]
+
+
+def _has_several_writers(function: tir.PrimFunc, _: Around) -> bool:
+    written = [buffer for block in _blocks(function) if not has_block(block.body) for buffer in {each.buffer for each in block.writes}]  # fmt: skip
+    return len(set(written)) < len(written)
+
+
+def _has_scalar(prefix: tuple[str, ...]) -> Callable[[tir.PrimFunc, Around], bool]:
+    return lambda function, _: any(
+        param.dtype.startswith(prefix) for param in function.params if param not in function.buffer_map
+    )
+
+
+def _calls(*names: str) -> Callable[[tir.Call, Around], bool]:
+    wanted = {f"tir.{name}" for name in names}
+    return lambda call, _: isinstance(call.op, Op) and call.op.name in wanted
+
+
+def _has_gather(access: tir.BufferLoad | tir.BufferStore, _: Around) -> bool:
+    return any(isinstance(node, tir.BufferLoad) for index in access.indices for node in walk(index))
+
+
+def _is_parameter(holds: Callable[[tir.Buffer], bool]) -> Callable[[tir.Buffer, Around], bool]:
+    return lambda buffer, around: buffer in around.parameters and holds(buffer)
+
+
+_LOOPED = ("elementwise", "reduction", "update")
+_PLAIN = ("elementwise", "reduction")
+_LONG = ("elementwise",)
+_LET = ("elementwise", "reduction")
+FEATURES: Mapping[str, Feature] = {
+    # --- Loops
+    "late loop": Feature(tir.For, lambda n, _: not _is_zero(n.min), "a loop that does not start at 0", _LOOPED),
+    "extent 0": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v == 0), "a loop without iterations", _LONG),
+    "extent 1": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v == 1), "a loop with one iteration", _LOOPED),
+    "long loop": Feature(tir.For, lambda n, _: _is_size(n.extent, lambda v: v > LONG), "more than 32 iterations", _LONG),
+    "computed extent": Feature(tir.For, lambda n, a: _uses_loop(n.extent, a), "an extent made of another loop's variable", _LOOPED),
+    "symbolic extent": Feature(tir.For, lambda n, a: not isinstance(n.extent, tir.IntImm) and not _uses_loop(n.extent, a), "an extent known at the call", _LOOPED),
+    "loop annotation": Feature(tir.For, lambda n, _: bool(n.annotations), "`annotations=` of a loop", _LOOPED),
+    "parallel loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.PARALLEL, "`T.parallel`", _LONG),
+    "unrolled loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.UNROLLED, "`T.unroll`", _LONG),
+    "vectorized loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.VECTORIZED, "`T.vectorized`", _LONG),
+    "thread loop": Feature(tir.For, lambda n, _: n.kind is tir.ForKind.THREAD_BINDING, "`T.thread_binding`", _LONG),
+    # --- Where a block runs
+    "upper bound": Feature(tir.BlockRealize, lambda n, _: _bounds(n, True), "`T.where(… < n)`", _LOOPED),
+    "lower bound": Feature(tir.BlockRealize, lambda n, _: _bounds(n, False), "`T.where(n <= …)`", _LOOPED),
+    "equality": Feature(tir.BlockRealize, lambda n, _: any(isinstance(each, tir.EQ) for each in _parts(n.predicate)), "`T.where(… == n)`", _LOOPED),
+    "conjunction": Feature(tir.BlockRealize, lambda n, _: isinstance(n.predicate, tir.And), "`T.where(… and …)`", _LOOPED),
+    "condition": Feature(tir.IfThenElse, lambda n, _: has_block(n.then_case), "an `if` around a block", _LONG),
+    # --- Blocks
+    "late axis": Feature(tir.Block, _has_late_axis, "an axis whose domain does not start at 0", _LOOPED),
+    "opaque axis": Feature(tir.Block, _has_axis(_KINDS.OPAQUE), "`T.axis.opaque`", _LONG),
+    "scan": Feature(tir.Block, _has_axis(_KINDS.ORDERED), "`T.axis.scan`", ("scan", "wavefront")),
+    "reduction": Feature(tir.Block, _has_axis(_KINDS.COMM_REDUCE), "`T.axis.reduce`", ("reduction", "matmul", "triangle")),
+    "no init": Feature(tir.Block, lambda n, a: _has_axis(_KINDS.COMM_REDUCE)(n, a) and n.init is None, "a reduction without `T.init`", ("reduction",), 2),
+    "init of several": Feature(tir.Block, lambda n, _: isinstance(n.init, tir.SeqStmt), "a `T.init` of several stores", ("reduction",)),
+    "outputs": Feature(tir.Block, lambda n, _: len({each.buffer for each in n.writes}) > 1, "a block that writes several buffers", ("reduction", "formulas")),
+    "nested blocks": Feature(tir.Block, lambda n, _: n.name_hint != "root" and has_block(n.body), "blocks in a block", ("nested",), 2),
+    "own memory": Feature(tir.Block, lambda n, _: n.name_hint != "root" and bool(n.alloc_buffers), "`T.alloc_buffer` in a block", ("staged",)),
+    "block annotation": Feature(tir.Block, lambda n, _: bool(n.annotations), "`T.block_attr`", _LOOPED),
+    "matched region": Feature(tir.MatchBufferRegion, lambda n, _: True, "`T.match_buffer` of a region", ("staged",)),
+    "matched matrix": Feature(tir.MatchBufferRegion, lambda n, _: len(n.buffer.shape) > 1, "a matched region of several dimensions", ("staged",)),
+    "matched strides": Feature(tir.MatchBufferRegion, lambda n, _: bool(n.buffer.strides), "a matched region with strides", ("staged",)),
+    "dependence": Feature(tir.Block, _is_moved, "a block that reads other elements of what it writes, as `B[i - 1, j + 1]`", ("scan", "wavefront")),
+    "in place": Feature(tir.Block, _is_in_place, "an update in place", ("update",)),
+    "several writers": Feature(tir.PrimFunc, _has_several_writers, "a buffer that several blocks write", ("reduction",), 2),
+    # --- Other statements
+    "branch": Feature(tir.IfThenElse, lambda n, _: not has_block(n), "an `if` inside a block", ("elementwise", "formulas", "guarded")),
+    "variables": Feature(tir.LetStmt, lambda n, _: True, "a variable, `t: T.int32 = …`", _LET),
+    "assertion": Feature(tir.AssertStmt, lambda n, _: True, "`assert`", ("elementwise", "formulas")),
+    "while": Feature(tir.While, lambda n, _: True, "`while`", ("counted",)),
+    "vector": Feature((tir.Ramp, tir.Broadcast), lambda n, _: True, "`T.Ramp` and `T.Broadcast`", ("counted",)),
+    # --- Buffers and parameters
+    "view": Feature(tir.Buffer, lambda n, a: len(a.pointers.get(n.data, ())) > 1, "two buffers of one memory, `T.decl_buffer(data=…)`", _PLAIN),
+    "strides": Feature(tir.Buffer, _is_parameter(lambda n: bool(n.strides)), "a parameter with `strides=`", _PLAIN),
+    "offset": Feature(tir.Buffer, _is_parameter(lambda n: not _is_zero(n.elem_offset)), "a parameter with `elem_offset=`", _PLAIN),
+    "rank 0": Feature(tir.Buffer, lambda n, _: not n.shape, "a buffer of one element, without indices", _LONG),
+    "rank 4": Feature(tir.Buffer, lambda n, _: len(n.shape) > 3, "a buffer of four dimensions", _LONG),
+    "scope": Feature(tir.Buffer, lambda n, _: n.scope != "global", "memory of another scope than `global`", ("staged",)),
+    "integer scalar": Feature(tir.PrimFunc, _has_scalar(("int", "uint")), "an integer parameter", _LONG),
+    "float scalar": Feature(tir.PrimFunc, _has_scalar(("float", "bfloat")), "a float parameter", _LONG),
+    # --- Values
+    "special constant": Feature(tir.FloatImm, _is_special, "an infinity or NaN", _LONG),
+    "large integer": Feature(tir.IntImm, lambda n, _: abs(n.value) >= LARGE, "an integer of at least 2**31 - 1", _LONG),
+    "function": Feature(tir.Call, _calls(*FUNCTIONS), "`T.exp`, `T.log`, `T.sqrt`, `T.pow`, `T.tanh`, …", _LONG),
+    "shift": Feature(tir.Call, _calls("shift_left", "shift_right"), "`<<` and `>>`", _LONG),
+    "let": Feature(tir.Let, lambda n, _: True, "`T.Let` in an expression", _LONG),
+    "let in reduction": Feature(tir.Block, _in_reductions, "a variable in a reduction", ("reduction",)),
+    "gather": Feature((tir.BufferLoad, tir.BufferStore), _has_gather, "an index that is read from memory", _LONG),
+}  # fmt: skip
+"""By name, as strategies, matrices and statistics have it."""
+
+
+@cache
+def _rows(kind: type[Node]) -> tuple[tuple[str, Feature], ...]:
+    return tuple([(name, row) for name, row in FEATURES.items() if issubclass(kind, row.kind)])
+
+
+def features_of(function: tir.PrimFunc) -> frozenset[str]:
+    """Return the names of the features that a function has."""
+    nodes = list(walk(function))
+    around = Around(parameters=set(function.buffer_map.values()))
+    for node in nodes:
+        if isinstance(node, tir.For):
+            around.loops.add(node.loop_var)
+        elif isinstance(node, tir.Buffer):
+            around.pointers.setdefault(node.data, set()).add(node)
+    return features_among(nodes, around)
+
+
+def features_among(nodes: Iterable[Node], around: Around) -> frozenset[str]:
+    """Return the names of the features that nodes have."""
+    found: set[str] = set()
+    for node in nodes:
+        for name, row in _rows(type(node)):
+            if name not in found and row.holds(node, around):
+                found.add(name)
+    return frozenset(found)

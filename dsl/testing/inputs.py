@@ -228,7 +228,7 @@ def copies(values: Sequence[Any]) -> list[Any]:
             continue
         if not isinstance(value, np.ndarray):
             known[id(value)] = value.copy() if hasattr(value, "copy") else value
-        elif value.flags.c_contiguous and not value.ctypes.data % value.itemsize:
+        elif value.strides == np.empty(value.shape, value.dtype).strides:
             off = value.ctypes.data % _CACHE_LINE if value.base is not None else 0
             known[id(value)] = placed(value, None, off) if off else value.copy()
         else:

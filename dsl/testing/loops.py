@@ -1,4 +1,4 @@
-"""Loops around a block: one for each axis, or split, fused, reordered, and of every kind that the axis allows."""
+"""Loops around a block: one for each axis, or split, fused, reordered, late, guarded, and of every kind that the axis allows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ...ir import make, tir
-from .kernels import TRUE, Axis, Kernel, size_of
+from .features import LONG
+from .kernels import NOTES, TRUE, Axis, Kernel, size_of
 
-_SPATIAL = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL, tir.ForKind.UNROLLED, tir.ForKind.THREAD_BINDING)
+_KINDS = {
+    "parallel loop": tir.ForKind.PARALLEL, "unrolled loop": tir.ForKind.UNROLLED, "thread loop": tir.ForKind.THREAD_BINDING,
+    "vectorized loop": tir.ForKind.VECTORIZED,
+}  # fmt: skip
 _THREADS = ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y")
 
 
@@ -17,6 +21,9 @@ class _Loop(Struct, frozen=True):
     var: tir.Var
     extent: tir.PrimExpr
     is_spatial: bool
+    start: int = 0
+    is_tied: bool = False
+    """Whether its extent is made of the loop before, so that they stay in this order."""
 
 
 class _Plan(Struct):
@@ -28,7 +35,8 @@ class _Plan(Struct):
 def nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block, in_order: bool = False) -> tir.Stmt:
     """Return the loops that run `block` for all values of `axes`; with `in_order`, in ascending order."""
     plan = _plan(kernel, axes)
-    if not in_order and len(plan.loops) > 1 and kernel.choose.rarely(3):
+    is_fixed = in_order or any(loop.is_tied for loop in plan.loops)
+    if not is_fixed and len(plan.loops) > 1 and kernel.choose.rarely(3):
         place = kernel.choose.number(0, len(plan.loops) - 2)
         plan.loops.append(plan.loops.pop(place))
     predicate = TRUE
@@ -40,61 +48,137 @@ def nest(kernel: Kernel, axes: Sequence[Axis], block: tir.Block, in_order: bool 
 
 def _plan(kernel: Kernel, axes: Sequence[Axis]) -> _Plan:
     plan, left = _Plan([], [], []), list(axes)
+    if kernel.wants("extent 1", 12):
+        plan.loops.append(_Loop(tir.Var(kernel.index, kernel.choose.fresh("u")), kernel.const(1), is_spatial=False))
     while left:
         axis = left.pop(0)
-        both = (
-            left
-            and axis.is_reduction == left[0].is_reduction
-            and None not in map(size_of, (axis.extent, left[0].extent))
-        )
-        shape = kernel.choose.number(0, 5)
-        if shape == 5 and both:
+        size, other = size_of(axis.extent), size_of(left[0].extent) if left else None
+        both = left and axis.is_reduction == left[0].is_reduction and size and other
+        both = both and ((size or 0) * (other or 0) <= LONG or kernel.allows("long loop"))
+        shape = 0 if kernel.pending else kernel.choose.number(0, 5)
+        if "long loop" in kernel.pending and (size or 0) > LONG:
+            kernel.met("long loop")
+            _bind(plan, axis, _loop(kernel, plan, axis, "", axis.extent))
+        elif shape == 5 and both:
             _fuse(kernel, plan, axis, left.pop(0))
-        elif shape == 4 and size_of(axis.extent) is not None:
-            _split(kernel, plan, axis)
+        elif (
+            (size and kernel.wants("computed extent", 14) and _split(kernel, plan, axis, size, is_computed=True))
+            or (shape == 4 and size and _split(kernel, plan, axis, size))
+            or (size and _guarded(kernel, plan, axis, size))
+        ):
+            pass
         else:
-            plan.values.append(_loop(kernel, plan, axis.var.name.removeprefix("v"), axis.extent, axis))
+            start = kernel.choose.number(1, 3) if kernel.wants("late loop", 8) else 0
+            loop = _loop(kernel, plan, axis, "", axis.extent, start)
+            _bind(plan, axis, make.sub(loop, start) if start else loop)
     return plan
 
 
-def _loop(kernel: Kernel, plan: _Plan, name: str, extent: tir.PrimExpr, axis: Axis) -> tir.Var:
-    variable = tir.Var(kernel.index, kernel.choose.fresh(name))
-    plan.loops.append(_Loop(variable, extent, axis.kind is tir.IterVarType.DATA_PAR))
+def _bind(plan: _Plan, axis: Axis, index: tir.PrimExpr) -> None:
+    """Bind an axis to its values by an expression that counts them from 0."""
+    plan.values.append(make.add(index, axis.low) if axis.low else index)
+
+
+def _loop(
+    kernel: Kernel, plan: _Plan, axis: Axis, letter: str, extent: tir.PrimExpr, start: int = 0, is_tied: bool = False
+) -> tir.Var:
+    variable = tir.Var(kernel.index, kernel.choose.fresh(axis.var.name.removeprefix("v") + letter))
+    plan.loops.append(_Loop(variable, extent, axis.kind is tir.IterVarType.DATA_PAR, start, is_tied))
     return variable
 
 
-def _split(kernel: Kernel, plan: _Plan, axis: Axis) -> None:
-    """Two loops; a guard where they run over."""
-    size, factor = size_of(axis.extent) or 1, kernel.choose.number(1, 4)
-    name, outer = axis.var.name.removeprefix("v"), -(-size // factor)
-    high = _loop(kernel, plan, f"{name}0", kernel.const(outer), axis)
-    low = _loop(kernel, plan, f"{name}1", kernel.const(factor), axis)
+def _split(kernel: Kernel, plan: _Plan, axis: Axis, size: int, is_computed: bool = False) -> bool:
+    """Two loops; a guard where they run over, or an inner loop that ends sooner. False where none are allowed."""
+    may_guard = is_computed or (kernel.allows("upper bound") and (kernel.allows("conjunction") or not plan.guards))
+    least = 1 if kernel.allows("extent 1") else 2
+    options = [each for each in range(least, 5) if -(-size // each) >= least and (may_guard or size % each == 0)]
+    if not options:
+        return False
+    factor = kernel.choose.pick(options)
+    outer = -(-size // factor)
+    high = _loop(kernel, plan, axis, "0", kernel.const(outer))
+    extent = kernel.const(factor)
+    if is_computed:
+        extent = make.minimum(extent, make.sub(kernel.const(size), make.mul(high, extent)))
+    low = _loop(kernel, plan, axis, "1", extent, is_tied=is_computed)
     value = make.add(make.mul(high, kernel.const(factor)), low)
-    plan.values.append(value)
-    if outer * factor > size:
+    _bind(plan, axis, value)
+    if outer * factor > size and not is_computed:
         plan.guards.append(make.less(value, kernel.const(size)))
+        kernel.met("upper bound")
+    return True
+
+
+def _guarded(kernel: Kernel, plan: _Plan, axis: Axis, size: int) -> bool:
+    """One loop that runs further than the axis, before it, after it, or both, and a predicate. False where none is wanted."""
+    if plan.guards and not kernel.allows("conjunction"):
+        return False
+    if size == 1 and kernel.wants("equality", 3):
+        place = kernel.choose.number(0, 2)
+        loop = _loop(kernel, plan, axis, "", kernel.const(kernel.choose.number(max(place + 1, 2), 3)))
+        _bind(plan, axis, make.sub(loop, place) if place else loop)
+        plan.guards.append(make.equal(loop, kernel.const(place)))
+        return True
+    is_asked = "conjunction" in kernel.pending and kernel.allows("lower bound", "upper bound")
+    before = kernel.choose.number(1, 2) if is_asked or kernel.wants("lower bound", 10) else 0
+    after = 0
+    if not before or kernel.allows("conjunction"):
+        is_both = bool(before) and kernel.allows("upper bound") and kernel.wants("conjunction", 3)
+        after = kernel.choose.number(1, 2) if is_both or kernel.wants("upper bound", 12) else 0
+    if not before and not after:
+        return False
+    loop = _loop(kernel, plan, axis, "", kernel.const(before + size + after))
+    _bind(plan, axis, make.sub(loop, before) if before else loop)
+    if before:
+        is_mirrored = kernel.choose.number(0, 1)
+        plan.guards.append(make.less_equal(kernel.const(before), loop) if is_mirrored else make.greater_equal(loop, kernel.const(before)))  # fmt: skip
+    if after:
+        plan.guards.append(make.less(loop, kernel.const(before + size)))
+    if len(plan.guards) > 1:
+        kernel.met("conjunction")
+    return True
 
 
 def _fuse(kernel: Kernel, plan: _Plan, outer: Axis, inner: Axis) -> None:
     """One loop over both."""
     rows, columns = size_of(outer.extent) or 1, size_of(inner.extent) or 1
-    name = f"{outer.var.name.removeprefix('v')}_{inner.var.name.removeprefix('v')}_fused"
-    variable = _loop(kernel, plan, name, kernel.const(rows * columns), outer)
-    plan.values += [make.floordiv(variable, kernel.const(columns)), make.floormod(variable, kernel.const(columns))]
+    letters = f"_{inner.var.name.removeprefix('v')}_fused"
+    variable = _loop(kernel, plan, outer, letters, kernel.const(rows * columns))
+    _bind(plan, outer, make.floordiv(variable, kernel.const(columns)))
+    _bind(plan, inner, make.floormod(variable, kernel.const(columns)))
 
 
 def _wrap(kernel: Kernel, loops: Sequence[_Loop], body: tir.Stmt, in_order: bool) -> tir.Stmt:
     threads = list(_THREADS)
     for place, loop in reversed(list(enumerate(loops))):
-        is_free = loop.is_spatial and not in_order
-        options = (*_SPATIAL, tir.ForKind.VECTORIZED) if place == len(loops) - 1 else _SPATIAL
-        kind = kernel.choose.pick(options if is_free else _SPATIAL[:1]) if kernel.choose.rarely(3) else _SPATIAL[0]
-        if size_of(loop.extent) is None and kind in (tir.ForKind.VECTORIZED, tir.ForKind.UNROLLED):
-            kind = tir.ForKind.SERIAL
+        kind = tir.ForKind.SERIAL
+        if loop.is_spatial and not in_order and not loop.is_tied:
+            kind = _kind(kernel, loop, is_last=place == len(loops) - 1, has_thread=bool(threads))
         binding = None
         if kind is tir.ForKind.THREAD_BINDING:
             variable = tir.Var(kernel.index, "")
             binding = tir.IterVar(None, variable, tir.IterVarType.THREAD_INDEX, threads.pop())
-        notes = {"pragma_auto_unroll_max_step": 16} if kernel.choose.rarely(20) else {}
-        body = tir.For(loop.var, kernel.const(0), loop.extent, kind, body, binding, notes)
+        notes = kernel.choose.pick((*NOTES, _PRAGMA)) if kernel.wants("loop annotation", 14) else {}
+        body = tir.For(loop.var, kernel.const(loop.start), loop.extent, kind, body, binding, notes)
     return body
+
+
+_PRAGMA: dict[str, object] = {"pragma_auto_unroll_max_step": 16}
+
+
+def _kind(kernel: Kernel, loop: _Loop, is_last: bool, has_thread: bool) -> tir.ForKind:
+    """Choose how a loop of spatial axes runs: one that was asked for, else mostly in order."""
+    size = size_of(loop.extent)
+    options = ["parallel loop"]
+    if size is not None:
+        options.append("unrolled loop")
+    if size is not None and is_last and size > 0:
+        options.append("vectorized loop")
+    if has_thread and not loop.start:
+        options.append("thread loop")
+    asked = [each for each in options if each in kernel.pending]
+    allowed = [each for each in options if kernel.allows(each)]
+    if asked:
+        kernel.met(asked[0])
+        return _KINDS[asked[0]]
+    return _KINDS[kernel.choose.pick(allowed)] if allowed and kernel.choose.rarely(4) else tir.ForKind.SERIAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .features import FEATURES
+from .step_features import FEATURES
 
 _SIGN = " × "
 _COLUMNS = 8

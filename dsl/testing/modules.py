@@ -10,8 +10,7 @@ from ...ir.base import BaseFunc, IRModule
 from ..load import parse
 from .choices import Choices
 from .graphs import graph_text
-from .prim_funcs import MAX_STAGES, prim_func
-from .stages import STAGES
+from .prim_funcs import prim_func
 
 _DOUBLE = """
 T.prim_func(private=True) double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
@@ -35,5 +34,5 @@ def modules(draw: st.DrawFn, is_graph_allowed: bool = True) -> IRModule:
         functions.update(parse(f"I.ir_module Module:\n{text}").functions)
     names = {0: ("main",), 1: ("main", "other"), 4: ("other",)}.get(kind, ())
     for name in names:
-        functions[name] = prim_func(Choices(draw), tuple(STAGES), MAX_STAGES, None, name)
+        functions[name] = prim_func(Choices(draw), name=name)
     return IRModule(functions, name="" if kind == 0 else "Module")

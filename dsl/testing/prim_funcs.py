@@ -2,42 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hypothesis import strategies as st
 
-from ...ir import tir
+from ...ir import make, tir
+from ...ir.diagnostics import error
 from .choices import Choices
+from .expressions import DTYPES, OPERATORS
+from .features import FEATURES, has_block
 from .kernels import Kernel
-from .stages import STAGES
+from .options import LONGEST, MAX_BLOCKS, Leaf, Options, check_names
+from .stages import ALWAYS, BLOCKS, STAGES, WEIGHTS
 
-MAX_STAGES = 3
+
+def prim_funcs(
+    dtypes: Collection[str] = DTYPES,
+    max_blocks: int = MAX_BLOCKS,
+    max_extent: int = LONGEST,
+    features: Collection[str] = (),
+    without: Collection[str] = (),
+    leaf: Leaf | None = None,
+    operators: Collection[str] | None = None,
+    stages: Sequence[str] = tuple(STAGES),
+    symbolic: bool | None = None,
+    name: str = "main",
+) -> st.SearchStrategy[tir.PrimFunc]:
+    """Functions of one to `max_blocks` blocks, without the root. They verify, they can be interpreted, and they shrink to
+    one block with few loops.
+
+    `dtypes` are those of buffers and scalars, `max_extent` is the greatest size that is known. Each function has all of
+    `features` and none of those in `without`, which are names of `FEATURES`. `operators` are the operations of values
+    (`OPERATORS` has all), `leaf` is a function from a dtype to a strategy of constants. `stages` are the kinds of loops
+    (`STAGES` has all). `symbolic` says whether sizes may be known only at the call; None means sometimes.
+
+    E0818 where a name is not known, or where features exclude each other.
+    """
+    check_names("dtype", dtypes, DTYPES)
+    check_names("stage", stages, STAGES)
+    options = Options(
+        tuple(each for each in DTYPES if each in dtypes),
+        None if operators is None else frozenset(check_names("operator", operators, OPERATORS)),
+        frozenset(check_names("feature", features, FEATURES)),
+        frozenset(check_names("feature", without, FEATURES)),
+        max_blocks,
+        max_extent,
+        leaf,
+    )
+    if "symbolic extent" in options.features | options.without:
+        symbolic = "symbolic extent" in options.features
+    check_options(options, stages)
+    return _prim_funcs(options, tuple(stages), symbolic, name)
+
+
+def check_options(options: Options, stages: Sequence[str]) -> None:
+    """E0818 where no function is as the options say."""
+    if not options.dtypes or options.max_blocks < 1 or options.max_extent < 1:
+        raise error("E0818", "functions need a dtype, a block, and an extent of at least 1")
+    if not any(_is_allowed(each, options, options.max_blocks) for each in stages):
+        raise error("E0818", "no stage is allowed", None, f"the stages: {', '.join(STAGES)}")
+    both = sorted(options.features & options.without)
+    if both:
+        raise error("E0818", f"feature '{both[0]}' is both in features and in without")
+    for feature in sorted(options.features):
+        if FEATURES[feature].blocks > options.max_blocks:
+            raise error("E0818", f"feature '{feature}' takes {FEATURES[feature].blocks} blocks, more than {options.max_blocks}")  # fmt: skip
+        if not set(_stages_for(feature, stages, options)):
+            raise error(
+                "E0818", f"no stage that is allowed has feature '{feature}'", None,
+                f"it is made by: {', '.join(FEATURES[feature].stages)}",
+            )  # fmt: skip
+
+
+def _stages_for(feature: str, stages: Sequence[str], options: Options) -> list[str]:
+    own = FEATURES[feature].stages
+    return [each for each in stages if (not own or each in own) and _is_allowed(each, options, options.max_blocks)]
+
+
+def _is_allowed(stage: str, options: Options, room: int) -> bool:
+    return BLOCKS.get(stage, 1) <= room and not set(ALWAYS.get(stage, ())) & options.without
 
 
 @st.composite
-def prim_funcs(
-    draw: st.DrawFn,
-    stages: Sequence[str] = tuple(STAGES),
-    max_stages: int = MAX_STAGES,
-    symbolic: bool | None = None,
-    name: str = "main",
+def _prim_funcs(
+    draw: st.DrawFn, options: Options, stages: tuple[str, ...], symbolic: bool | None, name: str
 ) -> tir.PrimFunc:
-    """Functions of one to `max_stages` stages, of the kinds in `stages` (`STAGES` has all).
+    return prim_func(Choices(draw), options, stages, symbolic, name)
 
-    `symbolic` says whether sizes may be known only at the call; None means sometimes. They verify, they can be
-    interpreted, and they shrink to one stage with few loops.
-    """
-    return prim_func(Choices(draw), stages, max_stages, symbolic, name)
+
+DEFAULT = Options(DTYPES)
 
 
 def prim_func(
-    choose: Choices, stages: Sequence[str], max_stages: int, symbolic: bool | None, name: str
+    choose: Choices,
+    options: Options = DEFAULT,
+    stages: Sequence[str] = tuple(STAGES),
+    symbolic: bool | None = None,
+    name: str = "main",
 ) -> tir.PrimFunc:
     """As `prim_funcs`, by the choices of a larger example."""
-    kernel = Kernel(choose, choose.rarely(4) if symbolic is None else symbolic)
-    count = choose.number(1, max_stages)
-    parts = [STAGES[choose.pick(stages)](kernel, place == count - 1) for place in range(count)]
+    if symbolic is None:
+        symbolic = choose.rarely(4) and "symbolic extent" not in options.without
+    kernel = Kernel(choose, options, symbolic)
+    count, parts = choose.number(1, options.max_blocks), list[tir.Stmt]()
+    least = min(BLOCKS.get(stage, 1) for stage in stages)
+    while kernel.room > 0 and (len(parts) < count or kernel.pending):
+        is_last = bool(kernel.pending) or len(parts) >= count - 1
+        kernel.reserved = 0 if is_last else least * (count - len(parts) - 1)
+        known = [each for each in stages if _is_allowed(each, options, kernel.free)]
+        if not known and not is_last:
+            is_last, kernel.reserved = True, 0
+            known = [each for each in stages if _is_allowed(each, options, kernel.room)]
+        if not known:
+            break
+        stage = choose.pick(_fitting(kernel, known))
+        kernel.met(*ALWAYS.get(stage, ()))
+        parts.append(STAGES[stage](kernel, is_last))
+    if has_block(parts[-1]) and kernel.wants("condition", 12):
+        parts[-1] = tir.IfThenElse(_condition(kernel), parts[-1])
+    if kernel.pending:
+        raise error(
+            "E0818", f"no function of {options.max_blocks} blocks was found with feature '{next(iter(kernel.pending))}'", None,
+            "allow more blocks, or ask for fewer features",
+        )  # fmt: skip
     attrs: dict[str, object] = {"global_symbol": name}
     if choose.rarely():
         attrs["tir.noalias"] = True
     return kernel.function(parts, attrs)
+
+
+def _fitting(kernel: Kernel, known: Sequence[str]) -> Sequence[str]:
+    """Return the stages that make the feature which is to come first, else all."""
+    for feature in kernel.pending:
+        fitting = [each for each in known if each in FEATURES[feature].stages]
+        if fitting:
+            return fitting
+    return [each for each in known for _ in range(WEIGHTS.get(each, 1))]
+
+
+def _condition(kernel: Kernel) -> tir.PrimExpr:
+    """A condition on a parameter: on what is in the block, nothing else depends."""
+    if kernel.allows("integer scalar"):
+        return make.greater(kernel.scalar("int32"), 1)
+    element = kernel.element(kernel.source(), ())
+    return make.greater(element, make.const(1, element.dtype))

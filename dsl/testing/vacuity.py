@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -31,7 +31,7 @@ def count_comparison(before: IRModule, after: IRModule) -> None:
 
 
 @contextmanager
-def vacuity(share: float = 0.0) -> Iterator[Comparisons]:
+def vacuity(share: float = 0.0) -> Generator[Comparisons]:
     """Fail where what is tested never did anything: around a test, or as a decorator above `@given`.
 
     Each `assert_equivalent` inside compares a program before and after; AssertionError where all pairs were the same

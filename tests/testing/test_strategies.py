@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 import tvms
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from tvms.ir import tir
 from tvms.ir.base import IRModule
@@ -18,6 +19,7 @@ from tvms.ir.interp.expressions import compile_expr
 from tvms.ir.visit import walk
 from tvms.testing import assert_equivalent, expressions, graph_functions, modules, prim_funcs
 from tvms.testing.expressions import variables
+from tvms.testing.features import FEATURES, features_of
 from tvms.testing.stages import STAGES
 
 
@@ -39,12 +41,82 @@ def test_modules_keep_the_law(module: IRModule) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_is_made(stage: str) -> None:
-    @given(prim_funcs(stages=(stage,), max_stages=1))
+    @given(prim_funcs(stages=(stage,), max_blocks=2))
     @settings(max_examples=5)
     def check(func: tir.PrimFunc) -> None:
         assert breaches(func) == []
 
     check()
+
+
+FEW = settings(max_examples=8, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
+
+
+def test_every_feature_is_drawn() -> None:
+    met = set[str]()
+
+    @given(prim_funcs())
+    @settings(FEW, max_examples=400)
+    def check(func: tir.PrimFunc) -> None:
+        met.update(features_of(func))
+
+    check()
+    assert [name for name in FEATURES if name not in met] == []
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_is_drawn_where_it_is_asked_for_and_not_where_it_is_excluded(feature: str) -> None:
+    @given(prim_funcs(features={feature}), prim_funcs(without={feature}))
+    @FEW
+    def check(func: tir.PrimFunc, other: tir.PrimFunc) -> None:
+        assert feature in features_of(func)
+        assert feature not in features_of(other)
+        assert breaches(func) == []
+
+    check()
+
+
+@given(prim_funcs(features={"strides", "reduction"}, without={"symbolic extent"}, dtypes=["int32"], max_extent=5))
+@FEW
+def test_filters_are_kept_together(func: tir.PrimFunc) -> None:
+    assert {"strides", "reduction"} <= features_of(func)
+    buffers = [node for node in walk(func) if isinstance(node, tir.Buffer)]
+    assert {buffer.dtype for buffer in buffers} == {"int32"}
+    assert all(size.value <= 5 for buffer in buffers if len(buffer.shape) > 1 for size in buffer.shape if isinstance(size, tir.IntImm))  # fmt: skip
+
+
+@given(prim_funcs(max_blocks=1))
+@FEW
+def test_blocks_are_counted(func: tir.PrimFunc) -> None:
+    assert sum(isinstance(node, tir.Block) and node.name_hint != "root" for node in walk(func)) <= 1
+
+
+@given(prim_funcs(dtypes=["int32"], operators=["add", "max"], stages=["elementwise"], leaf=lambda dtype: st.just(77)))
+@FEW
+def test_operators_and_leaves_are_those_asked_for(func: tir.PrimFunc) -> None:
+    stores = [node.value for node in walk(func) if isinstance(node, tir.BufferStore)]
+    kinds = {type(node) for value in stores for node in walk(value) if isinstance(node, tir.PrimExpr)}
+    assert not kinds & {tir.Select, tir.Let, tir.Not}
+    assert all(each.value != 7 for value in stores for each in walk(value) if isinstance(each, tir.IntImm))
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "help"),
+    [
+        ({"features": {"stride"}}, "there is no feature 'stride'", "did you mean 'strides'?"),
+        ({"operators": ["addd"]}, "there is no operator 'addd'", "did you mean 'add'?"),
+        ({"dtypes": ["float23"]}, "there is no dtype 'float23'", "did you mean 'float32'?"),
+        ({"stages": ["scans"]}, "there is no stage 'scans'", "did you mean 'scan'?"),
+        ({"features": {"scan"}, "without": {"scan"}}, "feature 'scan' is both in features and in without", None),
+        ({"features": {"while"}, "stages": ["scan"]}, "no stage that is allowed has feature 'while'", "it is made by: counted"),
+        ({"features": {"nested blocks"}, "max_blocks": 1}, "feature 'nested blocks' takes 2 blocks, more than 1", None),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_an_error(options: dict[str, Any], message: str, help: str | None) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        prim_funcs(**options)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message, found.help) == ("E0818", message, help)
 
 
 @given(st.from_type(tvms.PrimFunc))

@@ -44,7 +44,7 @@ class Example(Struct):
 
 def examples(file: Source | None) -> st.SearchStrategy[Example]:
     """Return modules of one loop-level function, or the one in `file`."""
-    modules = prim_funcs(max_stages=2).map(as_module) if file is None else programs_in(file, is_loop_level=True)
+    modules = prim_funcs(max_blocks=2).map(as_module) if file is None else programs_in(file, is_loop_level=True)
     return st.builds(Example, modules, st.integers(0, 99), st.integers(0, 999))
 
 

@@ -7,9 +7,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ....ir import tir
 from ....ir.base import IRModule, Source
-from ....ir.visit import rewrite
 from ...load import parse_source
 from ..cooperation import cooperative_programs
 from ..oracle import Execute, as_module, assert_equivalent, profiles
@@ -23,20 +21,9 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    unbound = prim_funcs(max_stages=2).map(_without_threads).map(as_module)
+    unbound = prim_funcs(max_blocks=2, without={"thread loop"}).map(as_module)  # the compiler binds them
     programs = thread_programs() | cooperative_programs() | unbound if file is None else programs_in(file)
     return st.tuples(programs, st.integers(0, 1000))
-
-
-def _without_threads(function: tir.PrimFunc) -> tir.PrimFunc:
-    """Leave it to the compiler which loops become threads."""
-
-    def unbind(node: object) -> tir.For | None:
-        if isinstance(node, tir.For) and node.thread_binding is not None:
-            return replace(node, kind=tir.ForKind.SERIAL, thread_binding=None)
-        return None
-
-    return rewrite(function, unbind)
 
 
 def _check(example: _Example, execute: Execute) -> None:

@@ -20,12 +20,12 @@ from ....ir.verify import verify
 from ....ir.visit import walk
 from ...load import parse_source
 from ..featured_stages import featured
-from ..features import features_of_step
 from ..matrix import REFUSED, cells
 from ..oracle import Execute, as_module, assert_equivalent, interpreted, profiles
 from ..prim_funcs import prim_funcs
 from ..schedulable import schedulable
 from ..smaller import programs_in
+from ..step_features import features_of_step
 from ..steps import CHANGING, arguments
 from .law import Law
 
@@ -56,7 +56,7 @@ _SAMPLE = 10
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    others = prim_funcs(max_stages=2).map(lambda function: (as_module(function), ()))
+    others = prim_funcs(max_blocks=2).map(lambda function: (as_module(function), ()))
     known = st.one_of(schedulable(), featured(), featured(), featured(), others)
     modules = known if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))
     numbers = st.integers(0, 2**32 - 1)

@@ -31,7 +31,7 @@ SAME, FAULTS, MEETING = "runs with the same bits", "faults told alike", "runs wh
 def _examples(file: Source | None) -> st.SearchStrategy[Example]:
     if file is not None:
         return examples(file)
-    formulas = prim_funcs(stages=("formulas",), max_stages=1, symbolic=False).map(as_module)
+    formulas = prim_funcs(stages=("formulas",), max_blocks=1, symbolic=False).map(as_module)
     return examples(None) | st.builds(Example, formulas, st.integers(0, 99), st.integers(0, 999))
 
 

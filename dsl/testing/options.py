@@ -1,0 +1,56 @@
+"""What one may ask of generated functions: dtypes, sizes, features, operators and leaves, checked where they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ...ir import make, tir
+from ...ir.diagnostics import error
+from ...ir.dtype import is_bool, is_float
+from .choices import Choices
+
+Leaf = Callable[[str], st.SearchStrategy[Any]]
+"""From a dtype to its constants, as numbers or expressions."""
+MAX_EXTENT = 6
+"""The size of most dimensions, at most."""
+MAX_BLOCKS = 4
+LONGEST = 41
+"""The size of long loops, at most."""
+
+
+class Options(Struct, frozen=True):
+    """What functions are made of."""
+
+    dtypes: tuple[str, ...]
+    operators: frozenset[str] | None = None
+    """Names of operations in values; None stands for all."""
+    features: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+    max_blocks: int = MAX_BLOCKS
+    max_extent: int = LONGEST
+    leaf: Leaf | None = None
+
+    def constant(self, choose: Choices, dtype: str) -> tir.PrimExpr | None:
+        """Choose a leaf; None where the caller gave none for the dtype."""
+        if self.leaf is None or is_bool(dtype):
+            return None
+        value = choose.draw(self.leaf(dtype))
+        if isinstance(value, tir.PrimExpr):
+            return make.cast(value, dtype)
+        return make.const(float(value) if is_float(dtype) else int(value), dtype)
+
+
+def check_names(what: str, given: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return names as a tuple; E0818 where one is not known, with the nearest that is."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), list(known), 1)
+            help = f"did you mean '{near[0]}'?" if near else f"choose from: {', '.join(known)}"
+            raise error("E0818", f"there is no {what} '{name}'", None, help)
+    return names
