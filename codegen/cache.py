@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ..ir.base import IRModule, Source
-from ..ir.diagnostics import Diagnostic, TvmsError
+from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError
 from ..ir.files import memory_limit, read_file, write_whole
 from ..ir.visit import walk
 from .artifact import FORMAT, Manifest, machine_of, pack, unpack, version
@@ -96,7 +96,10 @@ def _purpose(key: str) -> str:
 
 
 def find_cache(folder: str | os.PathLike[str] | None) -> Cache | None:
-    """Return the cache in `folder`, or in the one that the environment names."""
+    """Return the cache in `folder`, or in the one that the environment names; ArgumentError E0702 where it is no path."""
+    if not isinstance(folder, str | os.PathLike | None):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all checked
+        message = f"option 'cache' must be a path, not {folder!r}"
+        raise ArgumentError(Diagnostic("E0702", message, None, "name a folder"))
     chosen = folder or os.environ.get(ENVIRONMENT)
     return Cache(chosen) if chosen else None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir import script
 from ..ir.base import IRModule, Source
-from ..ir.diagnostics import Diagnostic, TvmsError, error
+from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.files import MIB, read_file
 from ..ir.sanitize import say
 from .builder.module import build_module
@@ -32,10 +32,21 @@ _LONE_RETURN = re.compile(r"\r(?!\n)")
 def parse(text: str, name: str = "<string>", constants: Mapping[str, NDArray[Any]] | None = None) -> IRModule:
     """Return the module that `text` holds; `name` is shown in messages, and `constants` are the tensors it names.
 
-    Raises TvmsError with all mistakes of the text: syntax, names and forms.
+    Raises TvmsError with all mistakes of the text: syntax, names and forms; ArgumentError E0702, a TypeError, where it is
+    no text.
     """
+    if not isinstance(text, str):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
+        raise _not_a_text(text)
     module = parse_source(Source(name, text))
     return with_constants(module, constants) if constants else module
+
+
+def _not_a_text(value: object) -> ArgumentError:
+    remedies = {bytes: "decode it: data.decode()", Path: "tvms.load reads a file"}
+    help = next((remedy for kind, remedy in remedies.items() if isinstance(value, kind)), None)
+    return ArgumentError(
+        Diagnostic("E0702", f"expected a text, got a value of type {type(value).__name__}", None, help)
+    )
 
 
 @contextmanager
@@ -106,7 +117,8 @@ def load_verified(path: str) -> IRModule:
 
 
 def _standard_input() -> bytes:
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    buffer = getattr(sys.stdin, "buffer", None)  # a stream of text in its place has none
+    data = sys.stdin.read(MAX_BYTES + 1).encode() if buffer is None else buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES // MIB} MiB")
     return data

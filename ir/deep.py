@@ -6,9 +6,12 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from .diagnostics import error
+
+if TYPE_CHECKING:
+    from .base import Span
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -17,6 +20,11 @@ _STACK_BYTES = 1 << 30
 """Virtual: only the pages a recursion reaches are ever allocated."""
 _FRAMES = 400_000
 """What fits in the stack with room to spare, at less than 2 KiB of C stack a Python frame."""
+
+_PLAIN_CALLS = 30
+"""How many calls of functions of a program nest on a plain stack."""
+MOST_CALLS = 10_000
+"""How many calls of functions of a program may nest."""
 
 _lock = threading.Lock()
 _state = threading.local()
@@ -46,6 +54,33 @@ def deep(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return call
 
 
+def nested(function: Callable[_P, _R], name: str, span: Span | None) -> Callable[_P, _R]:
+    """Let calls of `function`, the function `name` of a program, nest as deep as `MOST_CALLS`; E0716 beyond.
+
+    Calls that are nested deeper than a plain stack allows go on in a thread with a big one.
+    """
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        depth = getattr(_state, "calls", 0)
+        if depth >= MOST_CALLS:
+            raise error("E0716", f"the calls of '{name}' nest too deep", span)
+
+        def run() -> _R:
+            _state.calls = depth + 1
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                raise error("E0716", f"the calls of '{name}' nest too deep", span) from None
+            finally:
+                _state.calls = depth
+
+        needs_room = depth == _PLAIN_CALLS and not getattr(_state, "has_room", False)
+        return run_with_big_stack(run) if needs_room else run()
+
+    return call
+
+
 def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
     """Return what `thunk` returns, or raise what it raises, having run it in a thread with a big stack.
 
@@ -55,7 +90,7 @@ def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
     errors: list[BaseException] = []
 
     def run() -> None:
-        _state.inside = True
+        _state.inside = _state.has_room = True
         try:
             results.append(thunk())
         except BaseException as problem:
@@ -66,7 +101,7 @@ def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
         stack = threading.stack_size(_STACK_BYTES)
         sys.setrecursionlimit(max(limit, _FRAMES))
         try:
-            thread = threading.Thread(target=run, name="tvms-deep")
+            thread = threading.Thread(target=run, name="tvms-deep", daemon=True)  # Ctrl-C waits for none
             thread.start()
             thread.join()
         finally:

@@ -18,6 +18,13 @@ def as_module(program: object, name: str | None = None) -> IRModule:
         return program
     if isinstance(program, BaseFunc):
         return IRModule({name or program.attrs.get("global_symbol", "main"): program}, name="")
-    help = "tvms.load reads a file, tvms.parse a text" if isinstance(program, str | PathLike) else None
-    kind = type(cast("object", program)).__name__
-    raise ArgumentError(Diagnostic("E0702", f"expected a module or a function, got a value of type {kind}", None, help))
+    raise not_a_program(program)
+
+
+def not_a_program(value: object) -> ArgumentError:
+    """Return the error of a value that is neither a module nor a function."""
+    help = "tvms.load reads a file, tvms.parse a text" if isinstance(value, str | PathLike) else None
+    kind = type(cast("object", value)).__name__
+    return ArgumentError(
+        Diagnostic("E0702", f"expected a module or a function, got a value of type {kind}", None, help)
+    )

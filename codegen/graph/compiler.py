@@ -13,6 +13,7 @@ import numpy as np
 
 from ...ir import relax
 from ...ir.base import GlobalVar, Node, Op, Span
+from ...ir.deep import nested
 from ...ir.diagnostics import error
 from ...ir.functions import find_function
 from ...ir.numpy_dtype import numpy_dtype
@@ -39,9 +40,12 @@ class GraphEntry:
         slots: Slots,
         steps: Sequence[Step],
         result: Value,
+        span: Span | None = None,
     ) -> None:
         self.name, self.parameters = name, tuple(parameters)
         self._slots, self._steps, self._result = slots, tuple(steps), result
+        self.run = nested(self._run, name, span)
+        """Call in a frame that may hold what is bound outside the function."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call with arrays, shapes, numbers and tuples, by position or by name; returns the value of the function.
@@ -50,8 +54,7 @@ class GraphEntry:
         """
         return self.run([None] * len(self._slots), args, named)
 
-    def run(self, frame: Frame, args: Sequence[Any], named: dict[str, Any]) -> Any:
-        """Call in a frame that may hold what is bound outside the function."""
+    def _run(self, frame: Frame, args: Sequence[Any], named: dict[str, Any]) -> Any:
         if named or len(args) != len(self.parameters):
             args = bind_names(self.name, [place.argument for _, place, _ in self.parameters], args, named)
         for (spec, place, slot), value in zip(self.parameters, args, strict=True):
@@ -115,7 +118,7 @@ class GraphCompiler:
         for number, dead in enumerate(_last_uses(function)):
             if dead:
                 steps[number] = _forgetting(steps[number], [self.slots[variable] for variable in dead])
-        return GraphEntry(name, parameters, self.slots, steps, result)
+        return GraphEntry(name, parameters, self.slots, steps, result, function.span)
 
     def slot(self, variable: Any) -> int:
         """Return the slot of a variable, a new one on first use."""

@@ -404,8 +404,11 @@ def write_output(data: str | bytes, path: str | None, below: str | None = None) 
         write_whole(data, path, below=below)
     elif isinstance(data, str):
         write_program(data)
-    else:
+    elif hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
         sys.stdout.buffer.write(data)
+    else:
+        raise UsageError("standard output takes text only: name a file with -o")
 
 
 def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, Node
+from ..deep import nested
 from ..diagnostics import error
 from ..numpy_dtype import numpy_dtype
 from .arguments import check_count, settle
@@ -194,15 +195,4 @@ def module_function(world: World, name: str, node: Node | None = None) -> Callab
 def _compile_named(function: BaseFunc, name: str) -> Evaluate:
     close = compile_graph(function)
 
-    def guard(frame: Frame) -> Value:
-        call = close(frame)
-
-        def guarded(*args: Value) -> Value:
-            try:
-                return call(*args)
-            except RecursionError:
-                raise error("E0716", f"the calls of '{name}' nest too deep", function.span) from None
-
-        return guarded
-
-    return guard
+    return lambda frame: nested(close(frame), name, function.span)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from ..base import IRModule, Node
 from ..deep import deep
-from ..diagnostics import Diagnostic
+from ..diagnostics import ArgumentError, Diagnostic
+from ..programs import not_a_program
 from ..relax import Function
 from ..tir import PrimFunc
 from ..visit import walk
@@ -26,6 +27,12 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
     `level` says how deep to look: "types" for names, dtypes and signatures, "bounds" also for accesses, regions and
     reductions, "races" also for what depends on the order of iterations. `strict` warns of what is not proven, too.
     """
+    if level not in LEVELS:
+        raise ArgumentError(
+            Diagnostic("E0702", f"option 'level' must be {' or '.join(map(repr, LEVELS))}, not {level!r}")
+        )
+    if not isinstance(node, Node):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
+        raise not_a_program(node)
     depth = LEVELS.index(level)
     module = node if isinstance(node, IRModule) else None
     found: list[Diagnostic] = []

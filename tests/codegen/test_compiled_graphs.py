@@ -172,3 +172,39 @@ def test_recursion_and_closures(agree: Callable[..., Any]) -> None:
     )
     result, _ = agree(text, floats(4))
     np.testing.assert_array_equal(result, 3 * floats(4))
+
+
+# --- Calls that nest deep
+
+COUNT_DOWN = """
+R.function main(n: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
+    if R.equal(n, R.const(0, "int32")):
+        r = n
+    else:
+        r = main(R.subtract(n, R.const(1, "int32")))
+    return r
+"""
+
+
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["interpreted", "compiled"])
+def test_functions_call_themselves_deep(is_compiled: bool) -> None:
+    module = tvms.parse(COUNT_DOWN)
+    call: Any = tvms.compile(module)["main"] if is_compiled else lambda n: tvms.interpret(module, "main", [n])
+    assert call(np.array(4000, "i4")) == 0
+    assert call(np.array(20, "i4")) == 0
+    with pytest.raises(tvms.TvmsError) as caught:
+        call(np.array(12_000, "i4"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("E0716", "the calls of 'main' nest too deep")
+
+
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["interpreted", "compiled"])
+def test_chains_of_functions(is_compiled: bool) -> None:
+    lines = ["I.ir_module Module:"]
+    for number in range(400):
+        body = f"Module.f{number + 1}(x)" if number < 399 else "R.add(x, x)"
+        lines += [f'    R.function f{number}(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):']
+        lines += [f"        y = {body}", "        return y"]
+    module, x = tvms.parse("\n".join(lines) + "\n"), np.ones(4, "f4")
+    result: Any = tvms.compile(module)["f0"](x) if is_compiled else tvms.interpret(module, "f0", [x])
+    assert result.tolist() == [2.0] * 4

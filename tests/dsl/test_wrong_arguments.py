@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +230,48 @@ def test_arrays_that_break_the_protocol(kind: type) -> None:
     )
     graph = tvms.compile(tvms.load(PERCEPTRON))["main"]
     assert "argument 'x' of 'main': its memory cannot be shared: " in said_by(graph, kind(), b, c, c)
+
+
+def test_what_is_no_text_and_no_cache() -> None:
+    assert said_by(tvms.parse, None) == "error[E0702]: expected a text, got a value of type NoneType"
+    assert said_by(tvms.parse, b"T.prim_func f():\n    T.evaluate(0)\n") == (
+        "error[E0702]: expected a text, got a value of type bytes\n  = help: decode it: data.decode()"
+    )
+    assert said_by(tvms.parse, MATMUL).endswith("= help: tvms.load reads a file")
+    with pytest.raises(TypeError):
+        tvms.parse(None)  # pyright: ignore[reportArgumentType]
+    module = tvms.load(MATMUL)
+    for wrong in (7, True, b"folder"):
+        expected = f"error[E0702]: option 'cache' must be a path, not {wrong!r}\n  = help: name a folder"
+        assert said_by(tvms.compile, module, cache=wrong) == expected
+    assert said_by(tvms.verify, None) == "error[E0702]: expected a module or a function, got a value of type NoneType"
+    assert said_by(tvms.verify, module, "all") == (
+        "error[E0702]: option 'level' must be 'syntax' or 'types' or 'bounds' or 'races', not 'all'"
+    )
+
+
+# --- Streams
+
+
+def test_streams_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notebooks and tests put streams without bytes in the place of the standard ones."""
+    text = "T.prim_func main(A: T.Buffer((4,), 'float32')):\n    A[0] = 1.0\n"
+    commands = [
+        "check -",
+        "print -",
+        "fmt -",
+        "run -",
+        "compile --emit llvm -",
+        "view -",
+        "check --output-format sarif -",
+    ]
+    for command in commands:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        monkeypatch.setattr(sys, "stdout", output := io.StringIO())
+        monkeypatch.setattr(sys, "stderr", errors := io.StringIO())
+        assert main(command.split()) == 0, errors.getvalue()
+        assert output.getvalue(), command
+        assert "internal error" not in errors.getvalue()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert main(["compile", "--emit", "obj", "-"]) == 2
+    assert "error[E0801]: standard output takes text only: name a file with -o" in errors.getvalue()
