@@ -19,6 +19,7 @@ LAWS = {
     "graph": "a compiled graph does what the interpreter does",
     "passes": "no chain of passes changes what a graph computes; what they make keeps the law, and reads back",
     "each_pass": "no pass by itself, and no step of a pipeline, changes what a graph computes",
+    "gradient": "the gradients of a function are those that finite differences find",
     "cost": "the work of every command grows at most like n**1.2 with its text, whatever is repeated, nested or doubled",
     "artifacts": "no damaged or forged file of machine code crashes, or runs code that is not that of its program",
     "output": "whatever characters a program holds, no terminal, picture, report or symbol obeys them",

@@ -1,0 +1,127 @@
+"""The gradients that `Gradient` adds are those that finite differences find.
+
+A function of float64 tensors ends in the sum of its elements. Along a random direction it changes by as much as the
+gradients say, within what rounding and the second derivative leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from ....ir.base import IRModule, Source
+from ....ir.passes.gradient import gradient
+from ...load import parse, parse_source
+from ..choices import Choices
+from ..inputs import random_inputs
+from ..oracle import Execute
+from .law import Law, module_constructs
+
+UNARY = (
+    "negative", "exp", "square", "sin", "cos", "tanh", "atan", "sigmoid", "erf", "sinh", "cosh", "abs", "nn.relu", "nn.silu", "nn.gelu",
+)  # fmt: skip
+POSITIVE = ("log", "sqrt", "rsqrt")
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+_STEP, _TOLERANCE, _GREATEST = 1e-6, 1e-5, 1e4
+
+
+class _Example(Struct, frozen=True):
+    module: IRModule
+    seed: int
+
+
+@st.composite
+def _differentiable(draw: st.DrawFn) -> IRModule:
+    choose = Choices(draw)
+    rows, columns = choose.number(1, 3), choose.number(1, 4)
+    shapes = [(rows, columns), *[choose.pick(((columns,), (rows, 1), (1, columns), (rows, columns))) for _ in range(choose.number(0, 2))]]  # fmt: skip
+    head = ", ".join(f'x{at}: R.Tensor({_text(shape)}, "float64")' for at, shape in enumerate(shapes))
+    lines, last = list[str](), "x0"
+    for at in range(choose.number(1, 4)):
+        line = _operation(choose, last, len(shapes), rows, columns)
+        last = f"lv{at}"
+        lines.append(f"{last} = {line}")
+    reduced = choose.pick(("sum", "mean"))
+    lines += [f"total = R.{reduced}({last})", "R.output(total)"]
+    body = "".join(f"\n        {line}" for line in lines)
+    text = f'R.function main({head}) -> R.Tensor((), "float64"):\n    with R.dataflow():{body}\n    return total\n'
+    return parse(f"I.ir_module Module:\n{_indented(text)}")
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _operation(choose: Choices, last: str, count: int, rows: int, columns: int) -> str:
+    """Choose an operation that keeps the shape (rows, columns)."""
+    other = f"x{choose.number(0, count - 1)}"
+    match choose.number(0, 7):
+        case 0 | 1 | 2:
+            return f"R.{choose.pick(UNARY)}({last})"
+        case 3:
+            return f'R.{choose.pick(POSITIVE)}(R.add(R.square({last}), R.const(0.5, "float64")))'
+        case 4 | 5:
+            name = choose.pick(BINARY)
+            right = f'R.add(R.square({other}), R.const(0.5, "float64"))' if name == "divide" else other
+            return f"R.{name}({last}, {right})"
+        case 6:
+            kind = choose.pick(("sum", "mean", "max", "min", "variance"))
+            return f"R.subtract({last}, R.{kind}({last}, axis=[{choose.number(0, 1)}], keepdims=True))"
+        case _:
+            form = choose.pick((
+                "R.permute_dims(R.sin(R.permute_dims({0})))", "R.reshape(R.reshape({0}, R.shape([{1}])), R.shape([{2}, {3}]))",
+                "R.matmul(R.matmul({0}, R.permute_dims({0})), {0})", "R.nn.softmax({0}, axis=-1)", "R.nn.log_softmax({0}, axis=-1)",
+                "R.cumsum({0}, axis=1)", "R.where(R.greater({0}, x0), {0}, R.square({0}))",
+            ))  # fmt: skip
+            return form.format(last, rows * columns, rows, columns)
+
+
+def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
+    programs = _differentiable() if file is None else st.just(parse_source(file))
+    return st.builds(_Example, programs, st.integers(0, 999))
+
+
+def _check(example: _Example, execute: Execute) -> None:
+    from ....ir.interp import run
+
+    differentiated = gradient(example.module, "main")
+    random = np.random.default_rng(example.seed)
+    shapes = [np.shape(each) for each in random_inputs(example.module.functions["main"], random)]  # type: ignore[arg-type]
+    point = [random.uniform(-1.5, 1.5, shape) for shape in shapes]
+    direction = [random.standard_normal(shape) for shape in shapes]
+    value, gradients = run(differentiated, "main_adjoint", point)
+    ahead, behind = (
+        float(run(example.module, "main", [x + sign * _STEP * d for x, d in zip(point, direction, strict=True)]))
+        for sign in (1, -1)
+    )
+    found = float(sum(np.sum(g * d) for g, d in zip(gradients, direction, strict=True)))
+    slopes = (ahead - float(value)) / _STEP, (float(value) - behind) / _STEP
+    if not np.isfinite([found, *slopes]).all() or max(map(abs, slopes)) > _GREATEST:
+        return
+    if abs(slopes[0] - slopes[1]) > 1e-3 * max(1.0, abs(slopes[0])):
+        return  # a kink lies between
+    expected = (ahead - behind) / (2 * _STEP)
+    allowed = _TOLERANCE * max(1.0, abs(expected), abs(float(value)))
+    assert abs(found - expected) <= allowed, f"the gradients say {found:.8g}, finite differences {expected:.8g} (seed {example.seed})"  # fmt: skip
+
+
+def _constructs(example: _Example) -> Iterable[str]:
+    return module_constructs(example.module)
+
+
+def _read(source: Source) -> Any:
+    return _Example(parse_source(source), 0)
+
+
+LAW = Law(
+    _examples, _check, show=lambda example: str(example.module), read=_read, constructs=_constructs,
+    expected=frozenset(f"op:relax.{name}" for name in (*UNARY, *POSITIVE, *BINARY, "matmul", "nn.softmax", "sum", "max")),
+)  # fmt: skip
