@@ -53,18 +53,96 @@ _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 def _reader(kind: type[Node]) -> _Reader:
     """Return what gives the children of nodes of a kind: the fastest way that the types of its fields allow."""
-    names = part_names(kind) if issubclass(kind, Node) else ()  # pyright: ignore[reportUnnecessaryIsInstance]
+    names = part_names(kind) if issubclass(kind, Node) else ()
     if not names:
         return _no_children
     get: Callable[[Any], Any] = attrgetter(*names)
     types = field_types(kind)
-    if not all(_is_node_type(types[name]) for name in names):
-        return (lambda node: _collected((get(node),))) if len(names) == 1 else (lambda node: _collected(get(node)))
-    return _only_child(get) if len(names) == 1 else get
+    shape = "".join(_shape_of(types[name]) for name in names)
+    if shape in _SHAPED:
+        return _SHAPED[shape](get)
+    if "?" not in shape:
+        return _mixed(get, shape)
+    return (lambda node: _collected((get(node),))) if len(names) == 1 else (lambda node: _collected(get(node)))
 
 
-def _only_child(get: Callable[[Any], Any]) -> _Reader:
-    return lambda node: (get(node),)
+def _shape_of(annotation: str) -> str:
+    """Return how nodes stand in a field with this annotation: "n" one, "o" one or None, "t" a tuple of them, "?" otherwise."""
+    if _is_node_type(annotation):
+        return "n"
+    if annotation.endswith(" | None") and _is_node_type(annotation.removesuffix(" | None")):
+        return "o"
+    if annotation.startswith("tuple[") and annotation.endswith(", ...]") and _is_node_type(annotation[6:-6]):
+        return "t"
+    return "?"
+
+
+def _all_of(value: Any) -> tuple[Any, ...]:
+    """Return the nodes in what should be a tuple of nodes."""
+    return value if type(value) is tuple else _collected((value,))
+
+
+def _of_optional(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        value = get(node)
+        return () if value is None else (value,)
+
+    return read
+
+
+def _of_choice(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        found = get(node)
+        return found[:2] if found[2] is None else found
+
+    return read
+
+
+def _of_tuple(get: Callable[[Any], Any]) -> _Reader:
+    return lambda node: _all_of(get(node))
+
+
+def _of_load(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        buffer, indices, predicate = get(node)
+        return (buffer, *_all_of(indices)) if predicate is None else (buffer, *_all_of(indices), predicate)
+
+    return read
+
+
+def _of_store(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        buffer, value, indices, predicate = get(node)
+        found = (buffer, value, *_all_of(indices))
+        return found if predicate is None else (*found, predicate)
+
+    return read
+
+
+_SHAPED: dict[str, Callable[[Callable[[Any], Any]], _Reader]] = {
+    "n": lambda get: lambda node: (get(node),),
+    **dict.fromkeys(("nn", "nnn", "nnnn"), lambda get: get),
+    "o": _of_optional,
+    "t": _of_tuple,
+    "nno": _of_choice,
+    "nto": _of_load,
+    "nnto": _of_store,
+}
+"""What makes the reader of a kind of node from what reads its fields, by how nodes stand in them."""
+
+
+def _mixed(get: Callable[[Any], Any], shape: str) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        found: list[Node] = []
+        values = get(node) if len(shape) > 1 else (get(node),)
+        for how, value in zip(shape, values, strict=True):
+            if how == "t":
+                found.extend(_all_of(value))
+            elif value is not None or how == "n":
+                found.append(value)
+        return tuple(found)
+
+    return read
 
 
 def _no_children(_: Node) -> tuple[Node, ...]:

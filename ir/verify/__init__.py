@@ -13,7 +13,8 @@ from ..diagnostics import ArgumentError, Diagnostic
 from ..programs import not_a_program
 from ..relax import Function
 from ..tir import PrimFunc
-from ..visit import walk
+from ..visit import children, walk
+from .calls import mentioned
 from .checks import CHECKS, GRAPH_CHECKS, LEVELS, LOOP_CHECKS, MODULE_CHECKS, PART_CHECKS, Check, Level
 from .subject import Subject
 
@@ -37,9 +38,11 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
     module = node if isinstance(node, IRModule) else None
     found: list[Diagnostic] = []
     has_broken_parts = False
-    for function in module.functions.values() if module else (node,):
+    mentions: dict[str, list[Node]] = {}
+    for name, function in (module.functions if module else {"": node}).items():
         subject = Subject(function, strict) if isinstance(function, PrimFunc) else None
-        nodes = walk(function) if subject is None else (*subject.signature, *subject.nodes)
+        nodes = tuple(walk(function)) if subject is None else (*subject.signature, *subject.nodes)
+        mentions[name] = mentioned((*nodes, *children(function)))
         broken = [each for check in PART_CHECKS if depth for each in check.run(function, nodes)]
         found += broken
         if broken:
@@ -51,7 +54,9 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
             found.extend(_loop_level(subject, LEVELS[: depth + 1]))
     for check in MODULE_CHECKS:
         found.extend(
-            check.run(module) if module and not has_broken_parts and LEVELS.index(check.level) <= depth else ()
+            check.run(module, mentions)
+            if module and not has_broken_parts and LEVELS.index(check.level) <= depth
+            else ()
         )
     return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))
 

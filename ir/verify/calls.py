@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from .. import relax, tir
 from ..base import BaseFunc, GlobalVar, IRModule, Node, Op, StructInfo
 from ..diagnostics import Diagnostic, Note
-from ..visit import walk
 
 CallNode: TypeAlias = relax.Call | tir.Call
 
 
-def check_calls(module: IRModule) -> list[Diagnostic]:
-    """Check the calls between the functions of `module`.
+def mentioned(nodes: Iterable[Node]) -> list[Node]:
+    """Return the functions and graph-level calls among `nodes`."""
+    return [node for node in nodes if type(node) is GlobalVar or type(node) is relax.Call]
+
+
+def check_calls(module: IRModule, mentions: Mapping[str, list[Node]]) -> list[Diagnostic]:
+    """Check the calls between the functions of `module`, which mention functions as `mentions` says by their names.
 
     E0434: a function that the module does not have · E0435: arguments that do not fit the callee · E0436: functions
     that call each other without a condition, so that no call of them returns.
     """
     found: list[Diagnostic] = []
-    for function in module.functions.values():
-        for node in walk(function):
+    for nodes in mentions.values():
+        for node in nodes:
             if type(node) is GlobalVar and node.name_hint not in module:
                 known = ", ".join(module.functions)
                 message = f"the module has no function '{node.name_hint}'"
                 found.append(Diagnostic("E0434", message, node.span, f"it has: {known}"))
             elif type(node) is relax.Call:
                 found.extend(_check_call(module, node))
-    return found + list(_endless(module))
+    return found + list(_endless({name: module.functions[name] for name, nodes in mentions.items() if nodes}))
 
 
 def _check_call(module: IRModule, call: relax.Call) -> Iterator[Diagnostic]:
@@ -124,11 +128,11 @@ def _defined_at(function: BaseFunc) -> tuple[Note, ...]:
     return (Note("it is defined here", function.span),) if function.span else ()
 
 
-def _endless(module: IRModule) -> Iterator[Diagnostic]:
+def _endless(functions: Mapping[str, Node]) -> Iterator[Diagnostic]:
     """Find the functions that call themselves, directly or through others, whenever they are called."""
-    calls = {name: _unconditional_calls(function) for name, function in module.functions.items()}
+    calls = {name: _unconditional_calls(function) for name, function in functions.items()}
     reported: set[str] = set()
-    for name in module.functions:
+    for name in functions:
         path = _path_back(name, calls)
         if path and name not in reported:
             reported.update(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 PartCheck: TypeAlias = Callable[[Node, Iterable[Node]], list[Diagnostic]]
 LoopCheck: TypeAlias = Callable[[Subject], object]
 GraphCheck: TypeAlias = "Callable[[relax.Function, IRModule | None], Iterator[Diagnostic] | list[Diagnostic]]"
-ModuleCheck: TypeAlias = Callable[[IRModule], list[Diagnostic]]
+ModuleCheck: TypeAlias = Callable[[IRModule, Mapping[str, list[Node]]], list[Diagnostic]]
 
 
 class Check(Struct, Generic[Run], frozen=True):

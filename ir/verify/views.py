@@ -22,6 +22,10 @@ from .subject import Subject, is_write
 _HELP = "check the shape, strides and elem_offset that the buffer was declared with"
 
 
+_DEFINING = {tir.Block, tir.Allocate, tir.AllocateConst, tir.LetStmt, tir.Let}
+"""The nodes that bring pointers into being."""
+
+
 class _Pointed(Struct, frozen=True):
     """An allocation of `extent` bytes, and how far into it a pointer points; None where that is not constant.
 
@@ -53,7 +57,9 @@ class _Memory:
         self._own: set[tir.Buffer] = set(subject.function.buffer_map.values())
         for buffer in self._own:
             self._pointed[buffer.data] = _Pointed(_bytes(buffer.shape, buffer.dtype), 0, buffer)
-        for node in subject.nodes:
+        for node in subject.nodes if _DEFINING & subject.nodes_by_kind.keys() else ():
+            if type(node) not in _DEFINING:
+                continue
             match node:
                 case tir.Block(alloc_buffers=buffers, match_buffers=matches):
                     for buffer in buffers:
