@@ -77,9 +77,9 @@ def _shape_of(annotation: str) -> str:
     return "?"
 
 
-def _all_of(value: Any) -> tuple[Any, ...]:
+def _all_of(value: Any) -> tuple[Node, ...]:
     """Return the nodes in what should be a tuple of nodes."""
-    return value if type(value) is tuple else _collected((value,))
+    return value if type(value) is tuple else _collected((value,))  # type: ignore[reportUnknownVariableType]
 
 
 def _of_optional(get: Callable[[Any], Any]) -> _Reader:
@@ -133,7 +133,7 @@ _SHAPED: dict[str, Callable[[Callable[[Any], Any]], _Reader]] = {
 
 def _mixed(get: Callable[[Any], Any], shape: str) -> _Reader:
     def read(node: Any) -> tuple[Node, ...]:
-        found: list[Node] = []
+        found: list[Any] = []
         values = get(node) if len(shape) > 1 else (get(node),)
         for how, value in zip(shape, values, strict=True):
             if how == "t":

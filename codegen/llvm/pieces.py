@@ -7,7 +7,7 @@ pieces, so that the time to compile a program is proportional to its length; wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
 
@@ -37,16 +37,16 @@ _RET = Op("tir.ret")
 _JUMPS, _RETURNS = 1, 2
 _EXPRESSION_OR_STATEMENT = (tir.PrimExpr, tir.Stmt)
 
-Piece = tuple[tir.PrimExpr | tir.Stmt, ...]
-"""An expression, or statements that stand in a row."""
+_Part: TypeAlias = tuple[tuple[tir.Stmt, ...], frozenset[tir.Var]]
+"""Statements that stand in a row, and the variables that they use of what stands around them."""
 
 
 class Pieces(Struct):
     """Where a function is cut: expressions, statements and parts of sequences, with the variables that each uses of what
     stands around it."""
 
-    uses: dict[Node, frozenset[tir.Var]] = field(default_factory=dict)
-    parts: dict[tir.SeqStmt, list[tuple[Piece, frozenset[tir.Var]]]] = field(default_factory=dict)
+    uses: dict[Node, frozenset[tir.Var]] = field(default_factory=dict[Node, frozenset[tir.Var]])
+    parts: dict[tir.SeqStmt, list[_Part]] = field(default_factory=dict[tir.SeqStmt, "list[_Part]"])
     """Parts of one statement are emitted where they stand."""
 
 
@@ -125,7 +125,7 @@ class _Cutter:
         total = sum(self._sizes[each] for each in sequence.seq)
         if total < PIECE:
             return total
-        parts: list[tuple[Piece, frozenset[tir.Var]]] = []
+        parts: list[_Part] = []
         left, taken, size = 0, list[tir.Stmt](), 0
         for position, each in enumerate(sequence.seq):
             if not self._leaves[each]:

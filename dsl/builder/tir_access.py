@@ -21,7 +21,7 @@ def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices
     E0235 where the number of indices is not the buffer's rank.
     """
     check_rank(context, buffer, len(indices), node)
-    has_slice = any(type(index) is slice for index in indices)
+    has_slice = slice in map(type, indices)
     span = Span(context.source, node.start, node.end)
     if has_slice and all(type(index) is not slice or index.step is None for index in indices):
         return tir.BufferRegion(buffer, region(context, buffer, node, indices), span=span)
@@ -98,11 +98,12 @@ def _bounds(
 
 
 def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = None) -> tir.PrimExpr:
-    span = Span(context.source, place.start, place.end)
     if type(value) is int:
-        return constant(value, span, hint)
+        return constant(value, Span(context.source, place.start, place.end), hint)
+    if isinstance(value, tir.PrimExpr) and value.dtype in ("int32", "int64"):
+        return value
     try:
-        index = expression(value, span)
+        index = expression(value, Span(context.source, place.start, place.end))
     except Mismatch:
         help = "bind a name to each loop, as in `for i, j in T.grid(16, 16):`" if is_tuple(value) else None
         raise context.error("E0205", f"expected an index, got {describe(value)}", place, help) from None

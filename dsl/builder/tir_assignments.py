@@ -239,4 +239,4 @@ def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assign
         made = store(buffer, stored, elements, None, context.span(node))
     except TvmsError as refused:
         raise context.report(refused, node) from None
-    context.tir.body.add(replace(made, trivia=node.trivia))
+    context.tir.body.add(made if node.trivia is None else replace(made, trivia=node.trivia))

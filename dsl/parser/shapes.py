@@ -131,8 +131,9 @@ class ShapeMaker:
         return lambda place: kind(first(place), (second(place),), start=place + start, end=place + end)
 
     def _node(self, node: syntax.Syntax, base: int) -> Maker:
-        kind, start, end = type(node), node.start - base, node.end - base
-        names = [name for name in kind.__struct_fields__ if name not in ("start", "end", "trivia")]
+        kind: Any = type(node)
+        start, end = node.start - base, node.end - base
+        names = [name for name in node.__struct_fields__ if name not in ("start", "end", "trivia")]
         makers = [self._field(node, name, base) for name in names]
         if isinstance(node, syntax.Statement):
             trivia = self.comments.trivia

@@ -11,6 +11,8 @@ from ..dtype import MAX_LANES, parse_dtype
 from ..promote import Operand, const, ramp, to_expr
 from .operators import integer
 
+_PLAIN = {"int32", "int64"}
+
 
 def buffer_load(
     buffer: tir.Buffer, indices: Sequence[Operand], predicate: tir.PrimExpr | None = None, span: Span | None = None
@@ -28,6 +30,9 @@ def check_indices(buffer: tir.Buffer, indices: Sequence[Operand], span: Span | N
     if len(indices) != len(buffer.shape):
         message = f"buffer '{buffer.name}' has {len(buffer.shape)} dimensions but is indexed by {len(indices)}"
         raise error("E0235", message, span, "give one index for every dimension")
+    plain = tuple([index for index in indices if isinstance(index, tir.PrimExpr) and index.dtype in _PLAIN])
+    if len(plain) == len(indices):
+        return plain
     checked = tuple([integer(index, "an index", span) for index in indices])
     for index in checked[:-1]:
         if parse_dtype(index.dtype).lanes != 1:

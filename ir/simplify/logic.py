@@ -41,9 +41,8 @@ def _effort(expr: tir.PrimExpr) -> int:
     if isinstance(expr, tir.And | tir.Or):
         parts = joined(type(expr), expr)
         return 5 * len(parts) * sum(map(_effort, parts)) // 2
-    return max(
-        1, sum(_effort(each) for each in children(expr) if isinstance(each, tir.PrimExpr) and is_bool(each.dtype))
-    )
+    below = (each for each in children(expr) if isinstance(each, tir.PrimExpr) and is_bool(each.dtype))
+    return max(1, sum(map(_effort, below)))
 
 
 def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
