@@ -14,9 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("grammar", "dsl", "ir", "codegen")
-SOURCES = sorted(
-    [ROOT / "__init__.py", ROOT / "__main__.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
-)
+SOURCES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 
 MAY_KNOW = {"grammar": set[str](), "ir": set[str](), "dsl": {"grammar", "ir"}, "codegen": {"ir"}}
 """The rooms that a room may import, beside itself."""

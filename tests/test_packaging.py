@@ -39,7 +39,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "tvms"
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in (*ROOMS, "pyproject.toml", "README.md", "LICENSE", "__init__.py", "__main__.py", "py.typed"):
+    for name in (
+        *ROOMS,
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "__init__.py",
+        "__main__.py",
+        "tvms_command.py",
+        "py.typed",
+    ):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, copy / name, ignore=skipped)
         else:
@@ -65,4 +74,7 @@ def test_the_installed_wheel_runs_a_program(wheel: Path, tmp_path: Path) -> None
     program = [sys.executable, "-c", PROGRAM]
     result = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert result.stderr == ""
+    command = [sys.executable, "-c", "import sys, tvms_command; sys.exit(tvms_command.main())", "--version"]
+    version = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    assert version.stdout.startswith("tvms ")
     assert result.stdout == f"{tmp_path / 'tvms' / '__init__.py'} [0.0, 2.0, 4.0, 6.0]\n"
