@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from ...ir import relax
+from ...ir.diagnostics import error
 from ..load import parse
 from .choices import Choices
+from .options import check_names
 
 Shape: TypeAlias = tuple[int | str, ...]
 """Sizes; a string names one that is known at the call."""
@@ -44,11 +46,24 @@ class Value(Struct, frozen=True):
         return f'R.Tensor(({sizes.rstrip(" ") if len(self.shape) == 1 else sizes.rstrip(", ")}), "{self.dtype}")'
 
 
+class GraphOptions(Struct, frozen=True):
+    """What graph-level functions are made of."""
+
+    constants: tuple[float, ...] = (2.0, -0.5, 1.0, 0.0, -1.0, 3.0)
+    shapes: tuple[Shape, ...] = ()
+    """The shapes of new parameters whose rank is open; none stands for small ones of any kind."""
+    broadcasting: bool | None = None
+    """Whether operands of other shapes are broadcast: always where it is possible, never, or sometimes."""
+
+
+DEFAULT = GraphOptions()
+
+
 class Graph:
     """A function in the making."""
 
-    def __init__(self, choose: Choices, functions: Sequence[str] = ()) -> None:
-        self.choose = choose
+    def __init__(self, choose: Choices, functions: Sequence[str] = (), options: GraphOptions = DEFAULT) -> None:
+        self.choose, self.options = choose, options
         self.functions = functions
         """Loop-level functions of the module that double a vector of 4 float32."""
         self.params: list[Value] = []
@@ -58,13 +73,15 @@ class Graph:
         """Whether all lines may stand in a dataflow block: branches may not."""
 
     def size(self) -> int | str:
-        return "n" if self.choose.rarely(5) else self.choose.number(1, 4)
+        return "n" if self.choose.rarely(5) else 0 if self.choose.rarely(24) else self.choose.number(1, 4)
 
     def operand(self, wanted: Callable[[Value], bool] = lambda value: True, shape: Shape | None = None) -> Value:
         """Choose a value: one that is there, or a new parameter, a float of `shape`."""
         known = [v for v in self.values if wanted(v) and shape in (None, v.shape)]
         if known and self.choose.number(0, 4):
             return known[-1 - self.choose.number(0, len(known) - 1)]
+        if shape is None and self.options.shapes:
+            shape = self.choose.pick(self.options.shapes)
         sizes = tuple([self.size() for _ in range(self.choose.number(1, 3))]) if shape is None else shape
         return self.parameter(sizes, self.choose.pick(("float32", "float32", *FLOATS)))
 
@@ -105,12 +122,55 @@ def binary(graph: Graph) -> None:
     kinds = ("add", "subtract", "multiply", "maximum", "minimum")
     name = graph.choose.pick(kinds)
     if graph.choose.rarely(3) and x.is_float:
-        scalar = graph.choose.pick(("2.0", "-0.5", "1.0"))
+        scalar = graph.choose.pick(graph.options.constants)
         graph.bind(f'R.{name}({x.name}, R.const({scalar}, "{x.dtype}"))', x.shape, x.dtype)
+        return
+    wants = graph.options.broadcasting
+    if wants or (wants is None and graph.choose.rarely(3)):
+        graph.bind(f"R.{name}({', '.join(broadcast(graph, x))})", x.shape, x.dtype)
         return
     y = graph.operand(lambda value: value.dtype == x.dtype, x.shape)
     if y.dtype == x.dtype:
         graph.bind(f"R.{name}({x.name}, {y.name})", x.shape, x.dtype)
+
+
+def broadcast(graph: Graph, x: Value) -> tuple[str, str]:
+    """Choose an operand that is broadcast to the shape of `x`, a new parameter or a constant; return both in some order."""
+    rank = len(x.shape)
+    kept = x.shape[graph.choose.number(0, max(rank - 1, 0)) :]
+    shape = tuple([1 if graph.choose.rarely(3) else size for size in kept])
+    if len(shape) == 1 and shape[0] in (1, 2, 3) and graph.choose.rarely(2):
+        numbers = [graph.choose.pick(graph.options.constants) for _ in range(int(shape[0]))]
+        values = numbers if x.is_float else [abs(int(each)) if x.dtype.startswith("u") else int(each) for each in numbers]  # fmt: skip
+        other = f'R.const({values}, "{x.dtype}")'
+    else:
+        other = graph.parameter(shape, x.dtype).name
+    return (x.name, other) if graph.choose.number(0, 1) == 0 else (other, x.name)
+
+
+def integers(graph: Graph) -> None:
+    """An operator on integers, or on truth values."""
+    sizes = tuple([graph.size() for _ in range(graph.choose.number(1, 2))])
+    if graph.choose.rarely(3):
+        x, y = (graph.parameter(sizes, "bool") for _ in range(2))
+        name = graph.choose.pick(("logical_and", "logical_or", "logical_xor"))
+        graph.bind(f"R.{name}({x.name}, R.logical_not({y.name}))", sizes, "bool")
+        return
+    dtype = graph.choose.pick(("int32", "int64", "int8", "uint8"))
+    x = graph.operand(lambda value: value.dtype == dtype, sizes)
+    x = x if x.dtype == dtype else graph.parameter(sizes, dtype)
+    match graph.choose.number(0, 3):
+        case 0:
+            name = graph.choose.pick(("floor_divide", "floor_mod", "multiply", "maximum"))
+            graph.bind(f'R.{name}({x.name}, R.const({graph.choose.pick((3, 2, 7))}, "{dtype}"))', sizes, dtype)
+        case 1:
+            name = graph.choose.pick(("bitwise_and", "bitwise_or", "bitwise_xor"))
+            other = graph.parameter(sizes, dtype)
+            graph.bind(f"R.{name}({x.name}, {other.name})", sizes, dtype)
+        case 2:
+            graph.bind(f"R.{graph.choose.pick(('abs', 'negative', 'bitwise_not'))}({x.name})", sizes, dtype)
+        case _:
+            graph.bind(f"R.add({', '.join(broadcast(graph, x))})", sizes, dtype)
 
 
 def compare(graph: Graph) -> None:
@@ -207,7 +267,14 @@ OPERATORS: tuple[Operator, ...] = (
     call,
     arrange,
     reduce,
+    binary,
+    integers,
 )
+OPERATOR_KINDS: dict[str, Operator] = {
+    "unary": unary, "binary": binary, "matmul": matmul, "reduce": reduce, "arrange": arrange, "compare": compare,
+    "normalise": normalise, "pair": pair, "call": call, "integers": integers,
+}  # fmt: skip
+"""The kinds of operators, by name."""
 
 
 def _sizes(shape: Shape) -> str:
@@ -220,29 +287,59 @@ def graph_text(
     functions: Sequence[str] = (),
     is_private: bool = False,
     operators: Sequence[Operator] = OPERATORS,
+    options: GraphOptions = DEFAULT,
 ) -> str:
     """Choose a function of a few operators, as text without indentation."""
-    graph = Graph(choose, functions)
+    graph = Graph(choose, functions, options)
     for _ in range(choose.number(1, 5)):
         choose.pick(operators)(graph)
     if not graph.lines:
         unary(graph)
-    result, is_dataflow = graph.values[-1], choose.pick((True, False)) and graph.may_be_dataflow
+    results = [graph.values[-1]]
+    if not functions and len(graph.values) > 1 and choose.rarely(5):
+        results.append(choose.pick(graph.values[:-1]))
+    is_dataflow = choose.pick((True, False)) and graph.may_be_dataflow
+    infos = [result.struct_info() for result in results]
+    info = infos[0] if len(infos) == 1 else f"R.Tuple({', '.join(infos)})"
     symbolic = ["n = T.int64()"] if any("n" in value.shape for value in graph.params) else []
     head = ", ".join(f"{value.name}: {value.struct_info()}" for value in graph.params)
-    lines = [f"R.function{'(private=True)' if is_private else ''} {name}({head}) -> {result.struct_info()}:"]
+    lines = [f"R.function{'(private=True)' if is_private else ''} {name}({head}) -> {info}:"]
     lines += [f"    {line}" for line in (*symbolic, *(["cls = Module"] if functions else []))]
     if is_dataflow:
+        names = [f"gv{at or ''}" for at in range(len(results))]
         lines += ["    with R.dataflow():", *[f"        {line}" for line in graph.lines]]
-        lines += [f"        gv = {result.name}", "        R.output(gv)", "    return gv"]
+        lines += [f"        {name} = {result.name}" for name, result in zip(names, results, strict=True)]
+        lines.append(f"        R.output({', '.join(names)})")
     else:
-        lines += [*[f"    {line}" for line in graph.lines], f"    return {result.name}"]
+        names = [result.name for result in results]
+        lines += [f"    {line}" for line in graph.lines]
+    returned = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    lines.append(f"    return {returned}")
     return "\n".join(lines) + "\n"
 
 
+def graph_functions(
+    operators: Collection[str] | None = None,
+    constants: Collection[float] = DEFAULT.constants,
+    shapes: Collection[Shape] = (),
+    broadcasting: bool | None = None,
+) -> st.SearchStrategy[relax.Function]:
+    """Functions of one to five operators, mostly on small shapes; one dimension may be known only at the call.
+
+    `operators` are kinds of them (`OPERATOR_KINDS` has all), `constants` are the numbers that stand in the text, `shapes` are
+    those of new parameters, in which a string names a size that is known at the call. `broadcasting` says whether the
+    operands of binary operators have other shapes: always, never, or, by default, sometimes. E0818 where a name is not known.
+    """
+    names = OPERATOR_KINDS if operators is None else check_names("operator", operators, OPERATOR_KINDS)
+    known = OPERATORS if operators is None else tuple(OPERATOR_KINDS[name] for name in names)
+    if not constants:
+        raise error("E0818", "graph functions need a constant")
+    options = GraphOptions(tuple(map(float, constants)), tuple(tuple(shape) for shape in shapes), broadcasting)
+    return _graph_functions(known, options)
+
+
 @st.composite
-def graph_functions(draw: st.DrawFn) -> relax.Function:
-    """Functions of one to five operators, mostly on small shapes; one dimension may be known only at the call."""
-    function = parse(graph_text(Choices(draw))).functions["main"]
+def _graph_functions(draw: st.DrawFn, operators: Sequence[Operator], options: GraphOptions) -> relax.Function:
+    function = parse(graph_text(Choices(draw), operators=operators, options=options)).functions["main"]
     assert isinstance(function, relax.Function)
     return function

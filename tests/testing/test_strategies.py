@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import tvms
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
-from tvms.ir import tir
+from tvms.ir import relax, tir
 from tvms.ir.base import IRModule
 from tvms.ir.diagnostics import Diagnostic
 from tvms.ir.dtype import int_range
@@ -130,6 +131,35 @@ def test_hypothesis_knows_the_type(func: tir.PrimFunc) -> None:
 def test_graph_functions_keep_the_law_and_run(function: tvms.Function, seed: int) -> None:
     assert breaches(IRModule({"main": function})) == []
     assert_equivalent(function, function, seed=seed)
+
+
+def test_graph_functions_have_what_graphs_have() -> None:
+    met = set[str]()
+
+    @given(graph_functions())
+    @settings(FEW, max_examples=300)
+    def check(function: tvms.Function) -> None:
+        text = IRModule({"main": function}).script()
+        info = [param.struct_info for param in function.params if isinstance(param.struct_info, relax.TensorStructInfo)]
+        met.update(f"dtype {each.dtype}" for each in info)
+        met.update(name for name, part in (("tensor constant", "R.const(["), ("tuple", "-> R.Tuple("), ("size 0", "(0")) if part in text)  # fmt: skip
+
+    check()
+    assert {"dtype bool", "dtype int32", "tensor constant", "tuple", "size 0"} <= met
+
+
+@given(graph_functions(operators=["binary"], shapes=[(2, 3)], broadcasting=True, constants=[5]))
+@FEW
+def test_graph_functions_are_as_asked_for(function: tvms.Function) -> None:
+    text = IRModule({"main": function}).script()
+    assert 'x: R.Tensor((2, 3), "' in text
+    assert "R.matmul" not in text
+    assert not re.search(r"R\.const\((?!5|\[5)", text)
+
+
+def test_kinds_of_operators_are_checked() -> None:
+    with pytest.raises(tvms.TvmsError, match=r"E0818\]: there is no operator 'binari'(?s:.*)did you mean 'binary'"):
+        graph_functions(operators=["binari"])
 
 
 def test_without_hypothesis_it_says_so() -> None:
