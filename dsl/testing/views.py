@@ -6,6 +6,8 @@ made in every way that there is, memory of its own, and matched regions; then st
 
 from __future__ import annotations
 
+from math import prod
+
 from msgspec import Struct
 
 from .choices import Choices
@@ -23,6 +25,8 @@ class _Buffer(Struct):
     rank: int
     is_small: bool = True
     """Whether it may be passed to `fill`, which knows its size."""
+    last: int | None = None
+    """The last index, where there is one index and it is known."""
 
 
 class Views:
@@ -33,6 +37,8 @@ class Views:
         self.lines: list[str] = []
         self.buffers: list[_Buffer] = []
         self.pointers: list[str] = []
+        self.held: dict[str, tuple[str, int]] = {}
+        """The dtype and the number of elements behind some pointers."""
         self.depth = 1
 
     def text(self) -> str:
@@ -48,12 +54,13 @@ class Views:
                 params.append(f"{name.lower()}: T.handle")
             else:
                 params.append(f'{name}: T.Buffer(({", ".join(sizes)},), "{dtype}")')
+                self.held[f"{name}.data"] = dtype, prod(map(int, sizes))
             self.buffers.append(_Buffer(name, dtype, rank))
             self.pointers.append(f"{name}.data")
         for head in heads:
             self.say(head)
         for _ in range(self.choose.number(1, 4)):
-            self.choose.pick((self.view, self.pointer, self.view, self.memory, self.matched))()
+            self.choose.pick((self.view, self.pointer, self.tight, self.memory, self.matched))()
         for _ in range(self.choose.number(1, 3)):
             self.choose.pick((self.stores, self.stores, self.one, self.call, self.guarded))()
         body = "\n".join(self.lines)
@@ -75,6 +82,21 @@ class Views:
             return f"T.int64({self.choose.pick(_HUGE)})"
         return str(self.choose.pick((1, 2, 4, 3, "k", -1, 8, 0, "m", -2, "k - 2")))
 
+    def tight(self) -> None:
+        """A view of just as many elements as there are, or one more: from the first one on, from the last one back, or moved."""
+        held = [each for each in self.pointers if each in self.held]
+        if not held:
+            return self.view()
+        pointer, name = self.choose.pick(held[::-1]), self.choose.fresh("V")
+        dtype, count = self.held[pointer]
+        size = max(count, 1) + self.choose.rarely(8)
+        mirrored = f", strides=[T.int32(-1)], elem_offset={size - 1}"
+        moved = (", strides=[1], elem_offset=-1", ", strides=[1], elem_offset=1", f", strides=[-1], elem_offset={size}")
+        placed = self.choose.pick(("", mirrored, "", mirrored, "", self.choose.pick(moved)))
+        self.say(f'{name} = T.decl_buffer(({size},), "{dtype}", data={pointer}{placed})')
+        self.buffers.append(_Buffer(name, dtype, 1, is_small=False, last=size - 1))
+        return None
+
     def view(self) -> None:
         dtype, name, rank = self.choose.pick(DTYPES), self.choose.fresh("V"), self.choose.number(0, 2)
         sizes = [self.size() for _ in range(rank)]
@@ -91,11 +113,17 @@ class Views:
         kind = self.choose.number(0, 4)
         if kind == 0:
             buffer = self.choose.pick(self.buffers)
-            value = f"T.address_of({buffer.name}[{self.indices(buffer, '1')}])"
+            place, held = self.indices(buffer, "1"), self.held.get(f"{buffer.name}.data")
+            if held and buffer.rank == 1:
+                place = str(self.choose.number(0, 3))
+                self.held[name] = held[0], max(held[1] - int(place), 0)
+            value = f"T.address_of({buffer.name}[{place}])"
         elif kind == 1:
             value = f"T.handle_add_byte_offset({base}, {self.choose.pick((4, 8, 0, 'k', 'k * 8', -8, 64, 'm', 1))})"
         elif kind == 2:
             other = self.choose.pick(self.pointers)
+            if self.choose.pick((base, other)) in self.held:
+                self.held[name] = self.held[base if base in self.held else other]
             value = f"T.if_then_else({self.choose.pick(('k', 'm'))} > 2, {base}, {other})"
         elif kind == 3:
             dtype = self.choose.pick(DTYPES)
@@ -164,6 +192,8 @@ class Views:
         return self.choose.pick(forms).format(i=loop)
 
     def indices(self, buffer: _Buffer, loop: str) -> str:
+        if buffer.last is not None and self.choose.number(0, 1):
+            return str(self.choose.pick((buffer.last, 0, buffer.last, 1)))
         return ", ".join(self.index(loop) for _ in range(buffer.rank)) if buffer.rank else "()"
 
     def value(self, dtype: str, loop: str) -> str:
