@@ -37,12 +37,12 @@ def _is_small(expr: tir.PrimExpr) -> bool:
 
 
 def _effort(expr: tir.PrimExpr) -> int:
-    """Return how much work a condition is: each part of it is looked at some times for each other one."""
+    """Return how much work the conditions in `expr` are: each part of one is looked at some times for each other one."""
     if isinstance(expr, tir.And | tir.Or):
         parts = joined(type(expr), expr)
         return 5 * len(parts) * sum(map(_effort, parts)) // 2
-    below = (each for each in children(expr) if isinstance(each, tir.PrimExpr) and is_bool(each.dtype))
-    return max(1, sum(map(_effort, below)))
+    inner = sum(_effort(each) for each in children(expr) if isinstance(each, tir.PrimExpr))
+    return max(inner, 1) if is_bool(expr.dtype) else inner
 
 
 def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:

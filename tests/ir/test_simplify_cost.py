@@ -40,7 +40,16 @@ def _flat(size: int) -> tir.PrimExpr:
     return found
 
 
-CONDITIONS = {"balanced": _balanced, "spine": _spine, "flat": _flat}
+def _cast(size: int) -> tir.PrimExpr:
+    """Conditions in numbers in conditions."""
+    found = _leaf(0)
+    for number in range(1, size):
+        taken = tir.GT("bool", tir.Cast("float32", found), tir.Var("float32", "x"))
+        found = tir.Or("bool", taken, _leaf(number))
+    return found
+
+
+CONDITIONS = {"balanced": _balanced, "spine": _spine, "flat": _flat, "cast": _cast}
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
