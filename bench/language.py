@@ -63,6 +63,12 @@ def program(count: int) -> str:
     return "@I.ir_module\nclass Module:\n" + "\n\n".join(indented) + "\n"
 
 
+def flat(count: int) -> str:
+    """Return a function of `count` stores of different elements."""
+    head = 'T.prim_func f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):\n'
+    return head + "".join(f"    B[{i % 64}] = A[{i * 7 % 64}] + T.float32({i})\n" for i in range(count))
+
+
 def measure(text: str) -> dict[str, float]:
     """Return seconds of each step over `text`."""
     module, neat, untidy = tvms.parse(text), format_text(text), text.replace(", ", ",")
@@ -99,6 +105,13 @@ def main() -> None:
     if arguments.peer:
         figures |= measure_peer(arguments.peer, text)
     print(f"{arguments.count} matmul+relu functions, {len(text) / 1000:.0f} kB, {len(text.splitlines())} lines")
+    _show(text, figures)
+    stores = flat(arguments.count * 40)
+    print(f"{arguments.count * 40} stores, {len(stores) / 1000:.0f} kB")
+    _show(stores, measure(stores))
+
+
+def _show(text: str, figures: dict[str, float]) -> None:
     for name, seconds in figures.items():
         print(f"  {name:<26} {seconds * 1e3:9.1f} ms {len(text) / 1000 / seconds:9.0f} kB/s")
 

@@ -1,0 +1,57 @@
+"""Compiling takes work in proportion to the program, and gives LLVM no function that grows with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+import tvms
+from tvms.codegen.build import Settings, build, prepare
+from tvms.codegen.target import get_target
+from tvms.dsl.testing.growth import check_growth
+from tvms.ir.base import IRModule
+from tvms.ir.deep import run_with_big_stack
+
+HEAD = 'T.prim_func f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):\n'
+LOOP = HEAD + "    for i in range(64):\n"
+
+
+def _chain(size: int) -> str:
+    lines = "".join(f'    W{k} = T.alloc_buffer((64,), "float32")\n' for k in range(size))
+    for k in range(size):
+        source = f"W{k - 1}" if k else "A"
+        lines += f'    for i in range(64):\n        with T.block("b{k}"):\n            v = T.axis.spatial(64, i)\n'
+        lines += f"            W{k}[v] = {source}[v] * A[v] + T.float32({k})\n"
+    return HEAD + lines
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "statements": lambda size: HEAD + "".join(f"    B[{k % 64}] = A[{k % 64}]\n" for k in range(size)),
+    "loops": lambda size: (
+        HEAD + "".join(f"    for i{k} in range(64):\n        B[i{k}] = A[i{k}]\n" for k in range(size))
+    ),
+    "product": lambda size: f"{LOOP}        B[i] = {' * '.join('A[i]' for _ in range(size))}\n",
+    "and": lambda size: (
+        f"{LOOP}        if {' and '.join(f'A[i] < T.float32({k})' for k in range(size))}:\n            B[i] = A[i]\n"
+    ),
+    "chain of blocks": _chain,
+}
+
+
+def _compile(module: IRModule) -> str:
+    target = get_target("llvm")
+    return build(prepare(module, target), target, Settings()).emitted.text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_work_is_linear(name: str) -> None:
+    check_growth(_compile, 64, lambda size: tvms.parse(TEXTS[name](size)))
+
+
+@pytest.mark.parametrize(("name", "size"), [("statements", 6000), ("loops", 600), ("product", 6000)])
+def test_no_function_is_huge(name: str, size: int) -> None:
+    text = run_with_big_stack(lambda: _compile(tvms.parse(TEXTS[name](size))))
+    longest = max(each.count("\n") for each in re.split(r"^define ", text, flags=re.MULTILINE))
+    assert text.count("\n") > 9_000
+    assert longest < 4_000
