@@ -20,7 +20,7 @@ from .verify.flow import Flow
 from .visit import children, walk
 
 ATTRIBUTES = (
-    "global_symbol", "tir.noalias", "tir.is_entry_func", "tir.is_host_func", "tir.is_global_func", "tir.is_scheduled",
+    "global_symbol", "tir.noalias", "tir.fast_math", "tir.is_entry_func", "tir.is_host_func", "tir.is_global_func", "tir.is_scheduled",
     "tir.kernel_launch_params", "target", "calling_conv", "op_pattern", "layout_free_buffers", "buffer_dim_align",
     "relax.force_pure", "num_input", "Primitive", "Composite", "Codegen", "tir_var_upper_bound", "tir_var_lower_bound",
     "tir_non_negative_var", "pragma_auto_unroll_max_step", "pragma_unroll_explicit", "software_pipeline_stage",

@@ -67,6 +67,8 @@ class ExpressionEmitter(ABC):
 
     def __init__(self, module: ModuleEmitter) -> None:
         self.module = module
+        self.fast_math = module.target.fast_math
+        """What LLVM may take for granted of floats, in its words: what the target says, and the function."""
         self.values: dict[tir.Var, Value] = {}
         self._emitters: dict[type[tir.PrimExpr], Callable[[Any], Value]] = {
             tir.Var: self._variable, tir.SizeVar: self._variable, tir.IntImm: self._int, tir.FloatImm: self._float,
@@ -135,7 +137,7 @@ class ExpressionEmitter(ABC):
 
     def _extremum(self, expr: tir.BinaryOp) -> Value:
         """Of many floats, on x86, NaN is looked for apart: in two operands at once."""
-        if expr.dtype.startswith(("float32", "float64")) and self.module.propagates_apart:
+        if expr.dtype.startswith(("float32", "float64")) and self.module.propagates_apart and not self.fast_math:
             operands = operands_of(expr)
             if len(operands) > 2:
                 return extremum_of(
@@ -148,7 +150,7 @@ class ExpressionEmitter(ABC):
         if isinstance(expr, DIVISIONS) and kind_of(expr.a.dtype) != "float":
             return self._divide(expr, a, b)
         value = BINARY[type(expr)][kind_of(expr.a.dtype)](self.builder, a, b)
-        fast_math = self.module.target.fast_math
+        fast_math = self.fast_math
         if fast_math and kind_of(expr.a.dtype) == "float":
             if isinstance(expr, _ROUNDED):
                 value.flags = list(fast_math)

@@ -67,6 +67,21 @@ def result_type(function: tir.PrimFunc) -> LLVMType | None:
     return memory_type(returned.dtype, function.span)
 
 
+FAST_MATH_ATTRIBUTE = "tir.fast_math"
+_FLAGS = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
+
+
+def fast_math_of(function: tir.PrimFunc) -> tuple[str, ...]:
+    """Return what the attribute `tir.fast_math` of a function allows LLVM, as in "nnan, contract"; E0606 for other words."""
+    said = function.attrs.get(FAST_MATH_ATTRIBUTE)
+    words = str(getattr(said, "value", said) or "").replace(",", " ").split()
+    for word in words:
+        if word not in _FLAGS:
+            reason = f"'{word}' in the attribute '{FAST_MATH_ATTRIBUTE}' is nothing that floats can be spared"
+            raise error("E0606", reason, function.span, f"give some of {', '.join(_FLAGS)}")
+    return tuple(words)
+
+
 class ModuleEmitter:
     """Holds what the kernels of a module share: declarations, constants, faults."""
 
@@ -74,7 +89,7 @@ class ModuleEmitter:
         self.kernels, self.target, self.threads = kernels, target, threads or target.threads
         self.module: Any = ir.Module("tvms")
         self.module.triple, self.module.data_layout = target.machine.triple, str(target.machine.target_data)
-        self.propagates_apart = str(self.module.triple).startswith(("x86", "i686")) and not target.fast_math
+        self.propagates_apart = str(self.module.triple).startswith(("x86", "i686"))
         """Whether a maximum that propagates NaN takes several instructions."""
         self.faults: list[Fault] = []
         self._functions: dict[str, Value] = {}
@@ -97,6 +112,7 @@ class ModuleEmitter:
         results = llvm_function.args[-2] if result_type(function) is not None else None
         emitter = StatementEmitter(self, llvm_function, results)
         emitter.values[RECORD_POINTER] = llvm_function.args[-1]
+        emitter.fast_math = tuple(dict.fromkeys((*self.target.fast_math, *fast_math_of(function))))
         emitter.pieces = pieces_of(function)
         is_alone = bool(function.attrs.get("tir.noalias"))
         for param, value in zip(function.params, llvm_function.args, strict=False):

@@ -188,7 +188,7 @@ def function_of(
     function.linkage = "internal"
     function.attributes.add("nounwind")
     inner = type(emitter)(emitter.module, function, None)
-    inner.pieces = emitter.pieces
+    inner.pieces, inner.fast_math = emitter.pieces, emitter.fast_math
     for var, value, argument in zip(variables, values, function.args, strict=False):
         inner.values[var] = argument
         if value in emitter.alone:

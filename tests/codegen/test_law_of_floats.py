@@ -217,3 +217,28 @@ I.ir_module M:
         rows[row + 15, :at] = limit
     found = tvms.compile(tvms.parse(text))["main"](rows)
     np.testing.assert_array_equal(np.asarray(found), getattr(np, name)(rows, axis=1))
+
+
+REQUESTED = """
+T.prim_func main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"tir.noalias": True, "tir.fast_math": "FLAGS"})
+    for i in range(64):
+        B[i] = T.max(A[i], B[i]) + A[i]
+"""
+
+
+def test_functions_request_fast_arithmetic_by_name() -> None:
+    def emitted(flags: str) -> str:
+        return tvms.emit(tvms.parse(REQUESTED.replace("FLAGS", flags)), "llvm")
+
+    assert "nnan" not in emitted("")
+    text = emitted("nnan, contract")
+    assert "fadd nnan contract" in text
+    assert "maximum" in text
+    with pytest.raises(tvms.TvmsError) as caught:
+        emitted("quick")
+    (problem,) = caught.value.diagnostics
+    assert (problem.code, problem.message) == (
+        "E0606", "'quick' in the attribute 'tir.fast_math' is nothing that floats can be spared",
+    )  # fmt: skip
+    assert problem.help == "give some of fast, nnan, ninf, nsz, arcp, contract, reassoc"
