@@ -32,6 +32,9 @@ tvms.interpret(mod, "double", [a, b])
 print(tvms.__file__, b.tolist())
 """
 
+ROOT_FILES = ("__init__.py", "__main__.py", "tvms_command.py")
+"""The last is a module of its own beside the package, too: the command starts there."""
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,8 +66,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_in_the_wheel(wheel: Path) -> None:
     sources = {path.relative_to(ROOT).as_posix() for room in ROOMS for path in (ROOT / room).rglob("*.py")}
     packed = {name.removeprefix("tvms/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tvms/")}
-    assert {*sources, *DATA, "__init__.py", "__main__.py"} - packed == set()
-    assert packed - {*sources, *DATA, "__init__.py", "__main__.py"} == set()
+    assert {*sources, *DATA, *ROOT_FILES} - packed == set()
+    assert packed - {*sources, *DATA, *ROOT_FILES} == set()
+    assert "tvms_command.py" in zipfile.ZipFile(wheel).namelist()
 
 
 def test_the_installed_wheel_runs_a_program(wheel: Path, tmp_path: Path) -> None:
