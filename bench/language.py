@@ -65,7 +65,7 @@ def program(count: int) -> str:
 
 def flat(count: int) -> str:
     """Return a function of `count` stores of different elements."""
-    head = 'T.prim_func f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):\n'
+    head = '@T.prim_func\ndef f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):\n'
     return head + "".join(f"    B[{i % 64}] = A[{i * 7 % 64}] + T.float32({i})\n" for i in range(count))
 
 
