@@ -18,8 +18,10 @@ def test_the_page_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path, monke
     runpy.run_path("program.py")
     printed = capsys.readouterr().out
     for line in (
-        "B differs (seed 0): element [",
+        " differs (seed 0): element [",
         "Failing test case: test_shorter(",
+        "the pass never fired: it changed none of ",
+        "tried: plain",
         "both do the same",
         "0 breaches of the law",
     ):
