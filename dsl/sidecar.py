@@ -94,7 +94,10 @@ def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
     except (KeyError, library.SafetensorError) as problem:
         raise _unreadable(path, problem) from None
     parts = zip(entries, dtypes, strict=True)
-    return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
+    try:
+        return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
+    except ValueError as problem:  # more dimensions than NumPy has
+        raise _unreadable(path, problem) from None
 
 
 def _unreadable(path: str, reason: object) -> TvmsError:

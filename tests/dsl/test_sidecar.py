@@ -83,3 +83,15 @@ def test_a_sidecar_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.load(str(path))
     assert caught.value.diagnostics[0].code == "E0018"
+
+
+def test_more_dimensions_than_numpy_has(tmp_path: Path) -> None:
+    header = b'{"w":{"dtype":"F32","shape":[' + b",".join([b"1"] * 70) + b'],"data_offsets":[0,4]}}'
+    path = tmp_path / "wide.tvms"
+    path.with_suffix(".safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    path.write_text('R.function main(x: R.Tensor((1,), "float32")):\n    y = R.add(x, I.constant("w"))\n    return y\n')
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.load(str(path))
+    (found,) = caught.value.diagnostics
+    assert found.code == "E0018"
+    assert found.message.endswith("maximum supported dimension for an ndarray is currently 64, found 70")
