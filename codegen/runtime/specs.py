@@ -164,7 +164,7 @@ class TensorSpec:
         steps = array.strides[:-1] if self._lanes > 1 else array.strides
         if any(step < 0 or step % size for step in steps):
             raise place.fault("E0706", f"has strides of {steps} bytes", "pass numpy.ascontiguousarray of it")
-        is_free = [extent == 1 or not array.size for extent in array.shape]
+        is_free = [extent == 1 or 0 in array.shape for extent in array.shape]
         given = zip(steps, self._constant_strides, is_free, strict=False)
         return tuple([known if free and known is not None else step // size for step, known, free in given])
 

@@ -33,7 +33,7 @@ _spec.loader.exec_module(hostile_texts)
 IS_FULL = "TVMS_FUZZ" in os.environ
 SECONDS = 180
 """After which a command hangs, on a machine that has other things to do."""
-SAMPLE = 12
+SAMPLE = 20
 """One in so many texts is given to a command, other than `check`."""
 
 READING = (

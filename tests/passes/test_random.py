@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tvms.dsl.cli.opt_command import parse_passes
 from tvms.ir.passes.transform import Sequential, get_pass
 from tvms.testing import network_functions
-from tvms.testing.laws.passes import TOGETHER, TRAINING, check_pass
+from tvms.testing.inputs import PROFILES
+from tvms.testing.laws.passes import ROUNDING, TOGETHER, TRAINING, check_pass
 from tvms.testing.oracle import as_module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,7 +24,8 @@ from complete_passes import COMPLETE
 @settings(max_examples=max(settings().max_examples // 10, 5))
 @given(st.data())
 def test_a_pass_changes_no_result(name: str, data: st.DataObject) -> None:
-    check_pass(as_module(data.draw(network_functions(TRAINING.get(name)))), get_pass(name), [name])
+    profiles = ("plain",) if name in ROUNDING else PROFILES  # what rounds may make an infinity, and NaN of two of them
+    check_pass(as_module(data.draw(network_functions(TRAINING.get(name)))), get_pass(name), [name], profiles=profiles)
 
 
 WITH_OPTIONS = (
