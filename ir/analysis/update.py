@@ -40,8 +40,8 @@ class Update:
     `update(old, operands)` returns the new values of the elements, in their order.
     """
 
-    def __init__(self, body: tir.Stmt) -> None:
-        self.body = body
+    def __init__(self, body: tir.Stmt, takes_others: bool = False) -> None:
+        self.body, self._takes_others = body, takes_others
         self.elements: dict[Key, tir.BufferStore] = {}
         self.operands: dict[Key, tir.PrimExpr] = {}
         self._bound: set[Node] = set()
@@ -50,10 +50,13 @@ class Update:
         self._find_operands(body)
 
     @staticmethod
-    def of(body: tir.Stmt) -> Update | None:
-        """Return the update of `body`; None where it is no function of numbers, or reads what other steps may store."""
+    def of(body: tir.Stmt, takes_others: bool = False) -> Update | None:
+        """Return the update of `body`; None where it is no function of numbers, or reads what other steps may store.
+
+        With `takes_others`, other elements of the memory that it stores to are operands: one step by itself.
+        """
         try:
-            return Update(body)
+            return Update(body, takes_others)
         except _Unknown:
             return None
 
@@ -115,9 +118,10 @@ class Update:
                     for each in walk(index)
                 ) or any(each in self._bound for index in node.indices for each in walk(index)):
                     raise _Unknown
-                if node.buffer.data not in self._memory:
+                is_other = _key(node) not in self.elements
+                if node.buffer.data not in self._memory or (is_other and self._takes_others):
                     self.operands.setdefault(_key(node), node)
-                elif _key(node) not in self.elements:
+                elif is_other:
                     raise _Unknown
             case tir.Var():
                 if node not in self._bound:

@@ -50,7 +50,7 @@ def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence 
 
 def repetition_matters(block: tir.Block) -> bool:
     """Whether a step is known that gives another result when it is taken twice."""
-    update = Update.of(block.body)
+    update = Update.of(block.body, takes_others=True)
     if update is None:
         return False
     samples = _Steps(update, block, []).samples(are_distinct=True)
