@@ -107,7 +107,7 @@ def const_bounds(expr: tir.PrimExpr, domains: Domains | None = None) -> Bounds:
 
 
 def bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
-    """Return the bounds of `expr`, which is no variable, by those of its operands."""
+    """Return the bounds of `expr`, which must not be a variable, from those of its operands."""
     if isinstance(expr, tir.IntImm):
         return Bounds(expr.value, expr.value)
     whole, found = of_dtype(expr.dtype), unlimited_bounds_of(expr, of)
@@ -117,7 +117,7 @@ def bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
 
 
 def unlimited_bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
-    """Return the bounds of `expr`, which is neither variable nor constant, if integers had no width."""
+    """Return the bounds that `expr` would have with integers of unlimited width; it must be an operation."""
     rule = _RULES.get(type(expr))
     return rule(expr, of) if rule is not None else of_dtype(expr.dtype)
 
@@ -217,4 +217,4 @@ _RULES: dict[type[tir.PrimExpr], Callable[[Any, BoundsOf], Bounds]] = {
     tir.Let: lambda e, of: of(substitute(e.body, {e.var: e.value})),
     tir.Call: _call,
 }  # fmt: skip
-"""How the bounds of an expression follow from those of its operands, as if integers had no width."""
+"""The bounds of each kind of expression from those of its operands, with integers of unlimited width."""

@@ -54,10 +54,10 @@ def _check_jumps(subject: Subject) -> None:
         statement = _jump(node.value) if isinstance(node, tir.Evaluate) else ""
         if statement in ("break", "continue") and not in_loop:
             help = "leave it out, or write a loop around it"
-            subject.report.add("E0441", f"'{statement}' stands in no loop", node, help)
+            subject.report.add("E0441", f"'{statement}' is outside any loop", node, help)
         elif statement == "T.thread_return" and not in_kernel:
             help = "leave it out, or bind a loop around it to a thread"
-            subject.report.add("E0441", f"'{statement}' stands in no thread", node, help)
+            subject.report.add("E0441", f"'{statement}' is outside any loop bound to a thread", node, help)
         elif not statement and _jump(node):
             subject.report.add("E0441", f"'{_jump(node)}' has no value", near, "write it as a statement of its own")
         in_loop = in_loop or isinstance(node, tir.For | tir.While)

@@ -168,7 +168,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         "x = " + "[" * 15_000 + "1 1",
     ],
 )
-def test_hostile_texts_take_no_time(text: str) -> None:
-    start = time.perf_counter()
+def test_hostile_texts_take_linear_time(text: str) -> None:
+    """Quadratic time would be many minutes; the limit is one of the process, whatever else the machine does."""
+    start = time.process_time()
     parse_syntax(Source("a.tvms", text))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 60

@@ -79,10 +79,10 @@ class Scope:
 
 
 def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
-    """Return the block around `node`; refused for the root block, which stands in none (E0523)."""
+    """Return the block around `node`; refused for the root block, which has none (E0523)."""
     scope = program.scope_of(node)
     if scope is None:
-        raise NOT_ROOT.refuse("the root block stands in no other block", node)
+        raise NOT_ROOT.refuse("the root block has no block around it", node)
     return scope
 
 

@@ -67,7 +67,7 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
     Preserves: what the block computes, in another order. The comments of the loops stand above the new ones.
     """
     if program.scope_of(block) is None:
-        raise NOT_ROOT.refuse("the root block stands in no loops", block)
+        raise NOT_ROOT.refuse("the root block has no loops around it", block)
     loops = program.loops_of(block)
     _check_nest(program, block, loops)
     check_fixed_domains(program, block)
