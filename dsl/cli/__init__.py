@@ -18,6 +18,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.sanitize import say
 from ..builder.remedies import did_you_mean
 from . import options
+from .reporting import UsageError, exit_code, report
 
 COMMANDS = {
     "check": "read files and report every mistake in them",
@@ -51,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
         help = f"'{self.prog} --help' says more"
         if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             help = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) or help
-        raise options.UsageError(message, self.format_usage(), help)
+        raise UsageError(message, self.format_usage(), help)
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -92,13 +93,13 @@ def _guarded(run: Callable[[], int], passed: tuple[type[Exception], ...] = ()) -
         code = run()
         sys.stdout.flush()
         return code
-    except options.UsageError as error:
+    except UsageError as error:
         help = f"\n  = help: {error.help}" if error.help else ""
         say(f"{error.usage}error[E0801]: {error}{help}", sys.stderr)
         return 2
     except TvmsError as error:
-        options.report(error.diagnostics)
-        return options.exit_code(error.diagnostics)
+        report(error.diagnostics)
+        return exit_code(error.diagnostics)
     except SystemExit as exit:  # argparse's --help and --version
         return exit.code if isinstance(exit.code, int) else 2
     except BrokenPipeError:

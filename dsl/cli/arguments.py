@@ -17,6 +17,7 @@ from ...ir.files import memory_limit, read_file
 from ...ir.fold import fold
 from ...ir.make import const
 from ...ir.visit import free_variables, rewrite, substitute, walk
+from .reporting import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +38,19 @@ class Argument(Struct, frozen=True):
     shape: tuple[tir.PrimExpr, ...] | None
     span: Span | None = None
     is_result: bool = False
+
+
+def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
+    """Split `NAME=VALUE` arguments of `option`."""
+    result: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name or not value:
+            raise UsageError(f"{option} {pair}: write it as NAME=VALUE")
+        if name in result:
+            raise UsageError(f"{option} {name} is given twice")
+        result[name] = value
+    return result
 
 
 def select_entry(module: IRModule, entry: str | None) -> tuple[str, Function]:

@@ -13,8 +13,9 @@ from ...ir.sanitize import say
 from ...ir.visit import substitute, walk
 from ..load import load_verified
 from . import options
-from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry
+from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
 from .progress import progress
+from .reporting import report_notes
 
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
 
@@ -26,8 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
     params = arguments_of(function)
-    given = read_given(params, options.split_pairs(arguments.arg, "--arg"))
-    sizes = bind_sizes(params, given, options.split_pairs(arguments.dim, "--dim"))
+    given = read_given(params, split_pairs(arguments.arg, "--arg"))
+    sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
     from ...codegen import compile as compile_module
 
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress():
         executable = compile_module(module, **options.settings_of(arguments))
     compiled = time.perf_counter() - start
-    options.report_notes(executable.notes)
+    report_notes(executable.notes)
     call = executable[entry]
     times = _measure(lambda: call(*values), arguments.seconds)
     median = statistics.median(times)

@@ -16,7 +16,8 @@ from ..compatibility import as_tvm_takes_them
 from ..diagnostics import in_order, summary
 from ..fixes import fixed
 from ..load import load_module, read_source
-from . import options
+from .files import find_files
+from .reporting import UsageError, exit_code, report
 
 
 def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
@@ -42,7 +43,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
 def _fix(path: str) -> None:
     """Rewrite a file by the edits of its lints."""
     if path == "-":
-        raise options.UsageError("--fix needs a file, not standard input")
+        raise UsageError("--fix needs a file, not standard input")
     try:
         source = read_source(path)
     except TvmsError:
@@ -54,15 +55,15 @@ def _fix(path: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check all files; 0 if they are fine."""
-    files = options.find_files(arguments.paths)
+    files = find_files(arguments.paths)
     found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments)])
     if arguments.output_format != "full":
         from ..reports import FORMATS
 
         emit(FORMATS[arguments.output_format](found))
-        return options.exit_code(found)
+        return exit_code(found)
     if found:
-        options.report(found)
+        report(found)
     noun = "file" if len(files) == 1 else "files"
     say(f"{len(files)} {noun} checked: {summary(found) or 'no errors'}", sys.stderr if found else sys.stdout)
-    return options.exit_code(found)
+    return exit_code(found)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
+from .files import write_output
 from .progress import progress
+from .reporting import UsageError
 
 if TYPE_CHECKING:
     from ...codegen import Settings
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Write the compiled module."""
     if arguments.emit in options.BINARY_KINDS and arguments.output is None and sys.stdout.isatty():
-        raise options.UsageError(f"'{arguments.emit}' is not for a terminal: give -o FILE")
+        raise UsageError(f"'{arguments.emit}' is not for a terminal: give -o FILE")
     module = load_verified(arguments.file)
     from ...codegen import Settings, aot, compile, emit
 
@@ -39,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
                 result = compile(module, target, **options.settings_of(arguments)).to_bytes()
             case kind:
                 result = emit(module, kind, target, settings)
-    options.write_output(result, arguments.output)
+    write_output(result, arguments.output)
     return 0
 
 
@@ -52,6 +54,6 @@ def _report(module: IRModule, target: str, settings: Settings) -> int:
 
     chosen = get_target(target)
     if not chosen.is_device:
-        raise options.UsageError("--report is for GPUs: give --target cuda")
+        raise UsageError("--report is for GPUs: give --target cuda")
     say(report(build_program(prepare(module, chosen), chosen, settings), chosen))
     return 0

@@ -11,7 +11,8 @@ from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.sanitize import say
 from ..diagnostics import in_order
 from ..load import load_module
-from . import options
+from .files import find_files, write_module
+from .reporting import UsageError, exit_code, report
 
 SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
 """The file name of each dialect ends so."""
@@ -21,20 +22,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert; a file that cannot be read is reported, and the others are converted."""
     if arguments.output is None:
         if len(arguments.paths) != 1 or os.path.isdir(arguments.paths[0]):
-            raise options.UsageError("several files need -o FOLDER")
-        options.write_module(load_module(arguments.paths[0]), arguments.to, None)
+            raise UsageError("several files need -o FOLDER")
+        write_module(load_module(arguments.paths[0]), arguments.to, None)
         return 0
     found: list[Diagnostic] = []
     below, jobs = _jobs(arguments.paths, arguments.output, arguments.to)
     for source, target in jobs:
         try:
-            options.write_module(load_module(source), arguments.to, str(target), below)
+            write_module(load_module(source), arguments.to, str(target), below)
         except TvmsError as problem:
             found.extend(problem.diagnostics)
     if found:
-        options.report(in_order(found))
+        report(in_order(found))
     say(f"{len(jobs)} file{'s' * (len(jobs) != 1)} read", sys.stderr)
-    return options.exit_code(found)
+    return exit_code(found)
 
 
 def _jobs(paths: list[str], output: str, dialect: str) -> tuple[str | None, list[tuple[str, Path]]]:
@@ -45,7 +46,7 @@ def _jobs(paths: list[str], output: str, dialect: str) -> tuple[str | None, list
     jobs: dict[Path, str] = {}
     for path in paths:
         root = Path(path) if os.path.isdir(path) else Path(path).parent
-        for file in options.find_files([path], ("*.tvms", "*.py")):
+        for file in find_files([path], ("*.tvms", "*.py")):
             target = Path(file).relative_to(root).with_suffix(SUFFIXES[dialect])
             if target in jobs:
                 message = f"'{jobs[target]}' and '{file}' would both become '{Path(output, target)}'"

@@ -20,8 +20,7 @@ from ...ir.interp.observer import Access, Observer
 from ...ir.sanitize import say
 from ...ir.visit import children, walk
 from ..load import load_verified
-from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry
-from .options import split_pairs
+from .arguments import arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
 
 if TYPE_CHECKING:
     import numpy as np

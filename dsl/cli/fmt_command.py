@@ -13,26 +13,27 @@ from ...ir.sanitize import say, write_program
 from ..diagnostics import in_order
 from ..formatter import format_text
 from ..load import read_source
-from . import options
+from .files import find_files, write_output
+from .reporting import UsageError, exit_code, report
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Format files in place, or say which are not formatted (`--check`, `--diff`); `-` goes to standard output."""
     if arguments.stdin_filename and arguments.paths != ["-"]:
-        raise options.UsageError("--stdin-filename goes with the path '-' alone")
+        raise UsageError("--stdin-filename goes with the path '-' alone")
     changed = 0
     found: list[Diagnostic] = []
-    files = options.find_files(arguments.paths)
+    files = find_files(arguments.paths)
     for path in files:
         try:
             changed += _format(path, arguments)
         except TvmsError as problem:
             found.extend(problem.diagnostics)
     if found:
-        options.report(in_order(found))
+        report(in_order(found))
     if files != ["-"]:
         _summarize(changed, len(files), arguments.check or arguments.diff)
-    return options.exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
+    return exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
 
 
 def _format(path: str, arguments: argparse.Namespace) -> bool:
@@ -47,7 +48,7 @@ def _format(path: str, arguments: argparse.Namespace) -> bool:
         if is_changed:
             say(f"would reformat {name}", sys.stderr)
     elif path == "-":
-        options.write_output(formatted, None)
+        write_output(formatted, None)
     elif is_changed:
         write_whole(formatted, path, follow=True)
     return is_changed

@@ -20,7 +20,7 @@ from ...ir.diagnostics import error
 from ...ir.sanitize import say
 from ..law_names import LAWS
 from ..load import read_source
-from . import options
+from .files import write_output
 
 SECONDS_BETWEEN_LINES = 5.0
 """Between lines of progress, where there is no bar."""
@@ -204,9 +204,9 @@ def _save(arguments: argparse.Namespace, failure: Failure) -> str:
     """Write a failing example where the tests find it, under a name that says its law and seed."""
     name = f"{arguments.law}_{arguments.seed}.tvms"
     head = f"# law: {arguments.law}, seed {arguments.seed}\n"
-    options.write_output(head + failure.text.rstrip("\n") + "\n", name, below=arguments.save)
+    write_output(head + failure.text.rstrip("\n") + "\n", name, below=arguments.save)
     for argument, data in failure.inputs.items():
-        options.write_output(data, _input_file(name, argument), below=arguments.save)
+        write_output(data, _input_file(name, argument), below=arguments.save)
     return str(Path(arguments.save, name))
 
 

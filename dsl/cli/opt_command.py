@@ -17,7 +17,8 @@ from ...ir.passes.reproduce import smallest_failing
 from ...ir.passes.transform import Pass, PassContext, PassInfo, Sequential, get_pass, passes
 from ...ir.sanitize import say
 from ..load import load_module
-from . import options
+from .files import write_module
+from .reporting import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
         return 0
     if arguments.file is None or not arguments.passes:
-        raise options.UsageError("name a file and --passes, or say --list")
+        raise UsageError("name a file and --passes, or say --list")
     timing, law = PassTimingInstrument(), VerifyEach()
     instruments: list[PassInstrument] = [timing] if arguments.timing else []
     instruments += [PrintAfterAll()] if arguments.print_after_all else []
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         if law.broken is None:
             raise
         raise _with_smallest(problem, sequence, *law.broken) from None
-    options.write_module(result, arguments.dialect, arguments.output)
+    write_module(result, arguments.dialect, arguments.output)
     if arguments.timing:
         say(timing.render(), sys.stderr)
     return 0
@@ -58,7 +59,7 @@ def _with_smallest(problem: TvmsError, sequence: Sequential, mod: IRModule, info
     broken = next((each for each in sequence.passes if each.info is info), sequence)
     smallest = smallest_failing(broken, mod) or mod
     path = f"broken-by-{info.name}.tvms"
-    options.write_module(smallest, "tvms", path)
+    write_module(smallest, "tvms", path)
     (diagnostic,) = problem.diagnostics
     note = Note(f"the smallest module found on which it does so is in {path}")
     return TvmsError(replace(diagnostic, notes=(*diagnostic.notes, note)))

@@ -1,20 +1,10 @@
-"""The options of every subcommand, and what the subcommands share: cheap to import, so that `--help` is quick."""
+"""The options of every subcommand: cheap to import, so that `--help` is quick."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from ...ir.diagnostics import Diagnostic, error
-from ...ir.files import write_whole
-from ...ir.sanitize import emit, write_program
-
-if TYPE_CHECKING:
-    from ...ir.base import IRModule
+from collections.abc import Callable
+from typing import Any
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
@@ -23,15 +13,6 @@ THREAD_ORDERS = ("ascending", "descending", "random")
 EMIT_KINDS = ("tir", "llvm", "asm", "ptx", "obj", "so", "header", "module")
 BINARY_KINDS = ("obj", "so", "module")
 BOUNDS = ("check", "prove", "trust")
-
-
-class UsageError(Exception):
-    """The command line itself is wrong; `help` says what to do where the message does not."""
-
-    def __init__(self, message: str, usage: str = "", help: str = "") -> None:
-        super().__init__(message)
-        self.usage = usage
-        self.help = help
 
 
 _MOST_DIGITS = 18
@@ -339,90 +320,3 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "debug": _add_debug,
     "fuzz": _add_fuzz,
 }
-
-
-def wants_color(stream: object = None) -> bool:
-    """Whether to colour what is written to `stream` (stderr): a terminal, and NO_COLOR is not set."""
-    target = sys.stderr if stream is None else stream
-    return not os.environ.get("NO_COLOR") and bool(getattr(target, "isatty", lambda: False)())
-
-
-def report(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write diagnostics to standard error."""
-    from ..diagnostics import render
-
-    emit(render(tuple(diagnostics), color=wants_color()), sys.stderr)
-
-
-def report_notes(notes: Iterable[Diagnostic]) -> None:
-    """Write the notes of an executable to standard error, if there are any."""
-    if found := tuple(notes):
-        report(found)
-
-
-def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
-    """2 where a file could not be read or parsed, or the command line is wrong; 1 for other errors; 0 for warnings."""
-    codes = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]
-    if any(code.startswith(("E00", "E08")) for code in codes):
-        return 2
-    return 1 if codes else 0
-
-
-def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
-    """Return the files that `paths` name: themselves, or for a folder all below it that match a pattern."""
-    if paths.count("-") > 1:
-        raise UsageError("'-' is given twice", help="standard input is read once: name each file once")
-    files: list[str] = []
-    for path in paths:
-        if path == "-" or not os.path.isdir(path):
-            files.append(path)
-            continue
-        below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
-        if not below:
-            wanted = " or ".join(pattern.removeprefix("*") for pattern in patterns)
-            raise error("E0803", f"the folder '{path}' holds no {wanted} file", help="name a file, or another folder")
-        files.extend(below)
-    return files
-
-
-def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
-    """Split `NAME=VALUE` arguments of `option`."""
-    result: dict[str, str] = {}
-    for pair in pairs:
-        name, separator, value = pair.partition("=")
-        if not separator or not name or not value:
-            raise UsageError(f"{option} {pair}: write it as NAME=VALUE")
-        if name in result:
-            raise UsageError(f"{option} {name} is given twice")
-        result[name] = value
-    return result
-
-
-def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:
-    """Write to the file `path` (`ir.files.write_whole`), or to standard output."""
-    if path is not None:
-        write_whole(data, path, below=below)
-    elif isinstance(data, str):
-        write_program(data)
-    elif hasattr(sys.stdout, "buffer"):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-    else:
-        raise UsageError("standard output takes text only: name a file with -o")
-
-
-def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:
-    """Write a module in a dialect, its large tensors beside it; warn of schedules, which only our dialect has."""
-    if dialect != "tvms":
-        left_out = [
-            Diagnostic("E0816", f"the schedule '{name}' is left out: {dialect} has no text for it", severity="warning")
-            for name in module.schedules
-        ]
-        if left_out:
-            report(left_out)
-    if path is not None:
-        from ..sidecar import save_module
-
-        save_module(module, path, dialect, below)
-    else:
-        write_output(module.script(dialect) + "\n", None)

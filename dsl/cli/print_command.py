@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ..load import load_module
-from . import options
+from .files import write_module
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the module."""
-    options.write_module(load_module(arguments.file), arguments.dialect, arguments.output)
+    write_module(load_module(arguments.file), arguments.dialect, arguments.output)
     return 0

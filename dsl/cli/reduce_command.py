@@ -8,7 +8,7 @@ from ...ir.diagnostics import error
 from ...ir.passes.reproduce import smallest_failing
 from ...ir.passes.transform import Sequential
 from ..load import load_module
-from . import options
+from .files import write_module
 from .opt_command import parse_passes
 
 
@@ -19,5 +19,5 @@ def run(arguments: argparse.Namespace) -> int:
     if smallest is None:
         help = "reduce makes programs small on which passes stop with an error or break the law of the IR"
         raise error("E0817", f"nothing goes wrong when {arguments.passes} runs on {arguments.file}", help=help)
-    options.write_module(smallest, arguments.dialect, arguments.output)
+    write_module(smallest, arguments.dialect, arguments.output)
     return 0

@@ -16,9 +16,11 @@ from ...ir.base import IRModule
 from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
-from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry
+from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
+from .files import write_output
 from .progress import progress
-from .verification import Reference, report
+from .reporting import UsageError, report, report_notes
+from .verification import Reference, compare_results
 
 if TYPE_CHECKING:
     from ...ir.interp.frame import ThreadOrder
@@ -67,7 +69,7 @@ def _save(results: Results, folder: str) -> None:
     for name, value in results.items():
         payload = io.BytesIO()
         np.save(payload, np.asarray(value), allow_pickle=False)
-        options.write_output(payload.getvalue(), _file_name(name, used), below=folder)
+        write_output(payload.getvalue(), _file_name(name, used), below=folder)
 
 
 def _file_name(name: str, used: set[str]) -> str:
@@ -92,7 +94,7 @@ def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any
     start = time.perf_counter()
     with progress():
         executable = compile_module(module, target=target, **settings)
-    options.report_notes(executable.notes)
+    report_notes(executable.notes)
     return executable[entry], time.perf_counter() - start
 
 
@@ -103,7 +105,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, str]:
 
     target = get_target(arguments.target)
     if arguments.simulate and not target.arch:
-        raise options.UsageError("--simulate is for the threads of a GPU: give --target cuda")
+        raise UsageError("--simulate is for the threads of a GPU: give --target cuda")
     if not target.is_device:
         return arguments.target, ""
     missing = "" if arguments.simulate else why_missing()
@@ -119,11 +121,9 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
     from ...codegen.gpu.races import find_races
 
     if isinstance(function, relax.Function):
-        raise options.UsageError(
-            f"--races looks at kernels: '{entry}' is a graph-level function; name another by --entry"
-        )
+        raise UsageError(f"--races looks at kernels: '{entry}' is a graph-level function; name another by --entry")
     races = find_races(module, entry, values, order)
-    options.report(races) if races else say(f"{entry}: no races")
+    report(races) if races else say(f"{entry}: no races")
     return 1 if races else 0
 
 
@@ -149,13 +149,13 @@ def run(arguments: argparse.Namespace) -> int:
     entry, function = select_entry(module, arguments.entry)
     module = _needed(module, entry)
     params = arguments_of(function)
-    given = read_given(params, options.split_pairs(arguments.arg, "--arg"))
-    sizes = bind_sizes(params, given, options.split_pairs(arguments.dim, "--dim"))
+    given = read_given(params, split_pairs(arguments.arg, "--arg"))
+    sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
     if arguments.sandbox and arguments.out:
-        raise options.UsageError("--out writes files, which --sandbox refuses", help="give one of the two")
+        raise UsageError("--out writes files, which --sandbox refuses", help="give one of the two")
     if arguments.trap and not arguments.interpret:
-        raise options.UsageError("--trap works with --interpret")
+        raise UsageError("--trap works with --interpret")
     if arguments.races:
         return _find_races(module, entry, function, values, arguments.thread_order)
     reference = _interpreted(module, entry, arguments.thread_order, arguments.trap)
@@ -173,5 +173,5 @@ def run(arguments: argparse.Namespace) -> int:
     table.show(f"{arguments.file}: {entry}", inputs, results, summary)
     if arguments.verify and not arguments.interpret:
         checked = Reference(module, entry, arguments.thread_order, arguments.seed, arguments.verify == "full")
-        return report(results, _call(checked, function, params, values)[0], checked)
+        return compare_results(results, _call(checked, function, params, values)[0], checked)
     return 0

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ...ir.diagnostics import TvmsError, error
 from ...ir.sanitize import say
-from . import options
+from .reporting import UsageError, report
 
 CODE = "E0726"
 _MIB = 1 << 20
@@ -41,7 +41,7 @@ class Limits(Struct, frozen=True):
 def run_inside(limits: Limits, run: Callable[[], int]) -> int:
     """Return the exit code of `run` in a sandbox; TvmsError E0726 where it hits a limit."""
     if not hasattr(os, "fork"):
-        raise options.UsageError("--sandbox needs an operating system with fork and setrlimit")
+        raise UsageError("--sandbox needs an operating system with fork and setrlimit")
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -98,7 +98,7 @@ def _run_in_child(limits: Limits, run: Callable[[], int]) -> int:
         code = run()
     except MemoryError:
         said = f"the sandboxed run needs more than {limits.memory} MiB of memory"
-        options.report(error(CODE, said, None, "allow more with --memory MIB").diagnostics)
+        report(error(CODE, said, None, "allow more with --memory MIB").diagnostics)
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()

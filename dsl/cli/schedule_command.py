@@ -12,7 +12,7 @@ from ...ir.sanitize import say
 from ...ir.schedule.text import ScheduleText, Step
 from ..builder.remedies import did_you_mean
 from ..load import load_verified
-from . import options
+from .files import write_module
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.explain:
         say("\n".join(lines))
     if arguments.output is not None or not arguments.explain:
-        options.write_module(module, arguments.dialect, arguments.output)
+        write_module(module, arguments.dialect, arguments.output)
     return 0
 
 

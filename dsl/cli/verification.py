@@ -146,7 +146,7 @@ def _copy(value: Any) -> Any:
     return value.copy() if hasattr(value, "copy") else value
 
 
-def report(results: Results, expected: Results, reference: Reference) -> int:
+def compare_results(results: Results, expected: Results, reference: Reference) -> int:
     """Say how far results agree with the reference, and what that proves; 1 where they do not."""
     differences = {name: difference(value, expected[name]) for name, value in results.items()}
     worst = max(differences, key=lambda name: differences[name], default=None)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ...ir.sanitize import say
 from ..load import load_verified
-from . import options
+from .files import write_output
+from .reporting import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -17,8 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or f"{Path(arguments.file).stem if arguments.file != '-' else 'module'}.svg"
     kind = Path(output).suffix
     if kind not in (".svg", ".html"):
-        raise options.UsageError(f"-o {output}: a picture is a .svg or a .html file")
-    options.write_output(picture(load_verified(arguments.file), arguments.file, as_html=kind == ".html"), output)
+        raise UsageError(f"-o {output}: a picture is a .svg or a .html file")
+    write_output(picture(load_verified(arguments.file), arguments.file, as_html=kind == ".html"), output)
     if arguments.output is None:
         say(output)
     return 0

@@ -1,0 +1,63 @@
+"""The files that subcommands read and write."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...ir.diagnostics import Diagnostic, error
+from ...ir.files import write_whole
+from ...ir.sanitize import write_program
+from .reporting import UsageError, report
+
+if TYPE_CHECKING:
+    from ...ir.base import IRModule
+
+
+def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
+    """Return the files that `paths` name: themselves, or for a folder all below it that match a pattern."""
+    if paths.count("-") > 1:
+        raise UsageError("'-' is given twice", help="standard input is read once: name each file once")
+    files: list[str] = []
+    for path in paths:
+        if path == "-" or not os.path.isdir(path):
+            files.append(path)
+            continue
+        below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
+        if not below:
+            wanted = " or ".join(pattern.removeprefix("*") for pattern in patterns)
+            raise error("E0803", f"the folder '{path}' holds no {wanted} file", help="name a file, or another folder")
+        files.extend(below)
+    return files
+
+
+def write_output(data: str | bytes, path: str | None, below: str | None = None) -> None:
+    """Write to the file `path` (`ir.files.write_whole`), or to standard output."""
+    if path is not None:
+        write_whole(data, path, below=below)
+    elif isinstance(data, str):
+        write_program(data)
+    elif hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+    else:
+        raise UsageError("standard output takes text only: name a file with -o")
+
+
+def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:
+    """Write a module in a dialect, its large tensors beside it; warn of schedules, which only our dialect has."""
+    if dialect != "tvms":
+        left_out = [
+            Diagnostic("E0816", f"the schedule '{name}' is left out: {dialect} has no text for it", severity="warning")
+            for name in module.schedules
+        ]
+        if left_out:
+            report(left_out)
+    if path is not None:
+        from ..sidecar import save_module
+
+        save_module(module, path, dialect, below)
+    else:
+        write_output(module.script(dialect) + "\n", None)
