@@ -1,4 +1,4 @@
-"""Which parts of a graph libraries take over: patterns by name (TVM: `tvm.relax.backend`)."""
+"""Libraries that execute parts of a graph: their patterns by name (TVM: `tvm.relax.backend`)."""
 
 from __future__ import annotations
 

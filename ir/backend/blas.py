@@ -1,6 +1,6 @@
-"""What a BLAS library computes: matrix products, with a transposed right side, a bias and an activation.
+"""Patterns of BLAS libraries: matrix products with an optionally transposed right operand, bias and activation.
 
-One table serves cuBLAS on the GPU and OpenBLAS on the CPU (TVM: `relax/backend/cuda/cublas.py`).
+The same patterns serve cuBLAS on the GPU and OpenBLAS on the CPU (TVM: `relax/backend/cuda/cublas.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "cublas": frozenset(("float16", "bfloat16", "float32", "float64")),
     "openblas": frozenset(("float32", "float64")),
 }
-"""The dtypes of each library; both operands and the result have the same."""
+"""Supported dtypes of each library; both operands and the result have the same dtype."""
 
 
 class Epilogue(Struct, frozen=True):
-    """What stands around a product: whether the right side is transposed, a bias is added, an activation applied."""
+    """Variant of a product: whether the right operand is transposed and a bias is added, and the activation."""
 
     transposed: bool = False
     bias: bool = False
@@ -33,7 +33,7 @@ class Epilogue(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The pattern's name without the library's."""
+        """Name of the pattern without the prefix of the library."""
         activation = self.activation and self.activation.rpartition(".")[2]
         parts = ("matmul", self.transposed and "transposed", self.bias and "bias", activation)
         return "_".join(part for part in parts if part)
@@ -63,7 +63,7 @@ def patterns(library: str) -> list[FusionPattern]:
 
 
 def _check(dtypes: frozenset[str], context: PatternCheckContext) -> bool:
-    """Whether the library computes this match: known shapes that fit, dtypes it has, nothing used elsewhere."""
+    """Return whether the library supports the shapes and dtypes, and intermediate values have no other uses."""
     if has_leaking_intermediate_variables(context):
         return False
     parts = context.annotated_expr
@@ -85,7 +85,7 @@ def _check(dtypes: frozenset[str], context: PatternCheckContext) -> bool:
 
 
 def _swaps_last(permute: relax.Expr) -> bool:
-    """Whether a `permute_dims` swaps the last two axes and leaves all others."""
+    """Return whether a `permute_dims` swaps the last two axes and keeps all others."""
     assert isinstance(permute, relax.Call)
     info, axes = permute.struct_info, permute.attrs.get("axes")
     ndim = info.ndim if isinstance(info, relax.TensorStructInfo) else -1
@@ -96,7 +96,7 @@ def _swaps_last(permute: relax.Expr) -> bool:
 
 
 def _is_row(bias: relax.Expr, root: object) -> bool:
-    """Whether the bias is one value for each column of the product."""
+    """Return whether the bias has one value for each column of the product."""
     own = dims_of(bias.struct_info) if isinstance(bias.struct_info, relax.TensorStructInfo) else None
     out = dims_of(root) if isinstance(root, relax.TensorStructInfo) else None
     if not own or not out or isinstance(bias.struct_info, relax.TensorStructInfo) is False:
@@ -105,7 +105,7 @@ def _is_row(bias: relax.Expr, root: object) -> bool:
 
 
 def _size(dims: tuple[tir.PrimExpr, ...]) -> int | None:
-    """The product of constant dimensions, None where one is symbolic."""
+    """Return the product of constant dimensions, or None if one is symbolic."""
     sizes = [dim.value for dim in dims if isinstance(dim, tir.IntImm)]
     return prod(sizes) if len(sizes) == len(dims) else None
 

@@ -1,7 +1,8 @@
-"""External modules: what libraries made of functions, as attributes of a module that print and read back.
+"""External modules: functions that libraries execute, as attributes of a module that can be printed and parsed.
 
-An entry of the attribute `external_mods` is `{"kind": library, "functions": {symbol: description}}`. A description names the
-composite, and says which arguments of the call are its operands: `{"composite": "matmul_bias", "args": (0, 1, 2)}`.
+An entry of the attribute `external_mods` is `{"kind": library, "functions": {symbol: description}}`. A description
+names the composite function and the arguments of the call that are its operands:
+`{"composite": "matmul_bias", "args": (0, 1, 2)}`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ BLAS = ("cublas", "openblas")
 def compile_functions(
     library: str, functions: Sequence[relax.Function], options: Mapping[str, Any] | None = None
 ) -> list[Attrs]:
-    """Return the external module that `library` makes of `functions`, each a wrapper around a composite one."""
+    """Return the external module of `library` for `functions`, each of which wraps a composite function."""
     described = {str(each.attrs["global_symbol"]): _describe(each) for each in functions}
     return [{"kind": library, "functions": described}]
 
@@ -33,7 +34,7 @@ for _library in BLAS:
 
 
 def _describe(function: relax.Function) -> Attrs:
-    """Return the composite of a wrapper `local_func(…)`, and its operands among the wrapper's parameters."""
+    """Return the composite of a wrapper `local_func(…)`, and which of its parameters are the operands."""
     inner = next(
         binding.value
         for block in function.body.blocks
@@ -53,7 +54,7 @@ def _describe(function: relax.Function) -> Attrs:
 def external_functions(mod: IRModule) -> dict[str, Callable[..., None]]:
     """Return the functions of the external modules of `mod` that run on the CPU, by symbol.
 
-    Each takes the arguments of its call and the array of its result, as NumPy arrays.
+    Each takes the arguments of its call and the output array, as NumPy arrays.
     """
     functions: dict[str, Callable[..., None]] = {}
     for entry in mod.attrs.get(EXTERNAL_MODULES, ()):
@@ -64,7 +65,7 @@ def external_functions(mod: IRModule) -> dict[str, Callable[..., None]]:
 
 
 def _make_function(description: Mapping[str, Any]) -> Callable[..., None]:
-    """Return a matrix product with what stands around it, by NumPy, which hands products to its own BLAS library."""
+    """Return a function that computes a matrix product and its epilogue with NumPy and its BLAS library."""
     import numpy as np
 
     epilogue, places = blas.EPILOGUES[description["composite"]], tuple(description["args"])
@@ -84,7 +85,7 @@ def _make_function(description: Mapping[str, Any]) -> Callable[..., None]:
 
 
 def _apply(operator: str, value: Any) -> Any:
-    """Return what a unary operator's oracle makes of `value`."""
+    """Return the result of a unary operator for `value`, computed by its NumPy oracle."""
     from types import SimpleNamespace
 
     import numpy as np

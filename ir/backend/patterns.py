@@ -1,6 +1,7 @@
-"""Patterns that libraries are asked for, each with names for its parts (TVM: `relax.backend.patterns`).
+"""Patterns for libraries, each with names for its parts (TVM: `relax.backend.patterns`).
 
-Each function returns the pattern and its parts, as `FuseOpsByPattern` takes them: `("library.matmul", *make_matmul_pattern())`.
+Each function returns the pattern and its named parts, in the form that `FuseOpsByPattern` accepts:
+`("library.matmul", *make_matmul_pattern())`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ def _with_epilogue(out: DFPattern, parts: dict[str, DFPattern], with_bias: bool,
 
 
 def make_fused_bias_activation_pattern(op_name: str, with_bias: bool = False, activation: str | None = None) -> Named:
-    """Return the pattern of an operator of two tensors: `lhs`, `rhs`, `root` and, with a bias, `bias`."""
+    """Return the pattern of a binary operator with the parts `lhs`, `rhs`, `root` and, with a bias, `bias`."""
     lhs, rhs = wildcard(), wildcard()
     root = is_op(op_name)(lhs, rhs)
     return _with_epilogue(root, {"lhs": lhs, "rhs": rhs, "root": root}, with_bias, activation)
 
 
 def make_matmul_pattern(with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False) -> Named:
-    """Return the pattern of a matrix product: `lhs`, `rhs`, `root`, and where they are there, `transposed` and `bias`."""
+    """Return the pattern of a matrix product: `lhs`, `rhs`, `root`, optionally `transposed` and `bias`."""
     lhs, rhs = wildcard(), wildcard()
     right = is_op("relax.permute_dims")(rhs) if transposed_rhs else rhs
     root: DFPattern = is_op("relax.matmul")(lhs, right)
@@ -38,14 +39,14 @@ def make_matmul_pattern(with_bias: bool = False, activation: str | None = None, 
 
 
 def make_conv2d_pattern(with_bias: bool = False, activation: str | None = None) -> Named:
-    """Return the pattern of a convolution: `input`, `weight`, `root` and, with a bias, `bias`."""
+    """Return the pattern of a convolution with the parts `input`, `weight`, `root` and, with a bias, `bias`."""
     image, weight = wildcard(), wildcard()
     root = is_op("relax.nn.conv2d")(image, weight)
     return _with_epilogue(root, {"input": image, "weight": weight, "root": root}, with_bias, activation)
 
 
 def make_attention_pattern(with_bias: bool = False) -> Named:
-    """Return the pattern of an attention: `query`, `key`, `value` and, with a bias, `bias`."""
+    """Return the pattern of an attention with the parts `query`, `key`, `value` and, with a bias, `bias`."""
     parts: dict[str, DFPattern] = {name: wildcard() for name in ("query", "key", "value")}
     if with_bias:
         parts["bias"] = wildcard()
@@ -53,7 +54,7 @@ def make_attention_pattern(with_bias: bool = False) -> Named:
 
 
 def make_layer_norm_pattern() -> Named:
-    """Return the pattern of a layer norm, whose parts have no names."""
+    """Return the pattern of a layer norm, without named parts."""
     return is_op("relax.nn.layer_norm")(wildcard(), wildcard(), wildcard()), {}
 
 
@@ -62,7 +63,7 @@ def make_residual_block_pattern(
     binary_op: str = "relax.add",
     activation: str | None = None,
 ) -> Named:
-    """Return the pattern of what another one gives joined with `residual`, on either side; its parts keep their names."""
+    """Return the pattern of `binary_op` of `node_output` and `residual` in either order, with the parts of both."""
     parts: Mapping[str, DFPattern] = {}
     if isinstance(node_output, tuple):
         node_output, parts = node_output

@@ -1,4 +1,4 @@
-"""The table of patterns that libraries have registered."""
+"""Registry of the patterns of libraries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _patterns: dict[str, FusionPattern] = {}
 
 
 def register_patterns(patterns: Iterable[Given]) -> None:
-    """Register patterns: each a `FusionPattern` or its fields as a tuple, its name first (TVM: `register_patterns`).
+    """Register patterns: each is a `FusionPattern` or the tuple of its fields (TVM: `register_patterns`).
 
-    Those that come later are tried first.
+    Patterns registered later are tried first.
     """
     for given in patterns:
         pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
@@ -23,7 +23,7 @@ def register_patterns(patterns: Iterable[Given]) -> None:
 
 @cache
 def _load_own() -> None:
-    """Register the patterns of the libraries that we know."""
+    """Register the patterns of the built-in libraries."""
     from . import blas
 
     register_patterns(blas.patterns("cublas"))
@@ -37,6 +37,6 @@ def get_pattern(name: str) -> FusionPattern | None:
 
 
 def get_patterns_with_prefix(prefix: str) -> list[FusionPattern]:
-    """Return the patterns whose names start with `prefix`, the most preferred first."""
+    """Return the patterns whose names start with `prefix`, those with the highest priority first."""
     _load_own()
     return [pattern for name, pattern in reversed(_patterns.items()) if name.startswith(prefix)]

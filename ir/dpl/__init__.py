@@ -1,4 +1,4 @@
-"""The dataflow pattern language: what a graph must look like for a rewrite or a library (TVM: `tvm.relax.dpl`)."""
+"""The dataflow pattern language: patterns of subgraphs that a rewrite or a library handles (TVM: `tvm.relax.dpl`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How patterns are written, by TVM's names."""
+"""Constructors of patterns, with TVM's names."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from .pattern import (
 
 
 def wildcard() -> DFPattern:
-    """Match anything."""
+    """Match any expression."""
     return WildcardPattern()
 
 
 def is_op(op_name: str) -> DFPattern:
-    """Match the operator itself, by its full name: call the pattern to match calls, `is_op("relax.add")(a, b)`."""
+    """Match the operator with this full name. Call the pattern to match calls: `is_op("relax.add")(a, b)`."""
     return ExprPattern(Op(op_name))
 
 
 def is_expr(expr: Node) -> DFPattern:
-    """Match what is structurally equal to `expr`."""
+    """Match expressions that are structurally equal to `expr`."""
     return ExprPattern(expr)
 
 
 def is_var(name: str = "") -> DFPattern:
-    """Match a variable, of this name where one is given."""
+    """Match a variable, if `name` is given only one with that name."""
     return PredicatePattern(lambda expr: isinstance(expr, relax.Var) and name in ("", expr.name_hint), True)
 
 
 def is_dfv(name: str = "") -> DFPattern:
-    """Match a variable of a dataflow block, of this name where one is given."""
+    """Match a variable of a dataflow block, if `name` is given only one with that name."""
     return PredicatePattern(lambda expr: isinstance(expr, relax.DataflowVar) and name in ("", expr.name_hint), True)
 
 
 def is_gv(name: str = "") -> DFPattern:
-    """Match a function of the module, of this name where one is given."""
+    """Match a function of the module, if `name` is given only the one with that name."""
     return PredicatePattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
 
 
@@ -55,7 +55,7 @@ def is_const() -> DFPattern:
 
 
 def is_tuple(fields: Sequence[DFPattern], unordered: bool = False) -> TuplePattern:
-    """Match a tuple of fields that match, with `unordered` in any order."""
+    """Match a tuple whose fields match, in any order if `unordered`."""
     return TuplePattern(fields, not unordered)
 
 
@@ -116,7 +116,7 @@ def is_call_packed(func_name: str, args: Sequence[DFPattern] | None = None) -> C
 def make_fused_bias_activation_pattern(
     op_name: str, with_bias: bool = False, activation: str | None = None
 ) -> DFPattern:
-    """Match an operator of two operands, the addition of a bias, and an activation, where they are asked for."""
+    """Match a binary operator, optionally followed by the addition of a bias and by an activation."""
     out: DFPattern = is_op(op_name)(wildcard(), wildcard())
     if with_bias:
         out = is_op("relax.add")(out, wildcard())

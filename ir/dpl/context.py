@@ -1,4 +1,4 @@
-"""Patterns that match together in a dataflow block: which value uses which (TVM: `PatternContext`)."""
+"""Patterns that match together in a dataflow block, with constraints on uses (TVM: `PatternContext`)."""
 
 from __future__ import annotations
 
@@ -20,38 +20,40 @@ Match = Mapping["DFPattern", relax.Var]
 
 
 class Use(Struct, frozen=True, eq=False):
-    """What matches `user` uses what matches `source`: somewhere, or as its variable number `index`."""
+    """Constraint that `user` uses `source`, as its operand number `index` unless that is -1."""
 
     source: DFPattern
     user: DFPattern
     index: int
     is_only: bool
-    """Whether nothing else in the block may use it."""
+    """Whether the user must be the only one in the block."""
 
 
 class PatternContext:
-    """Collects, in a `with`, which patterns use which; then finds values of a block for all of them."""
+    """Collects constraints between patterns in a `with` statement, and finds values of a block that satisfy them."""
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
         self.calls: list[CallPattern] = []
-        """Those that were made in its `with`: they have to match, too, unless they are parts of others."""
+        """Call patterns created in the `with` statement. Unless they are parts of others, they must match as well."""
         self._tokens: list[Token[PatternContext | None]] = []
 
     @staticmethod
     def add_call(pattern: CallPattern) -> None:
-        """Let the innermost context around the call, if any, look for `pattern`."""
+        """Register `pattern` with the innermost active context, if there is one."""
         context = _current.get()
         if context is not None:
             context.calls.append(pattern)
 
     @staticmethod
     def current() -> PatternContext:
-        """Return the innermost context around the call; TvmsError E0911 outside of all."""
+        """Return the innermost active context. Raises TvmsError E0911 if there is none."""
         context = _current.get()
         if context is None:
             raise error(
-                "E0911", "patterns use each other in a context only", help="write: with PatternContext() as ctx:"
+                "E0911",
+                "constraints between patterns need an active PatternContext",
+                help="put the patterns into `with PatternContext() as ctx:`",
             )
         return context
 
@@ -63,11 +65,11 @@ class PatternContext:
         _current.reset(self._tokens.pop())
 
     def match_dfb(self, block: relax.DataflowBlock) -> dict[DFPattern, relax.Var] | None:
-        """Return a variable for each pattern, those inside of others too, so that all uses hold; None where that cannot be."""
+        """Return a variable for each pattern and nested pattern such that all uses hold, or None if none match."""
         return _Search(self.uses, self._patterns(), block).found({}, 0)
 
     def _patterns(self) -> list[DFPattern]:
-        """Those that use each other, and the calls that no other pattern holds."""
+        """Return the patterns with constraints, and the calls that are not part of another pattern."""
         joined = [pattern for use in self.uses for pattern in (use.source, use.user)]
         held = {part for pattern in (*joined, *self.calls) for part in pattern.parts()}
         return list(dict.fromkeys([*joined, *(call for call in self.calls if call not in held)]))
@@ -77,17 +79,17 @@ _current: ContextVar[PatternContext | None] = ContextVar("pattern context", defa
 
 
 class PatternSequence:
-    """Patterns of which each uses the one before: `a ^ b` where others may use `a` too, `a >> b` where none does."""
+    """Chain of patterns, each used by the next: in `a ^ b` other uses of `a` are allowed, in `a >> b` they are not."""
 
     def __init__(self, patterns: Sequence[DFPattern], uses: Sequence[Use] = ()) -> None:
         self.patterns, self._uses = list(patterns), list(uses)
 
     def used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
-        """Let `other` use the last pattern, as its variable number `index` where that is not -1."""
+        """Require that `other` uses the last pattern, as its operand number `index` unless that is -1."""
         return self._join(other, index, is_only=False)
 
     def only_used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
-        """The same, where nothing else may use it."""
+        """Require that `other` uses the last pattern and is its only user."""
         return self._join(other, index, is_only=True)
 
     def __xor__(self, other: DFPattern | PatternSequence) -> PatternSequence:
@@ -97,7 +99,7 @@ class PatternSequence:
         return self.only_used_by(other)
 
     def dup(self) -> PatternSequence:
-        """Return the same sequence of other patterns."""
+        """Return a copy of this sequence with new patterns and the same constraints."""
         new = {pattern: copy(pattern) for pattern in self.patterns}
         uses = [Use(new[use.source], new[use.user], use.index, use.is_only) for use in self._uses]
         PatternContext.current().uses.extend(uses)
@@ -111,7 +113,7 @@ class PatternSequence:
 
 
 class _Search:
-    """Tries the variables of a block for one pattern after the other."""
+    """Backtracking search for the variables of a block that match the patterns."""
 
     def __init__(self, uses: Sequence[Use], patterns: Sequence[DFPattern], block: relax.DataflowBlock) -> None:
         self._uses, self._patterns = uses, patterns
@@ -123,7 +125,7 @@ class _Search:
         self._candidates = list(dict.fromkeys([*(var for used in self._used.values() for var in used), *self._values]))
 
     def found(self, known: dict[DFPattern, relax.Var], place: int) -> dict[DFPattern, relax.Var] | None:
-        """Return `known` with variables for the patterns from `place` on, or None."""
+        """Return `known` extended by variables for the patterns from index `place` on, or None."""
         if place == len(self._patterns):
             return known
         pattern = self._patterns[place]
@@ -143,7 +145,7 @@ class _Search:
         return expr if isinstance(expr, relax.Var) else self._bound.get(expr)  # type: ignore[reportArgumentType]
 
     def _holds(self, found: Match) -> bool:
-        """Whether the uses between patterns that have variables hold, and each variable is that of one of them."""
+        """Return whether the uses between patterns matched so far hold, and no variable matches two of the patterns."""
         roots = [found[each] for each in self._patterns if each in found]
         return len(set(roots)) == len(roots) and all(
             self._is_use(found[use.source], found[use.user], use)

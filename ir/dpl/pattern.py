@@ -1,7 +1,7 @@
-"""Patterns, and how an expression matches one.
+"""Patterns of expressions and their matching.
 
-A variable stands for what it is bound to: matching follows `var2val`, from variables to their values, wherever a pattern
-does not want the variable itself. A pattern that occurs twice in another matches one expression in both places.
+Matching follows `var2val` from variables to their values, unless a pattern wants the variable itself.
+A pattern that occurs twice within another one matches the same expression in both places.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from .context import PatternContext, PatternSequence
 Bindings: TypeAlias = Mapping[relax.Var, relax.Expr]
 
 COMMUTATIVE = frozenset(("relax.add", "relax.multiply", "relax.maximum", "relax.minimum"))
-"""Operators whose two operands a pattern finds in either order."""
+"""Commutative operators: a pattern matches their two operands in either order."""
 
 
 class DFPattern:
-    """What an expression may look like. Patterns are compared by identity."""
+    """Base class of patterns. Patterns are compared by identity."""
 
     def accepts(self, matcher: Matcher, expr: Node) -> bool:
-        """Whether `expr`, after following variables, is what this pattern says."""
-        raise TypeError(f"{type(self).__name__} says not what it accepts")
+        """Return whether `expr`, with variables replaced by their values, matches."""
+        raise TypeError(f"{type(self).__name__} does not define accepts")
 
     wants_variable = False
-    """Whether it looks at a variable itself, not at what the variable is bound to."""
+    """Whether the pattern matches variables themselves instead of their values."""
 
     def parts(self) -> Iterator[DFPattern]:
-        """Yield the patterns that this one is made of, and theirs."""
+        """Yield the nested patterns, recursively."""
         for held in vars(self).values():
             for each in held if isinstance(held, tuple) else (held,):  # type: ignore[reportUnknownVariableType]
                 if isinstance(each, DFPattern):
@@ -44,9 +44,9 @@ class DFPattern:
     def __call__(
         self, *args: DFPattern, varg_default_wildcard: bool = False, add_constraint: bool = True
     ) -> CallPattern:
-        """Match a call of this with `args`; with `varg_default_wildcard`, further arguments may be anything.
+        """Return a pattern for calls of this with `args`, and any further arguments if `varg_default_wildcard`.
 
-        The `PatternContext` that this stands in, if any, looks for it, unless `add_constraint` is false.
+        The pattern is registered with the active `PatternContext`, if any, unless `add_constraint` is false.
         """
         call = CallPattern(self, args, varg_default_wildcard)
         if add_constraint:
@@ -63,15 +63,15 @@ class DFPattern:
         return NotPattern(self)
 
     def used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
-        """Let `other` use this, as its variable number `index` where that is not -1; in a `PatternContext`."""
+        """Require that `other` uses this, as its operand number `index` unless that is -1; needs an active context."""
         return PatternSequence([self]).used_by(other, index)
 
     def only_used_by(self, other: DFPattern | PatternSequence, index: int = -1) -> PatternSequence:
-        """The same, where nothing else may use it."""
+        """Require that `other` is the only user of this; needs an active context."""
         return PatternSequence([self]).only_used_by(other, index)
 
     def fork_to(self, *others: DFPattern | PatternSequence) -> None:
-        """Let all `others` use this."""
+        """Require that all `others` use this."""
         for other in others:
             self.used_by(other)
 
@@ -82,11 +82,11 @@ class DFPattern:
         return self.only_used_by(other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> DFPattern:
-        """Match a call (or a function) that has these attributes among its own."""
+        """Match a call or a function whose attributes include these."""
         return Constrained(self, lambda expr: _has_attrs(expr, attrs))
 
     def has_struct_info(self, struct_info: StructInfo) -> DFPattern:
-        """Match an expression of which this, at least, is known; a symbolic dimension stands for any."""
+        """Match an expression whose struct info implies this one; symbolic dimensions match any size."""
         return Constrained(self, lambda expr: _is_within(_info(expr), struct_info))
 
     def has_dtype(self, dtype: str) -> DFPattern:
@@ -98,26 +98,26 @@ class DFPattern:
         return Constrained(self, lambda expr: _has_shape(_info(expr), shape))
 
     def match(self, expr: relax.Expr, var2val: Bindings | None = None) -> bool:
-        """Whether `expr` matches, where variables stand for their values in `var2val`."""
+        """Return whether `expr` matches, with variables replaced by their values in `var2val`."""
         return Matcher(var2val or {}).match(self, expr)
 
     def extract_matched_expr(
         self, expr: relax.Expr, var2val: Bindings | None = None
     ) -> dict[DFPattern, relax.Expr] | None:
-        """Return what each part of this pattern matched in `expr`, or None where `expr` does not match."""
+        """Return the expression that each nested pattern matched in `expr`, or None if `expr` does not match."""
         matcher = Matcher(var2val or {})
         return dict(matcher.found) if matcher.match(self, expr) else None
 
 
 class Matcher:
-    """One attempt at matching; `found` maps the patterns that matched so far to what they matched."""
+    """State of one match; `found` maps the patterns matched so far to their expressions."""
 
     def __init__(self, var2val: Bindings) -> None:
         self._values = var2val
         self.found: dict[DFPattern, Any] = {}
 
     def match(self, pattern: DFPattern, expr: Any) -> bool:
-        """Whether `expr` matches `pattern`; leaves `found` as it was where it does not."""
+        """Return whether `expr` matches `pattern`. If it does not, `found` is unchanged."""
         value = expr if pattern.wants_variable else self.value(expr)
         if pattern in self.found:
             return self.found[pattern] is value
@@ -129,13 +129,13 @@ class Matcher:
         return False
 
     def value(self, expr: Any) -> Any:
-        """Return what a variable is bound to, itself where that is not known."""
+        """Return the value of a variable, or the variable if its value is unknown."""
         while isinstance(expr, relax.Var) and expr in self._values:
             expr = self._values[expr]
         return expr
 
     def match_all(self, patterns: Sequence[DFPattern], exprs: Sequence[Any]) -> bool:
-        """Whether as many expressions match as many patterns, in order."""
+        """Return whether the numbers of patterns and expressions are equal and each expression matches its pattern."""
         return len(patterns) == len(exprs) and all(map(self.match, patterns, exprs))
 
 
@@ -144,7 +144,7 @@ def _info(expr: Node) -> StructInfo:
 
 
 def _is_within(info: StructInfo, wanted: StructInfo) -> bool:
-    """Whether `info` says what `wanted` does, with some sizes for its symbolic dimensions."""
+    """Return whether `info` implies `wanted` for some sizes of its symbolic dimensions."""
     sizes: dict[tir.Var, tir.PrimExpr] = {}
     if bind_dims(wanted, info, sizes) is not None:
         return False
@@ -176,7 +176,7 @@ def _has_shape(info: StructInfo, shape: Sequence[int | tir.PrimExpr]) -> bool:
 
 
 class WildcardPattern(DFPattern):
-    """Anything."""
+    """Pattern that matches any expression."""
 
     wants_variable = True
 
@@ -185,7 +185,7 @@ class WildcardPattern(DFPattern):
 
 
 class PredicatePattern(DFPattern):
-    """Whatever `predicate` holds of; of variables themselves with `wants_variable`."""
+    """Pattern that matches expressions for which `predicate` holds; with `wants_variable` it is asked of variables."""
 
     def __init__(self, predicate: Callable[[Any], bool], wants_variable: bool = False) -> None:
         self._predicate, self.wants_variable = predicate, wants_variable
@@ -195,7 +195,7 @@ class PredicatePattern(DFPattern):
 
 
 class Constrained(DFPattern):
-    """What `pattern` matches and `predicate` holds of."""
+    """Pattern that matches what `pattern` matches, if `predicate` also holds."""
 
     def __init__(self, pattern: DFPattern, predicate: Callable[[Any], bool]) -> None:
         self._pattern, self._predicate = pattern, predicate
@@ -206,7 +206,7 @@ class Constrained(DFPattern):
 
 
 class ExprPattern(DFPattern):
-    """An expression that is structurally equal to `expr`."""
+    """Pattern that matches expressions structurally equal to `expr`."""
 
     def __init__(self, expr: Node) -> None:
         self._expr = expr
@@ -216,7 +216,7 @@ class ExprPattern(DFPattern):
 
 
 class CallPattern(DFPattern):
-    """A call whose callee and arguments match; of a commutative operator, in either order."""
+    """Pattern of a call by its callee and arguments; arguments of commutative operators match in either order."""
 
     def __init__(self, op: DFPattern, args: Sequence[DFPattern], varg_default_wildcard: bool = False) -> None:
         self.op, self.args, self.varg_default_wildcard = op, tuple(args), varg_default_wildcard
@@ -232,7 +232,7 @@ class CallPattern(DFPattern):
 
 
 class TuplePattern(DFPattern):
-    """A tuple whose fields match, in order or, with `is_ordered` false, in any."""
+    """Pattern of a tuple by its fields, in any order if `is_ordered` is false."""
 
     def __init__(self, fields: Sequence[DFPattern], is_ordered: bool = True) -> None:
         self.fields, self._is_ordered = tuple(fields), is_ordered
@@ -264,7 +264,7 @@ def _match_any_order(matcher: Matcher, patterns: Sequence[DFPattern], exprs: Seq
 
 
 class TupleGetItemPattern(DFPattern):
-    """A field of a tuple; `index` None stands for any."""
+    """Pattern of a field of a tuple; an `index` of None matches any field."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
         self._tuple, self._index = tuple_value, index
@@ -276,7 +276,7 @@ class TupleGetItemPattern(DFPattern):
 
 
 class FunctionPattern(DFPattern):
-    """A function whose parameters and result match."""
+    """Pattern of a function by its parameters and result."""
 
     def __init__(self, params: Sequence[DFPattern], body: DFPattern) -> None:
         self._params, self._body = tuple(params), body
@@ -289,7 +289,7 @@ class FunctionPattern(DFPattern):
 
 
 class OrPattern(DFPattern):
-    """What either pattern matches, the left one first."""
+    """Alternative of two patterns; the left one is tried first."""
 
     wants_variable = True
 
@@ -301,7 +301,7 @@ class OrPattern(DFPattern):
 
 
 class AndPattern(DFPattern):
-    """What both patterns match."""
+    """Conjunction of two patterns."""
 
     wants_variable = True
 
@@ -313,7 +313,7 @@ class AndPattern(DFPattern):
 
 
 class NotPattern(DFPattern):
-    """What the pattern does not match."""
+    """Negation of a pattern."""
 
     wants_variable = True
 

@@ -1,4 +1,4 @@
-"""Rewriting what matches a pattern (TVM: `tvm.relax.dpl.rewrite`)."""
+"""Rewriting of expressions that match a pattern (TVM: `tvm.relax.dpl.rewrite`)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BindingsRewriter = Callable[[Match, Mapping[relax.Var, relax.Expr]], Mapping[rel
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: relax.Function) -> relax.Function:
-    """Return `func` with each bound call that matches `pattern` replaced by what `rewriter` makes of it.
+    """Return `func` with each bound call that matches `pattern` replaced by the result of `rewriter`.
 
-    `rewriter` gets the call and what each part of the pattern matched; it may return nested calls, which get variables
-    of their own and are tried in turn, or the call itself. What nothing uses afterwards is removed, and so are bindings
-    that only give a value a second name.
+    `rewriter` gets the call and the expression that each nested pattern matched. It returns a replacement, or the call
+    itself to keep it. Nested calls in the replacement are bound to new variables and rewritten in turn. Bindings that
+    become unused and aliases of variables are removed.
     """
     rewritten = _Rewriter(pattern, rewriter).function(func)
     return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
@@ -67,13 +67,13 @@ class _Rewriter(BindingRewriter):
 
 
 def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: relax.Function) -> relax.Function:
-    """Return `func` with other values for variables of dataflow blocks that match the patterns of `ctx` together.
+    """Return `func` with new values for variables of dataflow blocks that match the patterns of `ctx` together.
 
-    `rewriter` gets the variable of each pattern, and the value of each variable, and returns the new values by variable;
-    they may be nested, and what stands in several is computed once. It is called again for what is left of a block, until
-    nothing matches or it returns nothing. Bindings move where others need them, and go where nothing does.
+    `rewriter` gets the variable of each pattern and the value of each variable, and returns the new values by variable.
+    New values may be nested; common subexpressions are computed once. `rewriter` is called again for the other bindings
+    of a block, until nothing matches or it returns nothing. Bindings are reordered as needed; unused ones are removed.
 
-    Raises TvmsError E0912 where a new value would need itself.
+    Raises TvmsError E0912 if a new value depends on itself.
     """
     rewritten = _BindingsRewriter(func, ctx, rewriter).function(func)
     return func if rewritten is func else remove_unused_bindings(without_aliases(rewritten))
@@ -85,7 +85,7 @@ class _BindingsRewriter(ValueRewriter):
         self._context, self._rewriter = context, rewriter
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Return a dataflow block with its new values, and what these need."""
+        """Return a dataflow block with the new values and the bindings that they need."""
         changed = self._changed(block) if isinstance(block, relax.DataflowBlock) else {}
         if changed:
             with self.collecting(in_dataflow=True) as new:
@@ -110,7 +110,7 @@ class _BindingsRewriter(ValueRewriter):
 
 
 def _in_order(bindings: Sequence[relax.Binding]) -> tuple[relax.Binding, ...]:
-    """Return bindings as they stand, but each after those that it needs."""
+    """Return the bindings with each after the bindings that it uses, otherwise in their order."""
     own, uses = {binding.var: binding for binding in bindings}, used_by(bindings)
     placed: dict[relax.Var, relax.Binding] = {}
     for var in own:
@@ -121,7 +121,7 @@ def _in_order(bindings: Sequence[relax.Binding]) -> tuple[relax.Binding, ...]:
                 placed[waiting[-1]] = own[waiting[-1]]
                 waiting.pop()
             elif missing[0] in waiting:
-                raise error("E0912", f"the new value of '{var.name_hint}' needs itself", own[var].value.span)
+                raise error("E0912", f"the new value of '{var.name_hint}' depends on itself", own[var].value.span)
             else:
                 waiting.append(missing[0])
     return tuple(placed.values())

@@ -1,4 +1,4 @@
-"""Expressions and functions in their normal form."""
+"""Simplification of expressions and functions to a normal form."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .statements import simplify_statements
 __all__ = ["Simplifier", "simplify", "simplify_statements"]
 
 FAMILIES = (arithmetic, division, extrema, comparisons, logic, choices, elementwise)
-"""What is known of each family of operators; importing them registers it."""
+"""Modules with the rules of each operator family; importing them registers the rules."""
 
 
 @deep
 def simplify(expr: tir.PrimExpr, domains: Domains | None = None, given: Sequence[tir.PrimExpr] = ()) -> tir.PrimExpr:
-    """Return `expr` in normal form, for variables that range over `domains` where all conditions in `given` hold.
+    """Return the normal form of `expr`, given that variables range over `domains` and all conditions in `given` hold.
 
-    Equal to `expr` wherever that has a value: index expressions (int32, int64) are taken not to overflow, other
-    integers wrap around, floats are rearranged only where that is exact. Calls that have effects stay as they are.
-    Simplifying again changes nothing.
+    The result equals `expr` wherever `expr` has a value: index expressions (int32, int64) are assumed not to overflow,
+    other integers wrap around, floats are rearranged only where that is exact. Calls with side effects are kept.
+    Simplification is idempotent.
     """
     return Simplifier(domains, given).run(expr)

@@ -15,7 +15,7 @@ from .opening import shortened
 
 @simplifies(tir.Add, tir.Sub, tir.Mul)
 def arithmetic(s: Simplifier, expr: tir.BinaryOp) -> tir.PrimExpr:
-    """A sum, its terms in TVM's order: the greatest factor first."""
+    """Return the normal form of a sum or product: terms in TVM's order, largest factor first."""
     if not is_scalar_int(expr.dtype):
         return elementwise(s, expr)
     total = merge_splits(s, collect(s, expr), expr.dtype)
@@ -23,7 +23,7 @@ def arithmetic(s: Simplifier, expr: tir.BinaryOp) -> tir.PrimExpr:
 
 
 def collect(s: Simplifier, expr: tir.PrimExpr) -> Sum:
-    """Return `expr` as a sum of terms in normal form, without recursion over the sums in it."""
+    """Return `expr` as a sum of terms in normal form. Nested sums are handled without recursion."""
     total = Sum()
     stack = [(expr, 1)]
     while stack:
@@ -45,7 +45,7 @@ def collect(s: Simplifier, expr: tir.PrimExpr) -> Sum:
 
 
 def product(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """Return the product of two expressions in normal form: constants stand in front, the rest is one term."""
+    """Return the product of two expressions in normal form: a constant factor and one term."""
     if isinstance(a, tir.Min | tir.Max) and b is s.intern(_opposite(a)(a.dtype, a.a, a.b)):
         return product(s, a.a, a.b)
     left, right = s.sum(a), s.sum(b)
@@ -68,7 +68,7 @@ def product(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 
 
 def merge_splits(s: Simplifier, total: Sum, dtype: str) -> Sum:
-    """Put together what a split took apart: `x // c * c + x % c` is `x`, and `x - x // c * c` is `x % c`."""
+    """Merge the parts of split indices: `x // c * c + x % c` is `x`, and `x - x // c * c` is `x % c`."""
     changed = True
     while changed:
         changed = False
@@ -115,7 +115,7 @@ def _opposite(extremum: tir.Min | tir.Max) -> type[tir.Min | tir.Max]:
 
 
 def _merge_quotients(s: Simplifier, total: Sum, term: tir.FloorDiv, factor: int, dtype: str) -> Sum | None:
-    """`(x + k) // c - x // c` is `(x % c + k) // c`."""
+    """Rewrite `(x + k) // c - x // c` to `(x % c + k) // c`."""
     for other, scale in total.factors():
         if scale != -factor or not isinstance(other, tir.FloorDiv) or other.b is not term.b:
             continue
@@ -128,7 +128,7 @@ def _merge_quotients(s: Simplifier, total: Sum, term: tir.FloorDiv, factor: int,
 
 
 def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: int, dtype: str) -> Sum | None:
-    """`max(x, y - z) + z` is `max(x + z, y)`: what cancels inside goes in. `min(x, y) + max(x, y)` is `x + y`."""
+    """Rewrite `max(x, y - z) + z` to `max(x + z, y)` if that cancels terms, and `min(x, y) + max(x, y)` to `x + y`."""
     kind, other = type(term), _opposite(term)
     pair = s.intern(other(dtype, term.a, term.b))
     if total.terms.get(pair, 0) == factor:
@@ -156,7 +156,7 @@ def _merge_extremum(s: Simplifier, total: Sum, term: tir.Min | tir.Max, factor: 
 
 
 def _merge_choices(s: Simplifier, total: Sum, term: tir.Select, factor: int, dtype: str) -> Sum | None:
-    """Two choices by one condition are one."""
+    """Merge two selects with the same condition."""
     for other, scale in total.factors():
         if other is term or not isinstance(other, tir.Select) or other.condition is not term.condition:
             continue
@@ -173,13 +173,13 @@ def _size(value: Sum) -> int:
 
 
 def difference(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """Return the sum that is `a - b` as a number, of expressions in normal form."""
+    """Return `a - b` as an exact sum; both expressions are in normal form."""
     value = s.exact(a).plus(s.exact(b), -1)
     return merge_splits(s, value, a.dtype) if is_index(a.dtype) else value
 
 
 def split_of(term: tir.PrimExpr) -> tuple[tir.PrimExpr, int, int] | None:
-    """Return `index`, `lower` and `upper` of `index % upper // lower`; `upper` is 0 where nothing is cut off."""
+    """Return `index`, `lower` and `upper` of `index % upper // lower`; `upper` is 0 for `index // lower`."""
     lower = 1
     if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm) and term.b.value > 0:
         term, lower = term.a, term.b.value
@@ -189,7 +189,7 @@ def split_of(term: tir.PrimExpr) -> tuple[tir.PrimExpr, int, int] | None:
 
 
 def _merge_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
-    """Find the part above `low = index % middle // lower`, which starts where this one ends."""
+    """Merge `low = index % middle // lower` with the term for the digits above it, such as `index // middle`."""
     split = split_of(low)
     if split is None or not split[2]:
         return _merge_symbolic_remainder(s, total, low, factor, dtype)
@@ -213,7 +213,7 @@ def _merge_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, 
 
 
 def _merge_halves(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
-    """`x // 2 + x % 2` is `(x + 1) // 2`, `(x + 1) // 2 - x % 2` is `x // 2`, `x % 2 + (x + 1) % 2` is 1."""
+    """Rewrite `x // 2 + x % 2` to `(x + 1) // 2`, `(x + 1) // 2 - x % 2` to `x // 2` and `x % 2 + (x + 1) % 2` to 1."""
     assert isinstance(low, tir.FloorMod)
     for other, scale in total.factors():
         if not isinstance(other, tir.FloorDiv | tir.FloorMod) or other.b is not low.b:
@@ -237,7 +237,7 @@ def _congruent(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr, modulus: int) ->
 def _remainder_of_rest(
     s: Simplifier, total: Sum, term: tir.FloorDiv | tir.Div, dividend: tir.PrimExpr, scale: int, dtype: str
 ) -> Sum | None:
-    """`scale * (x - x // c * c)` where `scale * x` stands in the sum, or at least half of its terms."""
+    """Rewrite `scale * (x - x // c * c)` to `scale * (x % c)`, if the sum contains half of the terms of `scale * x`."""
     parts = s.sum(dividend)
     matching = sum(total.terms.get(part, 0) == scale * factor for part, factor in parts.factors())
     if matching == 0 or 2 * matching < len(parts.terms) or (matching < len(parts.terms) and not is_index(dtype)):
@@ -249,7 +249,7 @@ def _remainder_of_rest(
 
 
 def _merge_symbolic(s: Simplifier, total: Sum, term: tir.Mul, factor: int, dtype: str) -> Sum | None:
-    """`scale * (x - x // n * n)` is `scale * (x % n)`."""
+    """Rewrite `scale * (x - x // n * n)` to `scale * (x % n)`."""
     parts = factors(term)
     for part in parts:
         if isinstance(part, tir.FloorDiv) and len(parts) == 2 and (parts[0] is part.b or parts[1] is part.b):
@@ -261,7 +261,7 @@ def _merge_symbolic(s: Simplifier, total: Sum, term: tir.Mul, factor: int, dtype
 
 
 def _merge_symbolic_remainder(s: Simplifier, total: Sum, low: tir.PrimExpr, factor: int, dtype: str) -> Sum | None:
-    """`x // n * n + x % n` is `x`."""
+    """Rewrite `x // n * n + x % n` to `x`."""
     if not isinstance(low, tir.FloorMod):
         return None
     high = s.intern(tir.FloorDiv(dtype, low.a, low.b))

@@ -1,4 +1,4 @@
-"""Operations on bits, of constants and where they are the arithmetic that the rest knows."""
+"""Bitwise operations: folded for constants, and rewritten to arithmetic where an equivalent exists."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OF_ONE: dict[str, Callable[[int, int], int]] = {
     "tir.popcount": lambda a, bits: (a % (1 << bits)).bit_count(),
     "tir.clz": lambda a, bits: bits - (a % (1 << bits)).bit_length(),
 }
-"""Of a number and the bits of its dtype."""
+"""Unary operations by name; the arguments are the number and the bits of its dtype."""
 
 
 def bitwise(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
-    """A call in normal form: constants folded; `x & (2 ** k - 1)` is `x % 2 ** k`, and shifts scale."""
+    """Return the normal form of a call. `x & (2 ** k - 1)` is `x % 2 ** k`; shifts are products and quotients."""
     new = s.rebuild(expr)
     assert isinstance(new, tir.Call)
     name = new.op.name if isinstance(new.op, Op) else ""

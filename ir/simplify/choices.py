@@ -1,4 +1,4 @@
-"""Choices: `T.Select`, `T.if_then_else`, `T.likely`. Each branch is looked at where its condition holds, or does not."""
+"""Choices: `T.Select`, `T.if_then_else`, `T.likely`. Each branch is simplified under its condition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .elementwise import elementwise
 
 @simplifies(tir.Select)
 def select(s: Simplifier, expr: tir.Select) -> tir.PrimExpr:
-    """As `if_then_else`, but both branches may be evaluated anyway."""
+    """Return the normal form of a select, which evaluates both branches."""
     if parse_dtype(expr.condition.dtype).lanes != 1:
         return elementwise(s, expr)
     return _choose(s, expr, expr.condition, expr.true_value, expr.false_value)
@@ -36,7 +36,7 @@ def call(s: Simplifier, expr: tir.Call) -> tir.PrimExpr:
 
 @simplifies(tir.Let)
 def let(s: Simplifier, expr: tir.Let) -> tir.PrimExpr:
-    """A variable that stands for another one, or for a constant, goes; of another one its bounds are known."""
+    """Inline a variable bound to a variable or a constant; otherwise keep the `let` and use the bounds of its value."""
     value, inner = s.visit(expr.value), s.inside()
     if isinstance(value, tir.Var | tir.IntImm | tir.FloatImm):
         inner.values[expr.var] = value
@@ -75,6 +75,6 @@ def _choose(
 def _branch(
     s: Simplifier, expr: tir.Select | tir.Call, condition: tir.PrimExpr, branch: tir.PrimExpr, holds: bool
 ) -> tir.PrimExpr:
-    """What is evaluated where the condition says otherwise must not fault there, either."""
+    """Return a branch simplified under its condition. In a select it must not fault, as it is always evaluated."""
     inner = s.assuming(condition, holds).visit(branch)
     return inner if isinstance(expr, tir.Call) or s.is_total(inner) else s.visit(branch)

@@ -1,4 +1,4 @@
-"""Comparisons: what can be decided is; the others compare what is added with what is subtracted, a constant at the right."""
+"""Comparisons: decided if possible; otherwise positive terms are on the left and negative terms on the right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUNDS = 4
 
 @simplifies(tir.LT, tir.LE, tir.GT, tir.GE)
 def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
-    """`a < b` is `a - b + 1 <= 0`, of integers."""
+    """Return the normal form of an ordering of integers, where `a < b` is `a - b + 1 <= 0`."""
     if isinstance(expr, tir.GT | tir.GE):
         return s.visit((tir.LT if isinstance(expr, tir.GT) else tir.LE)(expr.dtype, expr.b, expr.a))
     if not is_scalar_int(expr.a.dtype):
@@ -30,7 +30,7 @@ def order(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
 
 
 def _may_change(s: Simplifier, expr: tir.CmpOp) -> bool:
-    """Whether what is left may be decided otherwise: a constant may cancel in a minimum, a quotient stand alone."""
+    """Return whether another round may simplify further, since a side contains `min`, `max` or a quotient."""
     kinds = (tir.Min, tir.Max, tir.FloorDiv)
     return any(isinstance(term, kinds) for side in (expr.a, expr.b) for term in s.sum(side).terms)
 
@@ -54,7 +54,7 @@ def _decide(s: Simplifier, expr: tir.CmpOp) -> tir.PrimExpr:
 
 
 def _one_side(s: Simplifier, distance: Sum) -> tir.PrimExpr | None:
-    """`max(x, 8) < 10` is `x < 10`, and `min(x, 8) < 8` too: where one operand alone decides, or cannot."""
+    """Rewrite `max(x, 8) < 10` to `x < 10` and `min(x, 8) < 8` to `x < 8`, where one operand decides or never does."""
     for term, factor in distance.factors():
         if not isinstance(term, tir.Min | tir.Max):
             continue
@@ -72,7 +72,7 @@ def _one_side(s: Simplifier, distance: Sum) -> tir.PrimExpr | None:
 
 
 def _undivided(s: Simplifier, distance: Sum) -> Sum:
-    """`x // c <= d` is `x <= d * c + c - 1`, and `d <= x // c` is `d * c <= x`."""
+    """Rewrite `x // c <= d` to `x <= d * c + c - 1`, and `d <= x // c` to `d * c <= x`."""
     while len(distance.terms) == 1:
         ((term, factor),) = distance.terms.items()
         match term:
@@ -86,7 +86,7 @@ def _undivided(s: Simplifier, distance: Sum) -> Sum:
 
 
 def _order(s: Simplifier, distance: Sum, dtype: str) -> tir.PrimExpr | None:
-    """Return the comparison that says `distance <= 0`."""
+    """Return the comparison that is equivalent to `distance <= 0`."""
     scaled = scale_down(s, distance.scaled(-1), 0)
     if scaled is not None:
         distance = scaled[0].scaled(-1)
@@ -113,7 +113,7 @@ def _compare(s: Simplifier, kind: type[tir.CmpOp], left: Sum, right: Sum, dtype:
 
 @simplifies(tir.EQ, tir.NE)
 def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
-    """`a == b` is `a - b == 0`, modulo the width."""
+    """Return the normal form of an equality, where `a == b` is `a - b == 0` modulo the width."""
     holds = isinstance(expr, tir.EQ)
     if not is_scalar_int(expr.a.dtype):
         return elementwise(s, expr)
@@ -139,6 +139,6 @@ def equality(s: Simplifier, expr: tir.EQ | tir.NE) -> tir.PrimExpr:
     a, b = compared.a, compared.b
     if isinstance(a, tir.FloorDiv) and isinstance(b, tir.IntImm) and is_index(a.dtype):
         for order, other in ((tir.GE, distance), (tir.LE, distance.scaled(-1))):
-            if s.at_most(other):  # what cannot be greater is equal where it is not less
+            if s.at_most(other):  # if `a <= b` always holds, `a == b` is `a >= b`
                 return s.visit(order("bool", a, b) if holds else tir.Not("bool", order("bool", a, b)))
     return compared

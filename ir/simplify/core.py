@@ -1,12 +1,12 @@
-"""The simplifier: what is known at a place, and expressions in their normal form there.
+"""The simplifier: facts known at a point of a program, and the normal form of expressions there.
 
-Every operator family has its own file, which registers what to do with its nodes. What they share is here: equal
+Every operator family has its own file, which registers the rules for its nodes. They share this file: equal
 expressions are one object ("interned"), so that `is` compares them; sums are linear combinations (`sums.Sum`);
 bounds, residues and given conditions decide side conditions.
 
-What is assumed: index expressions (int32, int64) do not overflow, as in TVM. Other integers wrap around, and stay
-exact: their sums are rearranged modulo the width, and whatever else looks at the value of one first makes sure that
-it does not wrap (`exact`). Expressions that may fault (division by zero) are taken to not fault.
+Assumptions: index expressions (int32, int64) do not overflow, as in TVM. Other integers wrap around and stay
+exact: their sums are rearranged modulo the width, and a rule that needs the value of one first checks that
+it does not wrap (`exact`). Expressions that may fault (division by zero) are assumed not to fault.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RULES: dict[type[tir.PrimExpr], _Rule] = {}
 
 
 def simplifies(*kinds: type[tir.PrimExpr]) -> Callable[[_R], _R]:
-    """Register the function that brings nodes of these kinds into normal form."""
+    """Register the function that simplifies nodes of these kinds."""
 
     def register(rule: _R) -> _R:
         _RULES.update(dict.fromkeys(kinds, rule))
@@ -42,7 +42,7 @@ def simplifies(*kinds: type[tir.PrimExpr]) -> Callable[[_R], _R]:
 
 
 class Simplifier(Knowledge):
-    """Brings expressions into normal form at one place of a program, where `domains` and `given` hold."""
+    """Simplifies expressions at one point of a program, given domains of variables and conditions that hold there."""
 
     def __init__(self, domains: Domains | None = None, given: Sequence[tir.PrimExpr] = ()) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Simplifier(Knowledge):
     # --- Places ---------------------------------------------------------------------------------------------------
 
     def bind(self, variable: tir.Var, domain: Domain) -> None:
-        """Take in that `variable` ranges over `domain`, whose ends may be symbolic."""
+        """Record that `variable` ranges over `domain`, whose ends may be symbolic."""
         least, most, slack = ends(domain)
         self.learn_bounds(variable, of_domain(variable, domain, self._bounds_of_end))
         position = Sum({variable: 1})
@@ -68,7 +68,7 @@ class Simplifier(Knowledge):
         return Bounds(end.value, end.value) if isinstance(end, tir.IntImm) else self.bounds(self.visit(end))
 
     def assume(self, condition: tir.PrimExpr, holds: bool = True) -> None:
-        """Take in that `condition` holds, or does not."""
+        """Record that `condition` is true, or false if not `holds`."""
         known = self.visit(condition)
         opposite = self.visit(tir.Not(known.dtype, known))
         self.learn(known, holds)
@@ -76,13 +76,13 @@ class Simplifier(Knowledge):
             self.truths[opposite] = not holds
 
     def inside(self) -> Simplifier:
-        """Return a simplifier that knows what this one knows, and may learn more."""
+        """Return a copy of this simplifier for an inner scope; facts added to it do not affect this one."""
         inner = Simplifier()
         inner.take_over(self)
         return inner
 
     def assuming(self, condition: tir.PrimExpr, holds: bool = True) -> Simplifier:
-        """Return the simplifier for where, beside all that is known here, `condition` holds, or does not."""
+        """Return a copy of this simplifier that also assumes that `condition` is true, or false if not `holds`."""
         inner = self.inside()
         inner.assume(condition, holds)
         return inner
@@ -94,11 +94,11 @@ class Simplifier(Knowledge):
     # --- Expressions ----------------------------------------------------------------------------------------------
 
     def run(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr` in normal form, but what has effects as it stands, with its operands in normal form."""
+        """Return the normal form of `expr`. If it has side effects, only its operands are simplified."""
         return self._rebuild(expr, self.run) if has_effects(expr) else self.visit(expr)
 
     def visit(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr`, which has no effects, in normal form."""
+        """Return the normal form of `expr`, which must not have side effects."""
         found = self._memo.get(expr)
         if found is None:
             rule = _RULES.get(type(expr))
@@ -110,7 +110,7 @@ class Simplifier(Knowledge):
         return found
 
     def intern(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the one node equal to `expr`, whose operands are interned."""
+        """Return the unique node equal to `expr`, whose operands are interned."""
         return self.nodes.intern(expr)
 
     def rebuild(self, expr: tir.PrimExpr) -> tir.PrimExpr:
@@ -127,13 +127,13 @@ class Simplifier(Knowledge):
         return replace(expr, **changes) if changes else expr
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
-        """Return an integer constant; of a vector dtype, broadcast."""
+        """Return an integer constant, broadcast if the dtype is a vector."""
         if parse_dtype(dtype).lanes == 1:
             return self.intern(tir.IntImm(dtype, value))
         return self.visit(const(value, dtype))
 
     def is_total(self, expr: tir.PrimExpr) -> bool:
-        """Whether evaluating `expr` cannot fault and has no effect: what is not, may not be moved out of a branch."""
+        """Return whether evaluating `expr` cannot fault and has no side effect, so that it may leave its branch."""
         match expr:
             case tir.FloorDiv(a=a, b=b) | tir.FloorMod(a=a, b=b) | tir.Div(a=a, b=b) | tir.Mod(a=a, b=b):
                 is_safe = isinstance(b, tir.IntImm | tir.FloatImm) and b.value != 0
@@ -148,7 +148,7 @@ class Simplifier(Knowledge):
                 return all(self.is_total(each) for each in children(expr) if isinstance(each, tir.PrimExpr))
 
     def to_expr(self, value: Sum, dtype: str) -> tir.PrimExpr | None:
-        """Return the expression of a sum, terms in order and subtracted last; None where `dtype` has no such numbers."""
+        """Return a sum as an expression, negative terms last, or None if `dtype` cannot represent its constants."""
         value = self._rendered(value, dtype)
         key = (Sum, dtype, *value.key())
         found = self.nodes.by_key.get(key)
@@ -162,7 +162,7 @@ class Simplifier(Knowledge):
         return found
 
     def _rendered(self, value: Sum, dtype: str) -> Sum:
-        """Return the sum that is written for `value`: without terms that are sums, of numbers that `dtype` has."""
+        """Return `value` with nested sums flattened and, if it does not fit `dtype`, factors wrapped to the width."""
         if any(term in self.sums for term in value.terms):
             flat = Sum({}, value.constant)
             for term, factor in value.factors():
@@ -176,7 +176,7 @@ class Simplifier(Knowledge):
 
 
 def _visited(value: Any, visit: _Visit) -> Any:
-    """Return what stands in a field, with the expressions in it visited."""
+    """Return the value of a field with `visit` applied to its expressions."""
     if isinstance(value, tir.PrimExpr):
         return visit(value)
     if isinstance(value, tuple):

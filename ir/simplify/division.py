@@ -1,7 +1,7 @@
-"""Floor division and its remainder: `a // b`, `a % b`; and those rounded towards zero.
+"""Division and remainder: `a // b`, `a % b` rounded down, `T.Div` and `T.Mod` rounded towards zero.
 
-The normal form of what a split takes from an index is `index % upper // lower`. What the divisor divides is taken
-out; what cannot change the result is left out; what is scaled by a common divisor is scaled down.
+The normal form of the parts of a split index is `index % upper // lower`. Multiples of the divisor are extracted,
+terms that cannot change the result are dropped, and common factors are cancelled.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _divide(
 
 
 def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
-    """Return `dividend // divisor`, of a positive constant."""
+    """Return `dividend // divisor` for a positive constant divisor."""
     whole = Sum({term: factor // divisor for term, factor in dividend.factors() if factor % divisor == 0})
     whole.constant = dividend.constant // divisor
     rest = dividend.plus(whole, -divisor)
@@ -68,7 +68,7 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
     bounds = s.bounds_of_sum(rest)
     if bounds.min // divisor == bounds.max // divisor:
         return whole.shifted(bounds.min // divisor)
-    if bounds.max - bounds.min == 1:  # `(x % 2 + 1) // 2` is `x % 2`: the greater one is a multiple
+    if bounds.max - bounds.min == 1:  # `(x % 2 + 1) // 2` is `x % 2`: the upper bound is a multiple
         return whole.plus(rest).shifted(bounds.max // divisor - bounds.max)
     small = _with_small_factors(s, rest, divisor)
     bounds = s.bounds_of_sum(small)
@@ -87,7 +87,7 @@ def quotient(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
 
 
 def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
-    """Return `dividend % divisor`, of a positive constant."""
+    """Return `dividend % divisor` for a positive constant divisor."""
     residue = s.residue_of_sum(dividend)
     if residue.coeff % divisor == 0:
         return Sum({}, residue.base % divisor)
@@ -115,15 +115,15 @@ def remainder(s: Simplifier, dividend: Sum, divisor: int, dtype: str) -> Sum:
 
 def _term(s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod], a: Sum, b: int, dtype: str) -> Sum:
     dividend = s.to_expr(a, dtype)
-    if dividend is None:  # no dtype of an index holds such a number: it cannot be reached
+    if dividend is None:  # no index dtype can represent the dividend, so this is unreachable
         dividend = tir.IntImm(dtype, 0)
     return Sum({s.intern(kind(dtype, dividend, s.constant(b, dtype))): 1})
 
 
 def scale_down(s: Simplifier, value: Sum, divisor: int) -> tuple[Sum, int] | None:
-    """Return `value // scale` and a `scale > 1` that divides `divisor`: where the rest lies within one step of it.
+    """Return `value // scale` and `scale`, for a `scale > 1` that divides `divisor`, or None.
 
-    Everything divides 0.
+    The terms that `scale` does not divide must lie between two neighbouring multiples of it. Every number divides 0.
     """
     scales = {gcd(factor, divisor) for factor in value.terms.values()}
     scales.add(gcd(value.content, divisor))
@@ -136,7 +136,7 @@ def scale_down(s: Simplifier, value: Sum, divisor: int) -> tuple[Sum, int] | Non
 
 
 def _unnest(s: Simplifier, value: Sum, divisor: int, dtype: str) -> tuple[Sum, int] | None:
-    """Return the sum and the divisor that `(x // c + d) // divisor` divides: `x + d * c` and `c * divisor`."""
+    """Return the dividend `x + d * c` and the divisor `c * divisor` of `(x // c + d) // divisor`."""
     if len(value.terms) != 1:
         return None
     ((term, factor),) = value.terms.items()
@@ -151,7 +151,7 @@ def _unnest(s: Simplifier, value: Sum, divisor: int, dtype: str) -> tuple[Sum, i
 
 
 def _rounded(s: Simplifier, value: Sum, divisor: int) -> Sum | None:
-    """Return `value` with `x // m * m` for `x - x % m`, where `divisor` divides it."""
+    """Rewrite `x - x % m` in `value` to `x // m * m`, if that is a multiple of `divisor` and shorter."""
     for term, factor in value.factors():
         match term:
             case tir.FloorMod(a=a, b=tir.IntImm(value=modulus) as b) if modulus > 0 and factor * modulus % divisor == 0:
@@ -170,7 +170,7 @@ def _without_multiples(s: Simplifier, value: Sum, divisor: int) -> Sum:
 
 
 def _without_remainders(s: Simplifier, value: Sum, divisor: int) -> Sum:
-    """`x % (k * divisor)` leaves the same remainder as `x`, which may be such a remainder, too."""
+    """Rewrite `x % (k * divisor)` to `x`, which leaves the same remainder; nested ones are also rewritten."""
     result = Sum({}, value.constant)
     for term, factor in value.factors():
         match term:
@@ -182,7 +182,7 @@ def _without_remainders(s: Simplifier, value: Sum, divisor: int) -> Sum:
 
 
 def _with_small_factors(s: Simplifier, value: Sum, divisor: int) -> Sum:
-    """Factors less than the divisor, and half of it for minus half: none becomes larger."""
+    """Reduce factors modulo the divisor, keeping their signs; minus half of the divisor becomes plus half."""
     result = Sum({}, value.constant % divisor)
     for term, factor in value.factors():
         small = factor % divisor if factor > 0 else -(-factor % divisor)
@@ -191,7 +191,7 @@ def _with_small_factors(s: Simplifier, value: Sum, divisor: int) -> Sum:
 
 
 def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """`(x * n + y) // n` is `x` where `0 <= y < n`, and `x - 1` where `-n <= y < 0`."""
+    """Return `a // b`: `(x * n + y) // n` is `x` if `0 <= y < n`, and `x - 1` if `-n <= y < 0`."""
     whole, rest = _split_by(s, a, b)
     if rest.is_constant and rest.constant == 0:
         return whole
@@ -205,7 +205,7 @@ def symbolic_quotient(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 
 
 def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
-    """`(x * n + y) % n` is `y` where `0 <= y < n`; `y % n` leaves the same remainder as `y`."""
+    """Return `a % b`: `(x * n + y) % n` is `y` if `0 <= y < n`; `y % n` inside of the dividend is replaced by `y`."""
     value = s.exact(a)
     if len(value.terms) > 1 and is_index(b.dtype):
         for term, factor in list(value.factors()):
@@ -225,7 +225,7 @@ def symbolic_remainder(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> Sum:
 def _cancelled(
     s: Simplifier, kind: type[tir.FloorDiv | tir.FloorMod | tir.Div | tir.Mod], a: tir.PrimExpr, b: tir.PrimExpr
 ) -> tir.PrimExpr | None:
-    """Return the quotient or remainder without the product that is in all terms of both, or None where there is none."""
+    """Cancel the factors that all terms of `a` and `b` share; return None if there are none."""
     terms = [*s.sum(a).terms, *s.sum(b).terms]
     if not is_index(b.dtype) or s.sum(a).constant or s.sum(b).constant or len(s.sum(b).terms) != 1 or len(terms) < 2:
         return None
@@ -254,11 +254,11 @@ def _product(s: Simplifier, parts: Iterable[tir.PrimExpr], dtype: str) -> tir.Pr
 
 
 def _is_remainder(s: Simplifier, value: Sum, divisor: tir.PrimExpr) -> bool:
-    """Whether `0 <= value < divisor` is known; `x % divisor` is, of a positive divisor."""
+    """Return whether `0 <= value < divisor` is known, as for `x % divisor` with a positive divisor."""
     if value.single is not None and isinstance(value.single, tir.FloorMod) and value.single.b is divisor:
         return True
     limit = value.plus(s.exact(divisor), -1)
-    if s.bounds(divisor).min == 0:  # a divisor is not zero
+    if s.bounds(divisor).min == 0:  # the divisor is not zero
         s = s.inside()
         s.add_fact(s.exact(divisor).scaled(-1).shifted(1))
     return s.at_most(value.scaled(-1)) and s.at_most(limit, -1)
@@ -288,7 +288,7 @@ def _split_by(s: Simplifier, a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[Sum, Sum
 
 
 def _split_by_sum(value: Sum, divisor: Sum, whole: Sum, rest: Sum) -> tuple[Sum, Sum]:
-    """A divisor that is a sum itself: `x + y` divides `3 * x + 3 * y`."""
+    """Split by a divisor that is a sum: `x + y` divides `3 * x + 3 * y`."""
     first, factor = next(divisor.factors())
     times = value.terms.get(first, 0) // factor
     if times and all(value.terms.get(term, 0) == times * each for term, each in divisor.factors()):
@@ -298,7 +298,7 @@ def _split_by_sum(value: Sum, divisor: Sum, whole: Sum, rest: Sum) -> tuple[Sum,
 
 @simplifies(tir.Div, tir.Mod)
 def truncated(s: Simplifier, expr: tir.Div | tir.Mod) -> tir.PrimExpr:
-    """What is rounded towards zero is rounded down where neither operand is negative."""
+    """Simplify a division rounded towards zero; it equals floor division if neither operand is negative."""
     if not is_scalar_int(expr.dtype):
         return elementwise(s, expr)
     a, b = s.visit(expr.a), s.visit(expr.b)

@@ -1,4 +1,4 @@
-"""Vectors, floats and casts: what the rows of `vectors` and `floats` say of operands in normal form."""
+"""Vectors, floats and casts: applies the rules of `vectors` and `floats` to operands in normal form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .patterns import rewrite
 
 
 def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
-    """An operation on vectors or floats, in normal form."""
+    """Return the normal form of an operation on vectors or floats."""
     new = s.rebuild(expr)
     operands = [each for each in children(new) if isinstance(each, tir.PrimExpr)]
     parsed = parse_dtype(operands[0].dtype)
@@ -28,7 +28,7 @@ def elementwise(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _of_broadcasts(s: Simplifier, expr: tir.PrimExpr, operands: list[tir.PrimExpr]) -> tir.PrimExpr:
-    """An operation on broadcasts is the broadcast of one on scalars."""
+    """Return the broadcast of the scalar operation, for an operation on broadcasts."""
     scalars = {name: each.value for name, each in zip(_operand_names(expr), operands, strict=True)}  # type: ignore[reportAttributeAccessIssue]
     scalar = replace(expr, dtype=parse_dtype(expr.dtype).name, **scalars)
     assert isinstance(operands[0], tir.Broadcast)
@@ -41,13 +41,13 @@ def _operand_names(expr: tir.PrimExpr) -> list[str]:
 
 @simplifies(tir.Ramp, tir.Broadcast)
 def vector(s: Simplifier, expr: tir.PrimExpr) -> tir.PrimExpr:
-    """A vector of equal elements is a broadcast."""
+    """Return the normal form of a ramp or broadcast; a ramp of stride 0 is a broadcast."""
     return rewrite(s, s.rebuild(expr), vectors.ROWS.get(type(expr), ()))
 
 
 @simplifies(tir.Cast)
 def cast(s: Simplifier, expr: tir.Cast) -> tir.PrimExpr:
-    """Casts of constants are constants; a cast that another one undoes goes; what keeps the value is one cast."""
+    """Fold casts of constants and merge nested casts where the inner one keeps the value."""
     value = s.visit(expr.value)
     if value.dtype == expr.dtype:
         return value

@@ -1,4 +1,4 @@
-"""The lesser and the greater of two: `T.min`, `T.max`."""
+"""Minimum and maximum: `T.min`, `T.max`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .core import Simplifier, simplifies
 from .elementwise import elementwise
 
 _MANY = 8
-"""Of more operands not every pair is compared."""
+"""Maximum number of operands that are compared in pairs."""
 
 
 @simplifies(tir.Min, tir.Max)
 def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
-    """Every operand once, none that another makes superfluous; what all have in common is added after."""
+    """Return the normal form: redundant operands removed, terms that all operands share added outside."""
     kind, dtype = type(expr), expr.dtype
     if not is_scalar_int(dtype):
         return elementwise(s, expr)
@@ -36,12 +36,12 @@ def extremum(s: Simplifier, expr: tir.Min | tir.Max) -> tir.PrimExpr:
 
 
 def _operands(s: Simplifier, kind: type[tir.Min | tir.Max], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return the operands of all that is nested of one kind, in normal form."""
+    """Return the operands of nested nodes of `kind`, in normal form."""
     return [each for part in joined(kind, expr) for each in joined(kind, s.visit(part))]
 
 
 def _common(s: Simplifier, operands: list[tir.PrimExpr], dtype: str) -> Sum | None:
-    """Return the terms that all operands have, and a constant: only of indices, which do not wrap around."""
+    """Return the terms and the constant that all operands share, or None. Only indices qualify, as they do not wrap."""
     if not is_index(dtype):
         return None
     sums = [s.sum(each) for each in operands]
@@ -66,12 +66,12 @@ def _reduced(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.Pr
 
 
 def _wins(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-    """Whether `b` is superfluous beside `a`: `a <= b` for a minimum."""
+    """Return whether `a` makes `b` redundant: for a minimum, whether `a <= b`."""
     if a is b:
         return True
-    if isinstance(b, tir.Min | tir.Max):  # a <= max(x, y) where it is at most one of them, and min where it is both
+    if isinstance(b, tir.Min | tir.Max):  # a <= max(x, y) if a <= x or a <= y; a <= min(x, y) if both
         return (all if isinstance(b, kind) else any)(_wins(s, kind, a, part) for part in (b.a, b.b))
-    if isinstance(a, tir.Min | tir.Max) and not isinstance(a, kind):  # max(x, y) <= b where both are
+    if isinstance(a, tir.Min | tir.Max) and not isinstance(a, kind):  # max(x, y) <= b if x <= b and y <= b
         return all(_wins(s, kind, part, b) for part in (a.a, a.b))
     return _is_before(s, kind, a, b)
 
@@ -82,8 +82,10 @@ def _is_before(s: Simplifier, kind: type[tir.Min | tir.Max], a: tir.PrimExpr, b:
 
 
 def _taken_out(s: Simplifier, kind: type[tir.Min | tir.Max], operands: list[tir.PrimExpr]) -> tir.PrimExpr | None:
-    """Return what all operands do to a lesser or greater one: choose by one condition, divide, negate, compare with
-    the same."""
+    """Move an operation that all operands share out of the extremum, or return None.
+
+    It is a select with one condition, a division, a negation, or an extremum of the other kind with a shared operand.
+    """
     dtype, other = operands[0].dtype, tir.Max if kind is tir.Min else tir.Min
 
     def of(kind: type[tir.Min | tir.Max], parts: Iterable[tir.PrimExpr]) -> tir.PrimExpr:

@@ -1,4 +1,4 @@
-"""Floating point: only what is exact, for every value with its infinities, zeros of either sign and NaN."""
+"""Floating point: only rules that are exact for every value, including infinities, signed zeros and NaN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .core import Simplifier
 from .patterns import Bindings, Row, Where, f, maximum, minimum, x, y
 
 _SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""How many bits an integer may have to be exact, by dtype."""
+"""Number of bits of the integers that a dtype represents exactly."""
 _FORMAT = {"float16": "e", "float32": "f", "float64": "d"}
 _WIDER = {("float16", "float32"), ("float16", "float64"), ("bfloat16", "float32"), ("bfloat16", "float64"), ("float32", "float64")}  # fmt: skip
 
@@ -35,11 +35,11 @@ ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
     tir.Min: (Row(minimum(x, x), x), Row(minimum(minimum(x, y), y), minimum(x, y))),
     tir.Max: (Row(maximum(x, x), x), Row(maximum(maximum(x, y), y), maximum(x, y))),
 }
-"""`x + 0.0` stays, as it turns -0.0 into 0.0; so does `x * 0.0`, which is NaN of an infinity, and `x - x`."""
+"""Rules by operator. `x + 0.0` (turns -0.0 into 0.0), `x * 0.0` and `x - x` (NaN for infinities) have no rule."""
 
 
 def may_fold(expr: tir.BinaryOp) -> bool:
-    """Whether an operation on two constants is the same wherever it is computed."""
+    """Return whether the operation has two constant operands and the same result on every machine."""
     a, b = expr.a, expr.b
     if not (isinstance(a, tir.FloatImm) and isinstance(b, tir.FloatImm)):
         return False
@@ -51,7 +51,7 @@ def may_fold(expr: tir.BinaryOp) -> bool:
 
 
 def keeps_value(source: str, middle: str, target: str) -> bool:
-    """Whether a cast from `source` by way of `middle` to `target` is the one from `source` to `target`."""
+    """Return whether a cast from `source` over `middle` to `target` equals the cast from `source` to `target`."""
     first, between, last = map(parse_dtype, (source, middle, target))
     if is_float(source):
         return (first.name, between.name) in _WIDER
@@ -60,7 +60,7 @@ def keeps_value(source: str, middle: str, target: str) -> bool:
     low, high = int_range(first.name)
     if is_float(middle):
         if last.code in ("int", "uint") and not (int_range(last.name)[0] <= low and high <= int_range(last.name)[1]):
-            return False  # a float that does not fit is cut off, an integer wraps around
+            return False  # casts saturate floats but wrap integers
         return first.bits <= _SIGNIFICAND.get(between.name, 0)
     if between.code not in ("int", "uint"):
         return False
@@ -68,7 +68,7 @@ def keeps_value(source: str, middle: str, target: str) -> bool:
 
 
 def cast_constant(value: tir.IntImm | tir.FloatImm, dtype: str) -> tir.PrimExpr | None:
-    """Return a scalar constant as `dtype`; None where that is not exact, or not the same on every machine."""
+    """Return a scalar constant cast to `dtype`, or None if the cast is inexact or depends on the machine."""
     number, target = value.value, parse_dtype(dtype)
     if target.code == "bool":
         return tir.IntImm(dtype, int(number != 0))

@@ -1,4 +1,4 @@
-"""What is known at a place of a program: bounds and remainders of expressions, and conditions that hold."""
+"""Facts known at a point of a program: bounds and residues of expressions, and conditions that hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..sums import Sum
 
 
 class Knowledge:
-    """Answers questions about interned expressions; `facts` are sums that are not positive, `truths` conditions."""
+    """Facts about interned expressions. `facts` are sums known to be at most 0, `truths` the values of conditions."""
 
     def __init__(self) -> None:
         self.nodes = Nodes()
@@ -28,32 +28,32 @@ class Knowledge:
         self._residues: dict[tir.PrimExpr, ModularSet] = {}
 
     def take_over(self, other: Knowledge) -> None:
-        """Know what `other` knows, and share its nodes."""
+        """Copy the facts of `other`, and share its nodes."""
         self.nodes, self.sums = other.nodes, other.sums
         self.truths, self.facts = dict(other.truths), list(other.facts)
         self.values = dict(other.values)
         self._given_bounds, self._given_residues = dict(other._given_bounds), dict(other._given_residues)
 
     def forget_conclusions(self) -> None:
-        """What was found before more was known may be less than what can be found now."""
+        """Discard cached conclusions, since a new fact may allow stronger ones."""
         self._bounds, self._residues = {}, {}
 
     # --- Facts ----------------------------------------------------------------------------------------------------
 
     def learn_bounds(self, expr: tir.PrimExpr, bounds: Bounds) -> None:
-        """Take in that `expr` lies within `bounds`."""
+        """Record that `expr` lies within `bounds`."""
         self._given_bounds[expr] = bounds.meet(self.bounds(expr))
         if isinstance(expr, tir.Var) and self._given_bounds[expr].is_point:
             self.values[expr] = self.nodes.intern(tir.IntImm(expr.dtype, bounds.min))
         self.forget_conclusions()
 
     def learn_residue(self, expr: tir.PrimExpr, residue: ModularSet) -> None:
-        """Take in what remainder `expr` leaves."""
+        """Record the residue of `expr`."""
         self._given_residues[expr] = residue.meet(self.residue(expr))
         self.forget_conclusions()
 
     def learn(self, condition: tir.PrimExpr, holds: bool) -> None:
-        """Take in that a condition in normal form holds, or does not."""
+        """Record that a condition in normal form is true, or false if not `holds`."""
         match condition:
             case tir.Not(a=a):
                 self.learn(a, not holds)
@@ -101,7 +101,7 @@ class Knowledge:
                 pass
 
     def add_fact(self, fact: Sum) -> None:
-        """Take in that `fact <= 0`."""
+        """Record that `fact <= 0`."""
         self.facts.append(fact)
         if len(fact.terms) == 1:
             ((term, factor),) = fact.terms.items()
@@ -152,7 +152,7 @@ class Knowledge:
         return result
 
     def at_most(self, value: Sum, limit: int = 0, depth: int = 2) -> bool:
-        """Whether `value <= limit` is known: by constant bounds, or by these and a few of the given facts."""
+        """Return whether `value <= limit` follows from constant bounds and at most `depth` given facts."""
         if self.bounds_of_sum(value).max <= limit:
             return True
         if depth == 0:
@@ -168,7 +168,7 @@ class Knowledge:
         return False
 
     def _scaled_facts(self, value: Sum) -> Iterator[Sum]:
-        """Yield the facts times what is never negative, where that gives a product in `value`: `i < n` times `n`."""
+        """Yield facts multiplied by a non-negative factor, if that gives a product in `value`: `i < n` times `n`."""
         for term, _ in value.factors():
             parts = factors(term)
             for part in parts if len(parts) == 2 and is_index(term.dtype) else ():
@@ -177,7 +177,7 @@ class Knowledge:
                     yield from (self._times(fact, other) for fact in self._facts_about(part))
 
     def _facts_about(self, term: tir.PrimExpr) -> Iterator[Sum]:
-        """Yield the constant bounds of a term, and the facts that it is in."""
+        """Yield the constant bounds of a term and the facts that contain it."""
         bounds = self.bounds(term)
         yield Sum({term: -1}, bounds.min)
         yield Sum({term: 1}, -bounds.max)
@@ -190,19 +190,19 @@ class Knowledge:
         return result
 
     def fits(self, value: Sum, dtype: str) -> bool:
-        """Whether no value of the sum needs more than the bits of `dtype`."""
+        """Return whether `dtype` can represent every value of the sum."""
         return is_index(dtype) or self.bounds_of_sum(value).within(of_dtype(dtype))
 
     # --- Sums -----------------------------------------------------------------------------------------------------
 
     def sum(self, expr: tir.PrimExpr) -> Sum:
-        """Return the sum that a scalar integer expression in normal form is, modulo its width."""
+        """Return a scalar integer expression in normal form as a sum, modulo its width."""
         if isinstance(expr, tir.IntImm):
             return Sum({}, expr.value)
         return self.sums.get(expr) or Sum({expr: 1})
 
     def exact(self, expr: tir.PrimExpr) -> Sum:
-        """Return a sum whose value, as a number, is that of `expr`."""
+        """Return a sum that equals `expr` exactly, without wrapping around."""
         value = self.sum(expr)
         if self.fits(value, expr.dtype):
             return value
@@ -212,9 +212,9 @@ class Knowledge:
 
 
 def undivided(kind: type[tir.FloorDiv | tir.Div], dividend: Sum, divisor: int, factor: int, constant: int) -> Sum:
-    """Return the sum that is not positive where `dividend // divisor * factor + constant` is not.
+    """Return the sum that is at most 0 exactly if `dividend // divisor * factor + constant` is.
 
-    What is rounded towards zero reaches further on the side of zero.
+    Rounding towards zero maps more dividends to 0 than rounding down.
     """
     if factor > 0:
         most = -constant // factor

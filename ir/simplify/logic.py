@@ -1,4 +1,4 @@
-"""Conditions: `and`, `or`, `not`. The right side is looked at where the left one holds, or does not."""
+"""Conditions: `and`, `or`, `not`. The right side is simplified under the left one, or under its negation for `or`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NEGATED: dict[type[tir.PrimExpr], type[tir.CmpOp]] = {
 
 MOST_NODES = 400
 MOST_EFFORT = 900
-"""Of a condition whose parts are looked at in the light of each other."""
+"""Limits for a condition whose parts are simplified under each other; larger ones are simplified part by part."""
 
 
 @simplifies(tir.And, tir.Or)
 def connective(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
-    """Each part once, in order; in a small condition in the light of the others."""
+    """Return the normal form: duplicates removed; in a small condition, each part simplified under the others."""
     if parse_dtype(expr.dtype).lanes != 1:
         return elementwise(s, expr)
     if _is_small(expr):
@@ -37,7 +37,7 @@ def _is_small(expr: tir.PrimExpr) -> bool:
 
 
 def _effort(expr: tir.PrimExpr) -> int:
-    """Return how much work the conditions in `expr` are: each part of one is looked at some times for each other one."""
+    """Return an estimate of the work for the conditions in `expr`; it grows with the square of their parts."""
     if isinstance(expr, tir.And | tir.Or):
         parts = joined(type(expr), expr)
         return 5 * len(parts) * sum(map(_effort, parts)) // 2
@@ -46,7 +46,7 @@ def _effort(expr: tir.PrimExpr) -> int:
 
 
 def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
-    """Return a condition whose parts are in normal form, up to one that decides it; equal ones once."""
+    """Return the condition with its parts simplified separately, without duplicates, up to a part that decides it."""
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: dict[tir.PrimExpr, None] = {}
     for part in (each for old in joined(kind, expr) for each in joined(kind, s.visit(old))):
@@ -58,8 +58,10 @@ def _each_alone(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
 
 
 def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
-    """Each part in the light of those before it; those go that a later one implies, or become what it leaves of them:
-    `x // 10 == 5 and x < 57` is `50 <= x and x < 57`."""
+    """Simplify each part under the preceding ones, and the preceding ones under it.
+
+    `x // 10 == 5 and x < 57` is `50 <= x and x < 57`.
+    """
     kind, is_and = type(expr), isinstance(expr, tir.And)
     kept: list[tir.PrimExpr] = []
     place = s
@@ -86,7 +88,7 @@ def _together(s: Simplifier, expr: tir.And | tir.Or) -> tir.PrimExpr:
 
 
 def _tightened(s: Simplifier, part: tir.PrimExpr, others: list[tir.PrimExpr]) -> tir.PrimExpr:
-    """Beside `x % 16 < 10`, `x < 256` is `x < 250`: it ends where the remainder may be."""
+    """Lower the limit of `x < 256` to `x < 250` if another part says `x % 16 < 10`, so that it is a possible value."""
     if not (isinstance(part, tir.LT) and isinstance(part.b, tir.IntImm) and is_index(part.a.dtype)):
         return part
     of_part = [each for each in others if isinstance(each, tir.LT) and _dividend(each.a) is part.a]
@@ -120,7 +122,7 @@ def _join(s: Simplifier, kind: type[tir.And | tir.Or], parts: list[tir.PrimExpr]
 
 @simplifies(tir.Not)
 def negation(s: Simplifier, expr: tir.Not) -> tir.PrimExpr:
-    """A comparison of integers is turned around; of floats only equality is, as they may be unordered."""
+    """Return the normal form of a negation. For floats only equality is inverted, as they may be unordered."""
     if isinstance(expr.a, tir.And | tir.Or) and parse_dtype(expr.dtype).lanes == 1:
         kind = tir.Or if isinstance(expr.a, tir.And) else tir.And
         parts = [tir.Not(expr.dtype, part) for part in joined(type(expr.a), expr.a)]

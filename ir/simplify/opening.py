@@ -1,4 +1,4 @@
-"""Sums of products and casts of sums: taken apart where terms cancel then, and left as they are elsewhere."""
+"""Products of sums and casts of sums: expanded where terms then cancel, and kept otherwise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..sums import Sum
 from .core import Simplifier
 
 MOST_TERMS = 16
-"""A product of more terms stays closed."""
+"""Maximum number of terms of an expanded product; larger products are kept."""
 
 
 def shortened(s: Simplifier, total: Sum, dtype: str) -> Sum:
-    """Return `total` with its terms taken apart, where that makes it shorter: `n * (m + 1) - n * m` is `n`."""
+    """Return `total` with its terms expanded, if that makes it shorter: `n * (m + 1) - n * m` is `n`."""
     if len(total.terms) < 2 or not is_index(dtype):
         return total
     new = Sum({}, total.constant)
@@ -25,7 +25,7 @@ def shortened(s: Simplifier, total: Sum, dtype: str) -> Sum:
 
 
 def opened(s: Simplifier, term: tir.PrimExpr) -> Sum:
-    """Return a term as the sum of its products, or of its casts."""
+    """Return the expansion of a product of sums, or of a cast of a sum."""
     match term:
         case tir.Mul():
             parts = [s.sum(part) for part in factors(term)]
@@ -41,7 +41,7 @@ def opened(s: Simplifier, term: tir.PrimExpr) -> Sum:
 
 
 def _product(s: Simplifier, parts: list[Sum], dtype: str) -> Sum:
-    """Return the sum of all products of a term of each part."""
+    """Return the expansion of a product of sums."""
     result = Sum()
     for chosen in combinations(*[[*part.factors(), (None, part.constant)] for part in parts]):
         scale, terms = prod(factor for _, factor in chosen), [term for term, _ in chosen if term is not None]

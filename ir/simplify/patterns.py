@@ -1,9 +1,9 @@
-"""Rules as rows: a pattern, what to put in its place, and when.
+"""Rewrite rules as rows: a pattern, its replacement, and a side condition.
 
-A pattern is written with Python's operators over the variables of this file: `x`, `y`, `z`, `w` stand for any
-expression, `c`, `d` for integer constants, `f`, `g` for floating-point ones, `p`, `q` for conditions, `lanes`,
-`strides` for what they say; lanes may be scalable. A variable that stands twice matches equal expressions. What a row makes is brought into
-normal form again, so a row need not compute: `c + d` of two constants becomes a constant.
+A pattern is written with Python's operators over the variables of this file: `x`, `y`, `z`, `w` match any
+expression, `c`, `d` integer constants, `f`, `g` floating-point constants, `p`, `q` conditions, `lanes` and
+`strides` those of vectors; lanes may be scalable. A variable that occurs twice matches equal expressions.
+The replacement is simplified again, so a row need not compute: `c + d` of two constants becomes a constant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Where: TypeAlias = "Callable[[Simplifier, Bindings], bool]"
 
 
 class Pattern:
-    """A form of expression; `kind` is a kind of node, `parts` are those of its fields that count."""
+    """Pattern for nodes of one kind; `parts` are the patterns of the named fields."""
 
     def __init__(self, kind: type[tir.PrimExpr], fields: tuple[str, ...], *parts: Pattern, op: str = "") -> None:
         self.kind, self.fields, self.parts, self.op = kind, fields, parts, op
@@ -61,7 +61,7 @@ class Pattern:
         return Pattern(tir.Not, ("a",), self)
 
     def match(self, expr: tir.PrimExpr, bindings: Bindings) -> bool:
-        """Whether `expr` has this form; `bindings` then say what its variables are."""
+        """Return whether `expr` matches, and add the values of the variables to `bindings`."""
         if type(expr) is not self.kind:
             return False
         if isinstance(expr, tir.Call):
@@ -85,7 +85,7 @@ class Pattern:
         return True
 
     def build(self, bindings: Bindings, dtype: str) -> tir.PrimExpr:
-        """Return the expression that this is where its variables are `bindings`; `dtype` is that of a choice."""
+        """Return the expression for these values of the variables; `dtype` is that of the replaced expression."""
         inside = parse_dtype(dtype).name if self.kind in (tir.Broadcast, tir.Ramp) else dtype
         parts = [part.build(bindings, inside) for part in self.parts]
         if self.kind is tir.Select:
@@ -104,7 +104,7 @@ def _number(expr: tir.PrimExpr) -> int:
 
 
 class Variable(Pattern):
-    """What stands for any expression that `accepts` takes."""
+    """Pattern variable for any expression that `accepts` admits."""
 
     def __init__(self, name: str, accepts: Callable[[tir.PrimExpr], bool]) -> None:
         self.name, self.accepts = name, accepts
@@ -123,7 +123,7 @@ class Variable(Pattern):
 
 
 class Number(Pattern):
-    """An integer constant of the dtype of what it stands in."""
+    """Integer constant; it takes the dtype of the expression around it."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -187,7 +187,7 @@ zero, one = Number(0), Number(1)
 
 
 class Row:
-    """`before` becomes `after`, where `where` allows it."""
+    """Rule that rewrites `before` to `after` if the side condition `where` holds."""
 
     __slots__ = ("after", "before", "where")
 
@@ -196,7 +196,7 @@ class Row:
 
 
 def rewrite(simplifier: Simplifier, expr: tir.PrimExpr, rows: Sequence[Row]) -> tir.PrimExpr:
-    """Return what the first row that matches makes of `expr`, in normal form; `expr` itself where none does."""
+    """Return the simplified replacement of the first row that matches `expr`, or `expr` if none does."""
     for row in rows:
         bindings: Bindings = {}
         if row.before.match(expr, bindings) and (row.where is None or row.where(simplifier, bindings)):
@@ -205,5 +205,5 @@ def rewrite(simplifier: Simplifier, expr: tir.PrimExpr, rows: Sequence[Row]) -> 
 
 
 def value_of(bindings: Bindings, name: str) -> int:
-    """Return the integer that a constant of a pattern is."""
+    """Return the value of an integer constant in a match."""
     return _number(bindings[name])

@@ -1,4 +1,4 @@
-"""Whole functions in normal form: every expression at its place, inside the loops and conditions around it."""
+"""Simplification of whole functions: every expression under the loops and conditions around it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .core import Simplifier
 
 @deep
 def simplify_statements(function: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `function` with its expressions in normal form; what never runs and what does nothing is left out.
+    """Return `function` with simplified expressions, without unreachable statements and statements without effect.
 
-    Known at a place are the ranges of the loops and block axes around it, the values of `let` variables, and the
-    conditions on the way to it, where they do not depend on memory (TVM: `tir.transform.Simplify`).
+    Facts used are the ranges of the enclosing loops and block axes, the values of `let` variables, and the enclosing
+    conditions that do not read memory (TVM: `tir.transform.Simplify`).
     """
     body = _Visitor(Simplifier()).visit(function.body)
     return function if body is function.body else replace(function, body=body)
 
 
 def _is_lasting(condition: tir.PrimExpr) -> bool:
-    """Whether a condition, once it holds, holds until the end of the statement: it depends on no memory."""
+    """Return whether a condition stays true until the end of the statement, since it does not read memory."""
     return not any(
         isinstance(node, tir.BufferLoad | tir.ProducerLoad) or (isinstance(node, tir.Call) and not is_pure_call(node))
         for node in walk(condition)
@@ -43,7 +43,7 @@ def _is_nothing(statement: tir.Stmt) -> bool:
 
 
 def _with_comments(statement: tir.Stmt, trivia: Trivia | None) -> tir.Stmt:
-    """Return `statement` with the comments of the one that it replaces above its own."""
+    """Return `statement` with the comments of the replaced statement above its own."""
     if trivia is None:
         return statement
     own = statement.trivia or Trivia()
@@ -52,7 +52,7 @@ def _with_comments(statement: tir.Stmt, trivia: Trivia | None) -> tir.Stmt:
 
 
 class _Visitor:
-    """Visits the statements at one place."""
+    """Simplifies the statements at one point of a function."""
 
     def __init__(self, simplifier: Simplifier) -> None:
         self.simplifier = simplifier
@@ -66,7 +66,7 @@ class _Visitor:
         return _Visitor(inner)
 
     def visit(self, statement: tir.Stmt) -> tir.Stmt:
-        """Return `statement` in normal form: itself where it is so already."""
+        """Return the normal form of `statement`, the same object if nothing changes."""
         match statement:
             case tir.For():
                 return self._visit_for(statement)
@@ -159,7 +159,7 @@ class _Visitor:
         return _changed(statement, **fields)
 
     def visit_value(self, value: Any) -> Any:
-        """Return what stands in a field, with the expressions and statements in it in normal form."""
+        """Return the value of a field with its expressions and statements simplified."""
         match value:
             case tir.Var() | tir.Buffer():
                 return value
@@ -177,7 +177,7 @@ class _Visitor:
 
 
 def _changed(node: Any, /, **fields: Any) -> Any:
-    """Return `node` with these fields: itself where they are what they were, for numbers also if they are equal."""
+    """Return `node` with these fields, the same object if all are unchanged. Integers are compared by value."""
     new = {name: value for name, value in fields.items() if not _same(getattr(node, name), value)}
     return replace(node, **new) if new else node
 

@@ -1,4 +1,4 @@
-"""Vectors: ramps and broadcasts of scalars that are in normal form themselves."""
+"""Vectors: rules for ramps and broadcasts of scalars in normal form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .patterns import Bindings, Row, broadcast, c, d, lanes, maximum, minimum, r
 
 
 def _steps(s: Simplifier, at: Bindings) -> tuple[int, int]:
-    """Return by how much the elements of a ramp of constant stride `c` differ from its base, at least and at most."""
+    """Return the minimum and maximum difference between an element of a ramp with constant stride `c` and its base."""
     last = s.bounds(at["lanes"]).max - 1
     return min(0, value_of(at, "c") * last), max(0, value_of(at, "c") * last)
 
@@ -23,12 +23,12 @@ def _is_whole(s: Simplifier, at: Bindings) -> bool:
 
 
 def _divides(s: Simplifier, at: Bindings) -> bool:
-    """`(x + lane * c) // d` steps by `c // d`."""
+    """Return whether `(x + lane * c) // d` has the stride `c // d`."""
     return value_of(at, "d") > 0 and value_of(at, "c") % value_of(at, "d") == 0 and is_index(at["x"].dtype)
 
 
 def _stays(s: Simplifier, at: Bindings) -> bool:
-    """All elements of the ramp lie between the same two multiples of `d`."""
+    """Return whether all elements of the ramp lie between the same two multiples of `d`."""
     divisor, (least, most) = value_of(at, "d"), _steps(s, at)
     if divisor <= 0 or not is_index(at["x"].dtype):
         return False
@@ -42,7 +42,7 @@ def _stays(s: Simplifier, at: Bindings) -> bool:
 
 
 def _reduces(s: Simplifier, at: Bindings) -> bool:
-    """Multiples of `d` in the base, which change no remainder, and in the stride."""
+    """Return whether the base or the stride contains multiples of `d`, which do not change the remainder."""
     divisor = value_of(at, "d")
     if divisor <= 0 or not is_index(at["x"].dtype):
         return False
@@ -111,4 +111,4 @@ ROWS: dict[type[tir.PrimExpr], Sequence[Row]] = {
         Row(maximum(ramp(x, c, lanes), broadcast(y, lanes)), ramp(x, c, lanes), _not_below),
     ),
 }
-"""All vectors of a row have the same lanes; two broadcasts become one in `elementwise`."""
+"""Rules by operator. All vectors of a row have the same lanes; `elementwise` handles two broadcasts."""

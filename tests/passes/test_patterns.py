@@ -89,7 +89,8 @@ def test_patterns_use_each_other_in_a_context() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         wildcard() ^ wildcard()
     assert str(raised.value) == (
-        "error[E0911]: patterns use each other in a context only\n  = help: write: with PatternContext() as ctx:"
+        "error[E0911]: constraints between patterns need an active PatternContext\n"
+        "  = help: put the patterns into `with PatternContext() as ctx:`"
     )
 
 
@@ -139,7 +140,7 @@ def test_a_new_value_must_not_need_itself() -> None:
         second = is_op("relax.nn.relu")(first)
     with pytest.raises(tvms.TvmsError) as raised:
         rewrite_bindings(ctx, lambda found, values: {found[first]: relax.op.exp(found[second])}, before)
-    assert str(raised.value).splitlines()[0] == "error[E0912]: the new value of 'a' needs itself"
+    assert str(raised.value).splitlines()[0] == "error[E0912]: the new value of 'a' depends on itself"
 
 
 def test_functions_of_patterns_are_told_the_sizes_that_no_tensor_tells() -> None:

@@ -1,4 +1,4 @@
-"""cuBLAS: importing this makes its patterns and its code generator known (TVM: `relax.backend.cuda.cublas`)."""
+"""cuBLAS: importing this module registers its patterns and its code generator (TVM: `relax.backend.cuda.cublas`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ..registry import get_patterns_with_prefix
 
 
 def partition_for_cublas(mod: IRModule, bind_constants: bool = False) -> IRModule:
-    """Return `mod` with all that cuBLAS can take over in functions of their own, for `RunCodegen` to hand over."""
+    """Return `mod` with the operations that cuBLAS supports moved to new functions, which `RunCodegen` compiles."""
     patterns = get_patterns_with_prefix("cublas")
     return fuse_ops_by_pattern(mod, patterns, bind_constants=bind_constants, annotate_codegen=True)
