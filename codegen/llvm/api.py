@@ -1,4 +1,6 @@
-"""llvmlite, which carries no types: here it becomes `Any`, once, so that the rest can be checked strictly."""
+"""Type aliases for llvmlite, which has no annotations. They are `Any`, so that the rest of the package can be
+checked strictly.
+"""
 
 from __future__ import annotations
 

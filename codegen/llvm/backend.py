@@ -1,6 +1,7 @@
-"""LLVM IR as text, assembly or an object file: parsed, verified and optimised by LLVM.
+"""Optimise LLVM IR and translate it to assembly or an object file.
 
-What LLVM refuses here is a mistake of ours, never of the user: an `InternalError`, with LLVM's own words.
+If LLVM rejects the IR, the compiler has a bug; the user's program is not at fault. The result is an
+`InternalError` with LLVM's message.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class InternalError(Exception):
-    """The compiler made something that LLVM refuses: a bug to report, with the program that shows it."""
+    """LLVM rejected IR that the compiler emitted: a bug to report, with the program that triggers it."""
 
 
 def optimise(text: str, target: Target, level: int = 3) -> Any:
-    """Return the LLVM module of `text`, verified and optimised for the target's machine, at level 0 to 3."""
+    """Parse, verify and optimise `text` for the target's machine, at level 0 to 3; return the LLVM module."""
     announce("optimise")
     level = min(level, target.level)
     try:
         module = binding.parse_assembly(text)
         module.verify()
     except RuntimeError as problem:
-        raise InternalError(f"LLVM refuses what was emitted: {problem}") from problem
+        raise InternalError(f"LLVM rejects the emitted IR: {problem}") from problem
     options = binding.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
     builder = binding.create_pass_builder(target.machine_at(level), options)

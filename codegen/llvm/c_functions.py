@@ -1,4 +1,4 @@
-"""Functions of the C library: those that intrinsics stand for, and those that programs may call by name."""
+"""Functions of the C library, called by intrinsics or by name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _C_MATHS = {
         **dict.fromkeys(("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow"), "xy"),
     }.items()
 }
-"""The C functions that a program may call by name: how many operands they take, and of which dtype."""
+"""The C functions that a program may call by name, with the number and dtype of their operands."""
 
 
 def libm(name: str) -> Intrinsic:
-    """A function of the C library (`expf` for float32), lane by lane."""
+    """Return an emitter that calls a function of the C library (`expf` for float32) for each lane."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         dtype = scalar_of(call.dtype)
@@ -51,19 +51,19 @@ def call_c(emitter: ExpressionEmitter, symbol: str, result: object, args: list[V
 
 
 def call_extern(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """Only functions of the C library that compute, and only as they are declared there, are called."""
+    """Emit a call of a C function by name. Only functions of `_C_MATHS` are allowed, with their declared signature."""
     name, *operands = call.args
     symbol = name.value if isinstance(name, tir.StringImm) else ""
     if symbol not in _C_MATHS:
         help = "use an intrinsic, or call a Python function from the graph level with R.call_dps_packed"
-        raise error("E0603", f"the external function '{symbol}' is not known", call.span, help)
+        raise error("E0603", f"unknown external function '{symbol}'", call.span, help)
     arity, dtype = _C_MATHS[symbol]
     given = [operand.dtype for operand in operands if isinstance(operand, tir.PrimExpr)]
     if given != [dtype] * arity or call.dtype != dtype:
         wanted = ", ".join([dtype] * arity)
         raise error(
             "E0603",
-            f"'{symbol}' takes ({wanted}) and gives {dtype}, but is called with ({', '.join(given)})",
+            f"'{symbol}' takes ({wanted}) and returns {dtype}, but is called with ({', '.join(given)})",
             call.span,
         )
     values = [emitter.emit(operand) for operand in operands if isinstance(operand, tir.PrimExpr)]

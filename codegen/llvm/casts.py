@@ -1,7 +1,8 @@
 """Conversions between dtypes as LLVM instructions.
 
-Integers wrap around. Floats are rounded towards zero on their way to integers; one outside the range becomes the
-nearest bound, and NaN becomes zero. Anything but zero is true. bfloat16 is rounded to nearest even, as ml_dtypes does.
+Integers wrap around. Floats are rounded towards zero when they are converted to integers; a value outside the
+range becomes the nearest bound, and NaN becomes zero. Every value but zero converts to true. Conversion to
+bfloat16 rounds to nearest even, as in ml_dtypes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .types import register_type
 
 
 def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Span | None = None) -> Value:
-    """Convert `value` from dtype `source` to `target`, which has as many lanes."""
+    """Convert `value` from dtype `source` to `target`, which has the same number of lanes."""
     from_type, to_type = parse_dtype(source), parse_dtype(target)
     llvm_type = register_type(target, span)
     if from_type.name == to_type.name:
@@ -36,7 +37,7 @@ def emit_cast(builder: Builder, value: Value, source: str, target: str, span: Sp
         return builder.fptrunc(_round_to_odd(builder, value), llvm_type)
     if kind_of(source) == "float" and kind_of(target) == "float":
         return (builder.fpext if to_type.bits > from_type.bits else builder.fptrunc)(value, llvm_type)
-    if from_type.name == "float16":  # LLVM 22 saturates NaN of half to the least int16 on x86
+    if from_type.name == "float16":  # LLVM 22 saturates a float16 NaN to the smallest int16 on x86
         return emit_cast(builder, emit_cast(builder, value, source, wide, span), wide, target, span)
     if kind_of(source) == "float":
         name = "fptosi.sat" if kind_of(target) == "signed" else "fptoui.sat"
@@ -66,10 +67,11 @@ def _like(value: Value, element: LLVMType) -> LLVMType:
 
 
 def _round_to_odd(builder: Builder, value: Value) -> Value:
-    """Return the float32 that a float64 becomes on its way to float16, such that both steps round as one would.
+    """Round a float64 to float32 such that rounding the result to float16 is correct.
 
-    The processor has no such conversion and the C library need not. What float32 cannot hold is cut off, and the last
-    bit says that something was: a second rounding can then not mistake it for a tie.
+    The processor has no instruction for float64 to float16, and the C library may not have the function. Rounding
+    to odd truncates the value and sets the last bit if it was inexact, so that the second rounding does not mistake
+    it for a tie.
     """
     word = _like(value, ir.IntType(32))
     near = builder.fptrunc(value, _like(value, ir.FloatType()))
@@ -82,14 +84,16 @@ def _round_to_odd(builder: Builder, value: Value) -> Value:
 
 
 def _widen_bfloat16(builder: Builder, bits: Value) -> Value:
-    """A bfloat16 is the upper half of the float32 of the same value."""
+    """Return the float32 whose upper half is the bfloat16 `bits`."""
     word = _like(bits, ir.IntType(32))
     shifted = builder.shl(builder.zext(bits, word), number(word, 16))
     return builder.bitcast(shifted, _like(bits, ir.FloatType()))
 
 
 def _round_to_bfloat16(builder: Builder, value: Value) -> Value:
-    """Add just less than half of the last place kept, or half where that makes it even; a NaN becomes a quiet one."""
+    """Round to nearest even by adding a bias of half a unit in the last kept place, less one if that place is even. A
+    NaN becomes quiet.
+    """
     word, half = _like(value, ir.IntType(32)), _like(value, ir.IntType(16))
     bits = builder.bitcast(value, word)
     upper = builder.lshr(bits, number(word, 16))

@@ -1,4 +1,4 @@
-"""Checks of indices: where one fails, its numbers go to the fault record, and the function returns."""
+"""Bounds checks: a check that fails stores its operands in the fault record and returns from the function."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .types import I32, I64
 
 
 def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """Emit `T.checked_index`: the index, if it is inside."""
+    """Emit `T.checked_index`: the index, if it is within bounds."""
     index, name, dimension, *rest = call.args
     rank = len(rest) // 2
     if not (isinstance(name, tir.StringImm) and isinstance(dimension, tir.IntImm) and rank <= MOST_DIMENSIONS):
-        raise error("E0606", "a checked index needs a name, a dimension, and the indices and sizes of all", call.span)
+        raise error("E0606", "T.checked_index needs a name, a dimension, and all indices and sizes", call.span)
     parts = [part for part in rest if isinstance(part, tir.PrimExpr)]
     builder, value = emitter.builder, emitter.emit(_expression(index))
     wide = _wide(emitter, value, call.dtype)
@@ -39,10 +39,10 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """Emit `T.checked_position`: the index, if the element lies in its memory. 128 bits hold any position."""
+    """Emit `T.checked_position`: the index, if the element is inside its allocation. 128 bits hold every position."""
     index, name, *numbers = call.args
     if not isinstance(name, tir.StringImm) or len(numbers) < 4:
-        raise error("E0606", "a checked position needs a name, and the numbers of its memory", call.span)
+        raise error("E0606", "T.checked_position needs a name, and the extent and offset of its allocation", call.span)
     parts = [part for part in numbers if isinstance(part, tir.PrimExpr)]
     builder, value = emitter.builder, emitter.emit(_expression(index))
     lanes = max(lanes_of(part.dtype) for part in parts)
@@ -64,7 +64,7 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         found = builder.trunc(_clamped(builder, _lane_of(builder, place, lane)), I64)
         whole, first, each = (
             builder.trunc(_lane_of(builder, part, lane), I64) for part in (extent, offset, size)
-        )  # their quotient in 64 bits: one of 128 bits is a call of a library that need not be there
+        )  # divide in 64 bits: a 128-bit division calls a runtime library that may be missing
         held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), each), number(I64, 0))
         status = emitter.module.add_fault(fault)
         emit_claim(builder, emitter.values[RECORD_POINTER], status, held, [found])
@@ -91,7 +91,7 @@ def _lane_of(builder: Builder, value: Value, lane: Value) -> Value:
 
 
 def _clamped(builder: Builder, value: Value) -> Value:
-    """Return the number nearest to `value` that 64 bits hold."""
+    """Clamp `value` to the range of int64."""
     low, high = number(_I128, -(2**63)), number(_I128, 2**63 - 1)
     value = builder.select(builder.icmp_signed("<", value, low), low, value)
     return builder.select(builder.icmp_signed(">", value, high), high, value)
@@ -113,7 +113,7 @@ def _repeated(emitter: ExpressionEmitter, value: Value, like: Value) -> Value:
 
 
 def _first_lane(emitter: ExpressionEmitter, condition: Value) -> Value:
-    """Return the number of the first lane in which `condition` holds."""
+    """Return the index of the first lane in which `condition` holds."""
     count = getattr(condition.type, "count", 1)
     bits = emitter.builder.bitcast(condition, ir.IntType(count)) if count > 1 else condition
     wide = emitter.builder.zext(bits, I64)

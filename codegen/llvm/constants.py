@@ -1,4 +1,4 @@
-"""Contents that lie in the module: constant arrays, addressed by name."""
+"""Constant arrays in the module, addressed by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALIGNMENT = 64
 
 
 def constant_array(builder: Builder, data: np.ndarray[Any, Any], name: str | None = None) -> Value:
-    """Return the address of the contents of `data`; those of a `name` lie in the module once."""
+    """Return the address of the contents of `data`. Arrays with the same `name` share one copy."""
     module = builder.module
     symbol = module.get_unique_name("constant") if name is None else name
     found = module.globals.get(symbol)

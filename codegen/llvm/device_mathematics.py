@@ -1,9 +1,10 @@
-"""Functions of mathematics of float32 for GPUs, which have no C library.
+"""Mathematical functions of float32 for GPUs, which have no C library.
 
-Those of `mathematics`, by the powers of two that GPUs have (`ex2.approx`: relative errors below 2^-22 by the PTX ISA, so that
-exp and exp2 are within 3 units in the last place); and more, which are computed in float64 by series that are exact to much more than float32 holds,
-and rounded once: on all of float32 in steps of 257 each was the correctly rounded result (of two operands, on as many
-random pairs). Angles are taken up to 2^50 in size; beyond, sin, cos and tan are NaN.
+The functions of `mathematics` use the hardware's power of two (`ex2.approx`: relative error below 2^-22 by the
+PTX ISA), so that exp and exp2 are within 3 units in the last place. The other functions are computed in float64
+by series that are much more accurate than float32, and rounded once: every tested value was correctly rounded
+(all float32 in steps of 257; for two operands, as many random pairs). Arguments of sin, cos and tan may be up
+to 2^50 in magnitude; beyond that the result is NaN.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from .mathematics import Arithmetic
 from .operators import intrinsic, number
 
 _HALF_PI, _HALF_PI_REST = math.pi / 2, 6.123233995736766e-17
-"""π/2 in two parts, together of 106 bits."""
+"""π/2 as the sum of two floats, with 106 bits together."""
 _MANTISSA = (1 << 52) - 1
 _LOG2_E, _LOG2_E_REST = 1.4426950216293335, 1.925963033500011e-08
-"""log2 e in two parts: a float32, and what that leaves."""
+"""log2 e as the sum of a float32 and its remainder."""
 _ROUNDER = 12582912.0 + 127
-"""Adding it leaves in the last bits of a float32 the nearest whole number as an exponent."""
+"""Adding it to a float32 leaves the nearest integer, as a biased exponent, in the last bits."""
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(7))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(8))
 _HYPERBOLIC_SINE = tuple(1 / math.factorial(2 * k + 1) for k in range(7))
@@ -32,7 +33,7 @@ _ARCTANGENT = tuple((-1) ** k / (2 * k + 1) for k in range(11))
 
 
 class Double:
-    """Float64 instructions, on scalars or vectors alike."""
+    """Emits float64 instructions on scalars and vectors."""
 
     def __init__(self, builder: Builder, like: Value) -> None:
         count = getattr(like.type, "count", None)
@@ -68,7 +69,7 @@ class Double:
         return intrinsic(self.builder, "fma", a, self._value(b), self._value(c))
 
     def of(self, name: str, *values: Value) -> Value:
-        """Return what an intrinsic makes of `values`."""
+        """Call the intrinsic `name` with `values`."""
         return intrinsic(self.builder, name, *values)
 
     def is_(self, sign: str, a: Value, b: Value | float) -> Value:
@@ -96,7 +97,7 @@ class Double:
 
 
 def _ln(d: Double, x: Value) -> Value:
-    """The logarithm of a number that is 0, infinite, or of the size of a float32: 2 artanh((m - 1) / (m + 1)) + e ln 2."""
+    """Return ln x = 2 artanh((m - 1) / (m + 1)) + e ln 2, for x that is 0, infinite or in the range of float32."""
     builder, words = d.builder, d.words
     bits = builder.bitcast(x, words)
     exponent = builder.sub(builder.lshr(bits, number(words, 52)), number(words, 1023))
@@ -113,13 +114,13 @@ def _ln(d: Double, x: Value) -> Value:
 
 
 def _ln_1p(d: Double, x: Value) -> Value:
-    """The logarithm of 1 + x, of small x by its series."""
+    """Return ln(1 + x), for small x by its series."""
     near = d.multiply(x, d.polynomial(x, (1.0, -1 / 2, 1 / 3, -1 / 4, 1 / 5)))
     return d.choose(d.is_("<", d.of("fabs", x), 1e-3), near, _ln(d, d.add(x, 1.0)))
 
 
 def _exp(d: Double, x: Value) -> Value:
-    """The exponential, 0 or infinite beyond float32."""
+    """Return e to the power `x`; 0 or infinity outside the range of float32."""
     builder = d.builder
     limited = d.choose(d.is_(">", x, 200.0), 200.0, d.choose(d.is_("<", x, -200.0), -200.0, x))
     whole = d.of("nearbyint", d.multiply(limited, 1 / math.log(2)))
@@ -130,7 +131,7 @@ def _exp(d: Double, x: Value) -> Value:
 
 
 def _sine_and_cosine(d: Double, x: Value) -> tuple[Value, Value]:
-    """Subtract quarter turns; what is left has short series."""
+    """Reduce the angle by multiples of π/2, and evaluate short series for the remainder."""
     builder = d.builder
     turns = d.of("nearbyint", d.multiply(x, 2 / math.pi))
     rest = d.fma(turns, -_HALF_PI_REST, d.fma(turns, -_HALF_PI, x))
@@ -153,7 +154,7 @@ def _sine_and_cosine(d: Double, x: Value) -> tuple[Value, Value]:
 
 
 def _arctangent(d: Double, x: Value) -> Value:
-    """Of what is larger than one by its inverse, of what is near one by a sixth of π."""
+    """Reduce an argument above 1 to its inverse, and one near 1 by an angle of π/6; evaluate a series for the rest."""
     size = d.of("fabs", x)
     is_large = d.is_(">", size, 1.0)
     t = d.choose(is_large, d.divide(1.0, size), size)
@@ -199,7 +200,7 @@ def _atanh(d: Double, x: Value) -> Value:
 
 
 def _arctangent_of_two(d: Double, y: Value, x: Value) -> Value:
-    """The angle of (x, y), by quadrants; a quotient of infinities counts as one, of zeros as zero."""
+    """Return the angle of (x, y) by quadrant; infinity / infinity counts as one, and 0 / 0 as zero."""
     a, b = d.of("fabs", y), d.of("fabs", x)
     are_equal = d.builder.fcmp_ordered("==", a, b)
     quotient = d.choose(are_equal, d.choose(d.is_("==", a, 0.0), 0.0, 1.0), d.divide(a, b))
@@ -209,7 +210,7 @@ def _arctangent_of_two(d: Double, y: Value, x: Value) -> Value:
 
 
 def _power(d: Double, x: Value, y: Value) -> Value:
-    """The size by logarithm and exponential; the sign, and what is no number, by cases."""
+    """Compute the magnitude by logarithm and exponential; set the sign and NaN case by case."""
     builder = d.builder
     size = _exp(d, builder.fmul(y, _ln(d, d.of("fabs", x))))
     is_whole = builder.fcmp_ordered("==", d.of("trunc", y), y)
@@ -255,11 +256,12 @@ def _rounded(function: Callable[..., Value]) -> Callable[..., Value]:
 
 
 class _DeviceArithmetic(Arithmetic):
-    """Float32 instructions of a GPU."""
+    """Emits float32 instructions of a GPU."""
 
     def exp(self, x: Value) -> Value:
-        """Two to the nearest whole number, made of bits, times two to the rest, which is large where that is out of range:
-        it brings zero, infinity and what is subnormal."""
+        """Multiply 2^n, built from bits, by 2^r for the remainder r. n is clamped, and r is large for arguments out of
+        range, so that the hardware's 2^r produces zero, infinity and subnormal results.
+        """
         near = self.fma(x, self.constant(x, _LOG2_E), _ROUNDER)
         whole = self.builder.fsub(near, self.constant(x, _ROUNDER))
         for name, bound in (("minnum", 126.0), ("maxnum", -126.0)):
@@ -287,4 +289,4 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "exp2": _power_of_two,
     **{name: _rounded(function) for name, function in (*_OF_ONE.items(), *_OF_TWO.items())},
 }
-"""What makes each function of a builder and float32 operands, by name."""
+"""Emitters by function name; they take a builder and float32 operands."""

@@ -1,7 +1,8 @@
 """Loop-level expressions as LLVM values.
 
-`ExpressionEmitter` walks an expression; what an operator, a conversion or an intrinsic becomes stands in the tables of
-`operators`, `casts` and the target's intrinsics. Buffers are flat here: one index each (`codegen.lower.flatten`).
+`ExpressionEmitter` walks an expression. Operators, conversions and intrinsics are emitted by the tables of
+`operators`, `casts` and the target's intrinsics. Buffers are flat here: one index each
+(`codegen.lower.flatten`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 
 
 MOST_CHEAP = 100
-"""Nodes of an expression that is evaluated without need."""
+"""Maximum number of nodes of an expression that may be evaluated speculatively."""
 
 
 def is_cheap(expr: tir.PrimExpr) -> bool:
-    """Whether `expr` may be evaluated where the program would not: it neither reads memory, traps nor calls, and is small."""
+    """Return whether `expr` may be evaluated speculatively: it does not read memory, trap or call, and is small."""
     stack, count = [expr], 0
     while stack:
         node = stack.pop()
@@ -53,7 +54,7 @@ def is_cheap(expr: tir.PrimExpr) -> bool:
 
 
 _ROUNDED = (tir.Add, tir.Sub, tir.Mul, tir.Div)
-"""Operators of floats that LLVM may compute otherwise where the target lets it."""
+"""Float operators that take fast-math flags."""
 
 
 RECORD_POINTER = tir.Var("handle", "fault_record")
@@ -61,14 +62,14 @@ RECORD_POINTER = tir.Var("handle", "fault_record")
 
 
 class ExpressionEmitter(ABC):
-    """Emits the expressions of one function at `builder`; `values` holds what each variable is."""
+    """Emits the expressions of one function at `builder`; `values` maps each variable to its value."""
 
     builder: Builder
 
     def __init__(self, module: ModuleEmitter) -> None:
         self.module = module
         self.fast_math = module.target.fast_math
-        """What LLVM may take for granted of floats, in its words: what the target says, and the function."""
+        """LLVM's fast-math flags, from the target and the function."""
         self.values: dict[tir.Var, Value] = {}
         self._emitters: dict[type[tir.PrimExpr], Callable[[Any], Value]] = {
             tir.Var: self._variable, tir.SizeVar: self._variable, tir.IntImm: self._int, tir.FloatImm: self._float,
@@ -80,10 +81,10 @@ class ExpressionEmitter(ABC):
 
     @abstractmethod
     def emit(self, expr: tir.PrimExpr) -> Value:
-        """Return the value of `expr`; TvmsError E0602 to E0606 where the target cannot compute it."""
+        """Return the value of `expr`; TvmsError E0602 to E0606 if the target cannot compute it."""
 
     def emit_whole(self, expr: tir.PrimExpr) -> Value:
-        """Return what `emit` does, of code that stands here."""
+        """Emit `expr` inline, whatever its size."""
         emitter = self._emitters.get(type(expr))
         if emitter is None:
             raise error("E0606", f"'{type(expr).__name__}' cannot be compiled", expr.span)
@@ -94,30 +95,30 @@ class ExpressionEmitter(ABC):
         """Return `status` from the function that is emitted."""
 
     def fail_if(self, condition: Value, code: str, message: str, span: Span | None) -> None:
-        """Leave the function with the status of this fault where `condition`, one bit, holds."""
+        """Leave the function with the status of this fault if `condition`, one bit, holds."""
         if isinstance(condition, ir.Constant) and not condition.constant:
             return
         with self.builder.if_then(condition, likely=False):
             self.leave(number(I32, self.module.fault(code, message, span)))
 
     def fail_with(self, status: Value) -> None:
-        """Leave the function with `status` where it is not zero: a kernel that was called has failed."""
+        """Leave the function with `status` if it is not zero: a kernel that was called has failed."""
         with self.builder.if_then(self.builder.icmp_unsigned("!=", status, number(I32, 0)), likely=False):
             self.leave(status)
 
     @abstractmethod
     def jump(self, call: tir.Call) -> Value:
-        """Leave the innermost loop (`T.break_loop`), or go on with its next iteration (`T.continue_loop`)."""
+        """Leave the innermost loop (`T.break_loop`), or continue with its next iteration (`T.continue_loop`)."""
 
     @abstractmethod
     def return_value(self, call: tir.Call) -> Value:
-        """Leave the function with the value that `T.ret` gives."""
+        """Leave the function with the operand of `T.ret`."""
 
     # --- Variables, constants, operators
 
     def _variable(self, expr: tir.Var) -> Value:
         if expr not in self.values:
-            raise error("E0605", f"'{expr.name}' has no value here: no argument determines it", expr.span)
+            raise error("E0605", f"'{expr.name}' has no value: no argument determines it", expr.span)
         return self.values[expr]
 
     def _int(self, expr: tir.IntImm) -> Value:
@@ -136,7 +137,7 @@ class ExpressionEmitter(ABC):
         return number(llvm_type, float(value))
 
     def _extremum(self, expr: tir.BinaryOp) -> Value:
-        """Of many floats, on x86, NaN is looked for apart: in two operands at once."""
+        """Emit a minimum or maximum. On x86, chains of floats check for NaN separately, two operands at once."""
         if expr.dtype.startswith(("float32", "float64")) and self.module.propagates_apart and not self.fast_math:
             operands = operands_of(expr)
             if len(operands) > 2:
@@ -159,7 +160,7 @@ class ExpressionEmitter(ABC):
         return value
 
     def _divide(self, expr: tir.BinaryOp, a: Value, b: Value) -> Value:
-        """Divide integers; by zero is a fault. No machine has a vector division, so vectors go lane by lane."""
+        """Emit an integer division; division by zero is a fault."""
         divide = BINARY[type(expr)][kind_of(expr.dtype)]
         if isinstance(b, ir.Constant) and b.constant not in (0, None):
             return divide(self.builder, a, b)
@@ -193,7 +194,7 @@ class ExpressionEmitter(ABC):
         return self.branch(self.emit(expr.a), lambda: number(ir.IntType(1), 1), lambda: self.emit(expr.b))
 
     def _select(self, expr: tir.Select) -> Value:
-        """Both sides are evaluated only where that cannot be noticed."""
+        """Emit a select. Both operands are evaluated only if they are cheap and free of side effects."""
         if lanes_of(expr.condition.dtype) == 1 and not (is_cheap(expr.true_value) and is_cheap(expr.false_value)):
             return self.branch(
                 self.emit(expr.condition), lambda: self.emit(expr.true_value), lambda: self.emit(expr.false_value)
@@ -201,7 +202,7 @@ class ExpressionEmitter(ABC):
         return self.builder.select(self.emit(expr.condition), self.emit(expr.true_value), self.emit(expr.false_value))
 
     def branch(self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:
-        """Return the value of the one side that `condition` chooses; the other is not evaluated."""
+        """Return the value of the side that `condition` selects; the other side is not evaluated."""
         with self.builder.if_else(condition) as (yes, no):
             with yes:
                 chosen = then()
@@ -219,7 +220,7 @@ class ExpressionEmitter(ABC):
         return self.emit(expr.body)
 
     def condition(self, expr: tir.PrimExpr) -> Value:
-        """Return whether `expr` holds; of a number, whether it is not zero."""
+        """Return `expr` as one bit; a number is true if it is not zero."""
         return emit_cast(self.builder, self.emit(expr), expr.dtype, with_lanes("bool", lanes_of(expr.dtype)))
 
     # --- Vectors
@@ -245,7 +246,7 @@ class ExpressionEmitter(ABC):
     def _shuffle(self, expr: tir.Shuffle) -> Value:
         picked = [index.value for index in expr.indices if isinstance(index, tir.IntImm)]
         if len(picked) != len(expr.indices):
-            raise error("E0606", "a shuffle by indices that are not constant cannot be compiled", expr.span)
+            raise error("E0606", "the indices of a shuffle are not constant", expr.span)
         values = [self.emit(vector) for vector in expr.vectors]
         dtypes = [vector.dtype for vector in expr.vectors]
         if len(picked) > 1 and lanes_of(dtypes[0]) > 1 and dtypes[1:] == dtypes[:1]:
@@ -256,7 +257,7 @@ class ExpressionEmitter(ABC):
     # --- Memory
 
     def address(self, data: tir.Var, dtype: str, index: Value, span: Span | None = None) -> Value:
-        """Return where element `index` (i64) of `dtype` lies from `data` on."""
+        """Return the address of element `index` (i64) of `dtype`, counted from `data`."""
         base, element = self._variable(data), memory_type(dtype, span)
         return self.builder.gep(base, [index], source_etype=element)
 
@@ -269,18 +270,18 @@ class ExpressionEmitter(ABC):
         return self.address(access.buffer.data, dtype, index, access.span)
 
     def lane_addresses(self, access: tir.BufferLoad | tir.BufferStore) -> list[Value]:
-        """Return the addresses of the lanes that an access with a vector index concerns."""
+        """Return the address of each lane of an access with a vector index."""
         if lanes_of(access.buffer.dtype) > 1:
             raise error("E0606", "a vector of vectors cannot be compiled", access.span)
         return [self.element_address(access, lane) for lane in vectors.split(self.builder, self.wide_index(access))]
 
     def wide_index(self, access: tir.BufferLoad | tir.BufferStore) -> Value:
-        """Return the one index of a flat access, as i64 in every lane."""
+        """Return the index of a flat access, as i64 in every lane."""
         (index,) = access.indices
         return emit_cast(self.builder, self.emit(index), index.dtype, with_lanes("int64", lanes_of(index.dtype)))
 
     def contiguous_address(self, access: tir.BufferLoad | tir.BufferStore) -> Value | None:
-        """Return where the elements of an access start where they lie side by side, else None."""
+        """Return the address of the first element of an access if its elements are contiguous, else None."""
         (index,) = access.indices
         if lanes_of(index.dtype) == 1:
             return self.element_address(access, self.wide_index(access))
@@ -292,14 +293,14 @@ class ExpressionEmitter(ABC):
         return self.element_address(access, base)
 
     def stack_memory(self, llvm_type: LLVMType, align: int) -> Value:
-        """Return the address of room for `llvm_type`, which lives as long as the function runs."""
+        """Return the address of stack memory for `llvm_type`, allocated for the whole call."""
         with self.builder.goto_entry_block():
             memory = self.builder.alloca(llvm_type)
             memory.align, memory.type = align, POINTER
             return memory
 
     def alignment(self, access: tir.BufferLoad | tir.BufferStore) -> int:
-        """Return the bytes that what `access` touches is aligned to."""
+        """Return the alignment of `access` in bytes."""
         return element_bytes(with_lanes(access.buffer.dtype, 1))
 
     def read(self, address: Value, dtype: str, align: int) -> Value:
@@ -308,10 +309,14 @@ class ExpressionEmitter(ABC):
         return self.builder.trunc(value, register_type(dtype)) if is_bool(dtype) else value
 
     def check_predicate(self, access: tir.BufferLoad | tir.BufferStore) -> None:
-        """Refuse a mask of other lanes than its access: LLVM ends the process on one (E0606)."""
+        """Raise E0606 if the mask of an access has another number of lanes: LLVM would abort."""
         predicate = access.predicate
         if predicate is not None and parse_dtype(predicate.dtype).lanes != parse_dtype(access.indices[0].dtype).lanes:
-            raise error("E0606", f"the predicate of an access to '{access.buffer.name}' has other lanes", access.span)
+            raise error(
+                "E0606",
+                f"the predicate of an access to '{access.buffer.name}' has a different number of lanes",
+                access.span,
+            )
 
     def _load(self, expr: tir.BufferLoad) -> Value:
         self.check_predicate(expr)
@@ -326,7 +331,7 @@ class ExpressionEmitter(ABC):
         return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
 
     def _gather(self, expr: tir.BufferLoad, align: int) -> Value:
-        """Load lanes that do not lie side by side, as they lie in memory."""
+        """Load lanes that are not contiguous, in their memory representation."""
         if lanes_of(expr.buffer.dtype) > 1:
             raise error("E0606", "a vector of vectors cannot be compiled", expr.span)
         (index,), lanes, element = expr.indices, lanes_of(expr.dtype), memory_type(with_lanes(expr.dtype, 1))
@@ -342,7 +347,7 @@ class ExpressionEmitter(ABC):
         return gathers.gather(self.builder, base, places, element, mask, align)
 
     def _read_where(self, address: Value, expr: tir.BufferLoad, predicate: tir.PrimExpr, align: int) -> Value:
-        """Load the lanes where the predicate holds from elements that lie side by side; the others are zero."""
+        """Load contiguous lanes under a predicate; the lanes where it does not hold are zero."""
         mask, off = self.emit(predicate), number(memory_type(expr.dtype), 0)
         if lanes_of(expr.dtype) == 1:
             off = number(register_type(expr.dtype), 0)
@@ -351,7 +356,7 @@ class ExpressionEmitter(ABC):
         return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
 
     def _read_once(self, expr: tir.BufferLoad, index: tir.PrimExpr, predicate: tir.PrimExpr) -> Value:
-        """Load one element for all lanes, if any of them wants it."""
+        """Load one element for all lanes, if the predicate of any of them holds."""
         scalar = with_lanes(expr.dtype, 1)
         element = tir.BufferLoad(scalar, expr.buffer, (index,))
         off = number(register_type(scalar), 0)
@@ -370,7 +375,7 @@ class ExpressionEmitter(ABC):
         return emitter(self, expr)
 
     def operands(self, call: tir.Call) -> list[Value]:
-        """Return the values of the arguments of `call`, scalars repeated among vectors."""
+        """Return the values of the arguments of `call`; scalars are splatted if there are vectors."""
         values = [self.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr)]
         lanes = lanes_of(call.dtype)
         if lanes == 1:

@@ -1,12 +1,12 @@
-"""Faults of compiled code, and the record that each call of a kernel keeps of an index outside its buffer.
+"""Faults of compiled code, and the record of an index out of bounds that belongs to each call of a kernel.
 
-A kernel returns a status: 0, or the number of a `Fault`. The last argument of a kernel is the address of its fault
-record, an array of 64-bit integers that belongs to this call alone:
+A kernel returns a status: 0, or the number of a `Fault`. The last argument of a kernel is the address of its
+fault record, an array of 64-bit integers that is private to the call:
 
     [count, status, size of the dimension, index 0, index 1, …]
 
-The caller sets the count to 0. A check that fails adds one to it atomically, and stores its numbers if it was the first, so
-that the threads of a call cannot mix their numbers. A record whose count is 0 holds none.
+The caller sets the count to 0. A check that fails increments it atomically, and stores its operands if it was
+the first, so that the threads of a call cannot mix their numbers. A record whose count is 0 is empty.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from .operators import number
 from .types import I64, POINTER
 
 MOST_DIMENSIONS = 16
-"""The most dimensions whose indices a record holds."""
+"""Maximum number of indices in a record."""
 RECORD_WORDS = 3 + MOST_DIMENSIONS
 RECORD = ir.ArrayType(I64, RECORD_WORDS)
 
 
 POSITION = -1
-"""The dimension of a fault that is about the position of an element in memory."""
+"""The `dimension` of a fault about the position of an element in its allocation."""
 
 
 class Fault(Struct, frozen=True):
-    """What a status means: a code and a message, or, where `rank` is not 0, an index outside a buffer.
+    """The meaning of a status: a code and a message or, if `rank` is not 0, an index out of bounds.
 
-    Then `message` names the buffer, `rank` counts its indices, and `dimension` is the one that is violated: for `POSITION`
-    the record holds the position of the element in place of its indices, and the elements of the memory.
+    For an index, `message` names the buffer, `rank` is the number of its indices, and `dimension` the one that is
+    out of bounds. If `dimension` is `POSITION`, the record holds the position of the element instead of indices,
+    and the extent of the allocation in elements.
     """
 
     code: str
@@ -65,7 +66,7 @@ def emit_record(builder: Builder) -> Value:
 
 
 def emit_claim(builder: Builder, record: Value, status: int, extent: Value, indices: Sequence[Value]) -> None:
-    """Emit the stores of `status` and the numbers into `record`, unless another thread of this call was first."""
+    """Emit the stores of `status`, `extent` and `indices` into `record`, unless another thread was first."""
     count = builder.atomic_rmw("add", record, number(I64, 1), "monotonic")
     with builder.if_then(builder.icmp_unsigned("==", count, number(I64, 0))):
         for position, value in enumerate((number(I64, status), extent, *indices), 1):
@@ -73,6 +74,6 @@ def emit_claim(builder: Builder, record: Value, status: int, extent: Value, indi
 
 
 def status_in(status: int, record: Sequence[int]) -> int:
-    """Return the status to report: that of the fault whose numbers `record` holds, else what the kernel returned."""
+    """Return the status to report: that of the fault in `record`, else the one that the kernel returned."""
     count, noted, *_ = record
     return noted if count else status

@@ -1,7 +1,8 @@
-"""The 8-bit floats, by tables: no machine in reach has instructions for all of them, and ml_dtypes knows them all.
+"""The 8-bit floats, by lookup tables that ml_dtypes computes: no processor has instructions for all of them.
 
-From 8 bits to float32 is one of 256 values. From float32 it is one of 65,536: the upper half of its bits, with the last
-one set where the lower half is not empty. Twenty-four bits so reduced to eight round as the twenty-four would.
+The table to float32 has 256 entries. The table from float32 has 65,536 entries, indexed by the upper half of
+the bits; the last bit of the index is set if the lower half is not zero (round to odd), so that rounding the
+index gives the same result as rounding the float32.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def is_float8(dtype: str) -> bool:
 
 
 def widen(builder: Builder, value: Value, dtype: str) -> Value:
-    """Return an 8-bit float of `dtype`, or a vector of them, as float32."""
+    """Convert an 8-bit float of `dtype`, or a vector of them, to float32."""
     name = parse_dtype(dtype).name
     table = np.arange(256, dtype=np.uint8).view(numpy_dtype(name)).astype(np.float32)
     address = constant_array(builder, table, f"{name}.to.float32")
@@ -33,7 +34,7 @@ def widen(builder: Builder, value: Value, dtype: str) -> Value:
 
 
 def round_to(builder: Builder, value: Value, dtype: str) -> Value:
-    """Return a float32, or a vector of them, as the nearest 8-bit float of `dtype`."""
+    """Convert a float32, or a vector of them, to the nearest 8-bit float of `dtype`."""
     name = parse_dtype(dtype).name
     with np.errstate(all="ignore"):
         halves = np.arange(1 << 16, dtype=np.uint32) << 16

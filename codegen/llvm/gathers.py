@@ -1,4 +1,4 @@
-"""Vectors whose lanes do not lie side by side in memory."""
+"""Loads of vectors whose lanes are not contiguous in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import I32, POINTER
 
 
 def gather(builder: Builder, base: Value, index: Value, element: LLVMType, mask: Value | None, align: int) -> Value:
-    """Return the elements at `index`, a vector, from `base` on; zero in the lanes where `mask` does not hold."""
+    """Return the elements at the vector `index`, counted from `base`; zero in the lanes where `mask` does not hold."""
     lanes = index.type.count
     addresses = builder.gep(base, [index], source_etype=element)
     addresses.type = ir.VectorType(POINTER, lanes)
@@ -27,8 +27,9 @@ def gather(builder: Builder, base: Value, index: Value, element: LLVMType, mask:
 def every_second(
     builder: Builder, first: Value, element: LLVMType, lanes: int, mask: Value | None, align: int
 ) -> Value:
-    """Return every second element from the address `first` on, of two loads side by side: the second ends with the last
-    lane, so that nothing beyond it is touched."""
+    """Return every second element from the address `first`, by two adjacent loads and a shuffle. The second load ends
+    with the last lane, so that memory beyond it is not accessed.
+    """
     size = ir.VectorType(element, lanes)
     second = builder.gep(first, [number(I32, lanes - 1)], source_etype=element)
     spread = [lane // 2 if lane % 2 == 0 else None for lane in range(2 * lanes - 1)]
@@ -41,7 +42,7 @@ def every_second(
 def _part(
     builder: Builder, address: Value, size: LLVMType, wanted_by: Sequence[int | None], mask: Value | None, align: int
 ) -> Value:
-    """Load a vector; with a mask, only the elements that some lane wants that is on."""
+    """Load a vector; with a mask, only the elements that an active lane needs."""
     if mask is None:
         return builder.load(address, align=align, typ=size)
     off = number(mask.type, 0)

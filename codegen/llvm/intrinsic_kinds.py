@@ -1,4 +1,4 @@
-"""What a table of intrinsics is made of."""
+"""Building blocks of the tables of intrinsics."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .expressions import ExpressionEmitter
 from .operators import intrinsic
 
 Intrinsic = Callable[[ExpressionEmitter, tir.Call], Value]
-"""How a call is emitted."""
+"""The emitter of a call."""
 Table = dict[str, Intrinsic]
 
 
 def named(names: str, make: Callable[[str], Intrinsic]) -> Table:
-    """Return a row for each of `names`, which stand without their prefix."""
+    """Return a row `tir.<name>` for each of `names`, separated by spaces."""
     return {f"tir.{name}": make(name) for name in names.split()}
 
 
 def llvm_function(name: str) -> Intrinsic:
-    """An intrinsic of LLVM that works on all lanes at once."""
+    """Return an emitter that calls an LLVM intrinsic on whole vectors."""
     return lambda emitter, call: intrinsic(emitter.builder, name, *emitter.operands(call))
 
 
 def instruction(method: str) -> Intrinsic:
-    """An instruction of LLVM, by the method of the builder that makes it."""
+    """Return an emitter of an LLVM instruction, named by the method of the builder."""
     return lambda emitter, call: getattr(emitter.builder, method)(*emitter.operands(call))

@@ -1,7 +1,7 @@
-"""The intrinsics of the loop level, by target: a row says what LLVM or the C library has for it.
+"""The intrinsics of the loop level: a row per intrinsic emits LLVM instructions or calls of the C library.
 
-`ANY` holds those that are the same on every machine, `CPU` adds what comes from the C library. A mathematical function
-of float16 or bfloat16 is computed in float32 and rounded once (`codegen.lower.small_floats`).
+`ANY` holds the intrinsics that are the same on every machine; `CPU` adds those of the C library. A mathematical
+function of float16 or bfloat16 is computed in float32 and rounded once (`codegen.lower.small_floats`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .types import register_type
 
 
 def _identity_on_integers(name: str) -> Intrinsic:
-    """Rounding: of an integer, the integer itself."""
+    """Return an emitter of a rounding function; integers are returned unchanged."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         operands = emitter.operands(call)
@@ -34,7 +34,9 @@ def _identity_on_integers(name: str) -> Intrinsic:
 
 
 def _by_polynomial(name: str, otherwise: Intrinsic) -> Intrinsic:
-    """A function of mathematics: of float32 by our polynomials, on all lanes at once; else `otherwise`."""
+    """Return an emitter of a mathematical function: for float32 our polynomials on all lanes at once, else
+    `otherwise`.
+    """
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         if scalar_of(call.dtype) != "float32":
@@ -84,9 +86,9 @@ def _power(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _multiply_fixed_point(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`x * y` of numbers with `q` fractional bits, shifted and rounded, halves upwards; computed in 64 bits.
+    """Emit `x * y` for numbers with `q` fractional bits, shifted, and rounded with ties upwards; computed in 64 bits.
 
-    `(x, y, q, shift)`, where a positive shift is to the left, or `(x, y, left, right, q, …)`.
+    The arguments are `(x, y, q, shift)`, where a positive shift is to the left, or `(x, y, left, right, q, …)`.
     """
     wide = with_lanes("int64", lanes_of(call.dtype))
     args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
@@ -125,7 +127,7 @@ def _scale_by_power_of_two(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def intrinsic_of_two(emitter: ExpressionEmitter, name: str, first: Value, second: Value) -> Value:
-    """Call an intrinsic that is overloaded on both its operands, with the result of the first one's type."""
+    """Call an intrinsic that is overloaded on both operands; the result has the type of the first."""
     from .operators import type_suffix
 
     symbol = f"llvm.{name}.{type_suffix(first.type)}.{type_suffix(second.type)}"
@@ -137,7 +139,9 @@ def intrinsic_of_two(emitter: ExpressionEmitter, name: str, first: Value, second
 
 
 def _shift(name: str) -> Intrinsic:
-    """Shift an integer: a negative count is a fault, and a count of all bits or more leaves zeros or copies of the sign."""
+    """Return an emitter of an integer shift. A negative count is a fault; a count of all bits or more gives zeros or
+    copies of the sign.
+    """
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         value, count = emitter.operands(call)
@@ -158,7 +162,7 @@ def _shift(name: str) -> Intrinsic:
 
 
 def _count_bits(name: str) -> Intrinsic:
-    """Bit counts are int32 whatever they count in."""
+    """Return an emitter of a bit count, whose result is int32 for every operand dtype."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         (value,) = emitter.operands(call)
@@ -171,7 +175,7 @@ def _count_bits(name: str) -> Intrinsic:
 
 
 def _float_test(test: Callable[[ExpressionEmitter, Value], Value], of_integers: bool) -> Intrinsic:
-    """A question about a float, whose answer for every integer is `of_integers`."""
+    """Return an emitter of a predicate on floats, which is `of_integers` for every integer."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         (value,) = emitter.operands(call)
@@ -223,7 +227,7 @@ ANY: Table = {
     "tir.isinf": _float_test(_against_infinity("=="), of_integers=False),
     "tir.isfinite": _float_test(_against_infinity("<"), of_integers=True),
 }
-"""What every target has."""
+"""The intrinsics of every target."""
 
 CPU: Table = {
     **ANY,
@@ -237,4 +241,4 @@ CPU: Table = {
     "tir.call_extern": call_extern,
     "tir.call_pure_extern": call_extern,
 }
-"""What a processor has, with the C library."""
+"""The intrinsics of a processor with a C library."""

@@ -1,8 +1,8 @@
-"""Functions of mathematics of float32 as polynomials, the same for a scalar and for every lane of a vector.
+"""Mathematical functions of float32 as polynomials, for scalars and for vectors.
 
-The coefficients are least-maximum fits of the relative error, made for this file. Errors, in units in the last place
-of the correctly rounded result, measured on all of float32 in steps of 257: exp 1, exp2 1, log 1, tanh 2, sigmoid 2,
-erf 2. Infinities, NaN, zeros and subnormal results are those of the C library.
+The coefficients are minimax fits of the relative error, made for this file. Errors, in units in the last place
+of the correctly rounded result, measured on all of float32 in steps of 257: exp 1, exp2 1, log 1, tanh 2,
+sigmoid 2, erf 2. Infinities, NaN, zeros and subnormal results are those of the C library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .operators import intrinsic, number
 Function = Callable[["Arithmetic", Value], Value]
 
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
-"""ln 2 in two parts, the first of so few bits that its products with whole numbers are exact."""
+"""ln 2 as a sum of two floats. The first has so few bits that its products with integers are exact."""
 _EXP = (0.5, 0.166665181517601, 0.04166620597243309, 0.008368954062461853, 0.0013950599823147058)
 _LOG = (
     0.33333316445350647, -0.2500082552433014, 0.20002374053001404, -0.16623997688293457, 0.1417882889509201,
@@ -34,11 +34,11 @@ _ERFC = (
     0.004053396172821522, -0.00039667432429268956, 1.4305534932645969e-05, 5.223236030360567e-07,
 )  # fmt: skip
 _ROUNDER = 12582912.0
-"""1.5 × 2²³: adding it leaves the nearest whole number in the last bits."""
+"""1.5 × 2²³: adding it leaves the nearest integer in the last bits."""
 
 
 class Arithmetic:
-    """Float32 instructions, on scalars or vectors alike; fused where the machine has that."""
+    """Emits float32 instructions on scalars and vectors; fused multiply-adds if the machine has them."""
 
     def __init__(self, builder: Builder, is_fused: bool) -> None:
         self.builder, self._is_fused = builder, is_fused
@@ -62,11 +62,11 @@ class Arithmetic:
         return total
 
     def choose(self, sign: str, a: Value, b: float, yes: Value, no: Value) -> Value:
-        """Return `yes` in the lanes where `a sign b`; `no` where `a` is NaN."""
+        """Return `yes` in the lanes where `a sign b` holds, else `no`; `no` if `a` is NaN."""
         return self.builder.select(self.builder.fcmp_ordered(sign, a, self.constant(a, b)), yes, no)
 
     def words(self, value: Value) -> Value:
-        """Return the bits as integers."""
+        """Return the bits of `value` as integers."""
         return self.builder.bitcast(value, _words_like(value))
 
     def exp(self, x: Value) -> Value:
@@ -74,7 +74,7 @@ class Arithmetic:
         return exp(self, x)
 
     def power_of_two(self, exponent: Value, like: Value) -> Value:
-        """Return two to integers from -126 to 127."""
+        """Return two to the power of `exponent`, integers from -126 to 127."""
         bias = number(exponent.type, 127)
         bits = self.builder.shl(self.builder.add(exponent, bias), number(exponent.type, 23))
         return self.builder.bitcast(bits, like.type)
@@ -86,7 +86,7 @@ def _words_like(value: Value) -> LLVMType:
 
 
 def _scaled_exp(m: Arithmetic, rest: Value, rounded: Value) -> Value:
-    """Return e to the `rest` times two to the whole number in the last bits of `rounded`."""
+    """Return e to the power `rest`, times two to the power of the integer in the last bits of `rounded`."""
     builder = m.builder
     square = builder.fmul(rest, rest)
     value = m.fma(square, m.polynomial(rest, _EXP), rest)
@@ -99,7 +99,7 @@ def _scaled_exp(m: Arithmetic, rest: Value, rounded: Value) -> Value:
 
 
 def exp(m: Arithmetic, x: Value) -> Value:
-    """Take out a power of two; a polynomial for the rest."""
+    """Factor out a power of two, and evaluate a polynomial for the rest."""
     builder = m.builder
     x = m.choose(">", x, 89.0, m.constant(x, 89.0), m.choose("<", x, -104.0, m.constant(x, -104.0), x))
     rounded = m.fma(x, m.constant(x, 1 / math.log(2)), _ROUNDER)
@@ -110,7 +110,7 @@ def exp(m: Arithmetic, x: Value) -> Value:
 
 
 def exp2(m: Arithmetic, x: Value) -> Value:
-    """As `exp`, of a rest that is exact."""
+    """Compute as `exp` does; the remainder is exact here."""
     builder = m.builder
     x = m.choose(">", x, 129.0, m.constant(x, 129.0), m.choose("<", x, -151.0, m.constant(x, -151.0), x))
     rounded = builder.fadd(x, m.constant(x, _ROUNDER))
@@ -119,12 +119,12 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 
 
 def log(m: Arithmetic, x: Value) -> Value:
-    """Take out a power of two that leaves a number near one; a polynomial for that."""
+    """Factor out a power of two that leaves a number near one, and evaluate a polynomial for that."""
     builder = m.builder
     is_tiny = builder.fcmp_ordered("<", x, m.constant(x, 2.0**-126))
     normal = builder.select(is_tiny, builder.fmul(x, m.constant(x, 2.0**24)), x)
     words = m.words(normal)
-    offset = number(words.type, 0x3F3504F3)  # the square root of one half
+    offset = number(words.type, 0x3F3504F3)  # the bits of sqrt(1/2)
     exponent = builder.ashr(builder.sub(words, offset), number(words.type, 23))
     near = builder.bitcast(builder.sub(words, builder.shl(exponent, number(words.type, 23))), x.type)
     whole = builder.sitofp(exponent, x.type)
@@ -142,13 +142,13 @@ def log(m: Arithmetic, x: Value) -> Value:
 
 
 def sigmoid(m: Arithmetic, x: Value) -> Value:
-    """One over one plus `exp(-x)`."""
+    """Return `1 / (1 + exp(-x))`."""
     one = m.constant(x, 1.0)
     return m.builder.fdiv(one, m.builder.fadd(one, m.exp(m.builder.fneg(x))))
 
 
 def tanh(m: Arithmetic, x: Value) -> Value:
-    """Near zero a polynomial, beyond it by `exp`."""
+    """Evaluate a polynomial near zero; elsewhere use `exp`."""
     builder = m.builder
     size = intrinsic(builder, "fabs", x)
     square = builder.fmul(x, x)
@@ -160,7 +160,7 @@ def tanh(m: Arithmetic, x: Value) -> Value:
 
 
 def erf(m: Arithmetic, x: Value) -> Value:
-    """Near zero a polynomial, beyond it one minus `exp` of a polynomial, beyond 4 one."""
+    """Evaluate a polynomial near zero; elsewhere one minus `exp` of a polynomial; above 4, one."""
     builder = m.builder
     size = intrinsic(builder, "fabs", x)
     square = builder.fmul(x, x)

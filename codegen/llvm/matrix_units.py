@@ -1,7 +1,7 @@
-"""Matrix units of GPUs, and copies that go on by themselves, as intrinsics of NVPTX.
+"""Tensor cores and asynchronous copies of GPUs, as intrinsics of NVPTX.
 
-What threads hold lies in memory of their own, which LLVM keeps in registers where the offsets are constants in the end.
-Only what stands in the tables of `ir.matrix_units` is emitted, on architectures that have it.
+The fragment of a thread lies in its local memory; LLVM promotes it to registers if the offsets fold to
+constants. Only what the tables of `ir.matrix_units` list is emitted, on architectures that have it.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _SHARED: LLVMType = ir.PointerType(addrspace=3)
 _GLOBAL: LLVMType = ir.PointerType(addrspace=1)
 _HALVES: LLVMType = ir.VectorType(ir.HalfType(), 2)
 _REGISTERS: dict[str, LLVMType] = {"f16": _HALVES, "f32": ir.FloatType()}
-"""What holds elements of PTX's types; 32 bits for the others."""
+"""Register types of PTX's element types; the others use 32-bit integers."""
 _REGISTER_BYTES = 4
 
 
 def require(emitter: ExpressionEmitter, call: tir.Call, arch: int, what: str) -> None:
-    """Raise E0602 where the target is older than `arch` (80 for sm_80)."""
+    """Raise E0602 if the target is older than `arch` (80 for sm_80)."""
     target = emitter.module.target.arch
     if int(target.removeprefix("sm_").rstrip("a")) < arch:
-        reason = f"{what} exist from sm_{arch} on; the target is {target}"
+        reason = f"{what} need sm_{arch} or newer; the target is {target}"
         raise error("E0602", reason, call.span, f'compile for a newer GPU: "cuda -arch=sm_{max(arch, 80)}"')
 
 
@@ -67,7 +67,9 @@ def _narrow(emitter: ExpressionEmitter, expr: Any) -> Value:
 
 
 def _pointer(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str) -> Value:
-    """Return the address that the arguments `at`, a pointer, and the next, elements, of `call` mean."""
+    """Return the address given by two arguments of `call`: a pointer at position `at`, and an offset in elements after
+    it.
+    """
     base: Any = call.args[at]
     return emitter.builder.gep(emitter.emit(base), [_wide(emitter, call.args[at + 1])], source_etype=memory_type(dtype))
 
@@ -81,7 +83,7 @@ def _taken(emitter: ExpressionEmitter, result: Value, count: int) -> list[Value]
 
 
 def _load(emitter: ExpressionEmitter, address: Value, kind: LLVMType, count: int) -> list[Value]:
-    """Return the registers that lie at `address`, one after the other."""
+    """Return `count` consecutive registers from `address`."""
     places = (emitter.builder.gep(address, [number(I64, i)], source_etype=kind) for i in range(count))
     return [emitter.builder.load(place, align=_REGISTER_BYTES, typ=kind) for place in places]
 
@@ -96,7 +98,7 @@ def _store(emitter: ExpressionEmitter, address: Value, registers: Sequence[Value
 
 
 def _types(product: Product) -> str:
-    """What LLVM calls the types of a product: factors that have one kind of result only by themselves."""
+    """Return LLVM's suffix for the types of a product; factors that determine the type of the result are named alone."""
     if product.a == "f16":
         return f"{product.c}.{product.c}"
     return product.a if product.a == product.b else f"{product.a}.{product.b}"
@@ -139,20 +141,21 @@ def _ptx_type(fragment: Fragment) -> str:
 
 
 def _register_count(fragment: Fragment) -> int:
-    """Return how many registers of a thread a fragment takes: factors of float16 are held twice."""
+    """Return how many registers per thread a fragment takes; float16 factors are stored twice."""
     if fragment.dtype == "float16" and fragment.kind != "accumulator":
         return 8
     return fragment.size * element_bytes(fragment.dtype) // _REGISTER_BYTES // WARP
 
 
 def fragment_bytes(fragment: Fragment, elements: int) -> int:
-    """Return how much memory of a thread the fragments take that hold so many elements together."""
+    """Return how many bytes per thread fragments of `elements` elements in total take."""
     return -(-elements // fragment.size) * _register_count(fragment) * _REGISTER_BYTES
 
 
 def _fragment(emitter: ExpressionEmitter, call: tir.Call, at: int, which: int) -> tuple[Fragment, Value, LLVMType, int]:
-    """Return the fragment whose variable and number are arguments of `call`; where its registers lie, of which kind, how
-    many."""
+    """Return the fragment that the arguments `at`, a variable, and `which`, a number, of `call` select; with the
+    address, the type and the number of its registers.
+    """
     device: DeviceEmitter = emitter  # type: ignore[assignment]
     variable = call.args[at]
     fragment = device.fragments.get(variable) if isinstance(variable, tir.Var) else None
@@ -182,7 +185,7 @@ def _fill(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _move(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(fragment, m, n, k, number, pointer, stride, layout)`."""
+    """Emit a load or store of a fragment: `(fragment, m, n, k, number, pointer, stride, layout)`."""
     fragment, address, kind, count = _fragment(emitter, call, 0, 4)
     memory, stride = emitter.emit(call.args[5]), _narrow(emitter, call.args[6])  # type: ignore[arg-type]
     layout = texts(call)[-1].removesuffix("_major").replace("column", "col")
@@ -199,7 +202,7 @@ def _move(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _mma_sync(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(d, number, a, number, b, number, c, number)`."""
+    """Emit a product of fragments: `(d, number, a, number, b, number, c, number)`."""
     parts = [_fragment(emitter, call, at, at + 1) for at in (0, 2, 4, 6)]
     (d, target, kind, count), (a, *_), (b, *_), (c, *_) = parts
     shapes = {each.shape_name for each, *_ in parts}
@@ -221,7 +224,9 @@ def _mma_sync(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _copy(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(target, offset, source, offset, bytes)` and, where it is given, whether to copy or to write zeros."""
+    """Emit an asynchronous copy: `(target, offset, source, offset, bytes)` and, optionally, whether to copy or to
+    write zeros.
+    """
     size = copied_bytes(call)
     target = emitter.builder.addrspacecast(_pointer(emitter, call, 0, call.dtype), _SHARED)
     source = emitter.builder.addrspacecast(_pointer(emitter, call, 2, call.dtype), _GLOBAL)
@@ -249,4 +254,4 @@ MATRIX_UNITS: Table = {
     "tir.tvm_store_matrix_sync": _move, "tir.tvm_mma_sync": _mma_sync, "tir.ptx_cp_async": _copy,
     "tir.ptx_commit_group": _commit, "tir.ptx_wait_group": _wait,
 }  # fmt: skip
-"""What only GPUs with matrix units have."""
+"""The intrinsics of GPUs with tensor cores."""

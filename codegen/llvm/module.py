@@ -1,8 +1,8 @@
 """A module of kernels as LLVM IR.
 
-Every kernel is a function `tvms_<name>.kernel` that returns a 32-bit status: 0, or the number of the entry in `faults`,
-from 1 on, that says what went wrong. Its parameters are those of the lowered function (`codegen.lower.signature`):
-pointers for buffers, numbers for scalars and symbolic sizes; a pointer to the result, where it returns one; and a pointer
+Every kernel is a function `tvms_<name>.kernel` that returns a 32-bit status: 0, or the number of an entry of
+`faults`, counted from 1. Its parameters are those of the lowered function (`codegen.lower.signature`): pointers
+for buffers, numbers for scalars and symbolic sizes; a pointer to the result, if it returns one; and a pointer
 to the fault record of the call (`faults`). Programs in C call `tvms_<name>`, which has no record.
 """
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 class EmittedModule(Struct, frozen=True):
-    """LLVM IR as text, what each non-zero status of its kernels means, and, of a GPU, which kernels may note one."""
+    """LLVM IR as text, the meaning of each non-zero status of its kernels and, for GPUs, the kernels that may report a
+    fault.
+    """
 
     text: str
     faults: tuple[Fault, ...]
@@ -40,10 +42,10 @@ class EmittedModule(Struct, frozen=True):
 def emit_module(
     kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int = 0, for_c: bool = True
 ) -> EmittedModule:
-    """Emit lowered functions, by name, their parallel loops for so many threads (0: as many as there are), with the functions
-    that programs in C call unless `for_c` is false.
+    """Emit lowered functions by name, with entries for C programs if `for_c` is true.
 
-    TvmsError with all that the target cannot do, of all of them.
+    Parallel loops use `threads` threads (0: the target's number). TvmsError with everything that the target cannot
+    do, from all functions.
     """
     emitter = ModuleEmitter(kernels, target, threads)
     problems: list[Diagnostic] = []
@@ -60,7 +62,7 @@ def emit_module(
 
 
 def result_type(function: tir.PrimFunc) -> LLVMType | None:
-    """Return the type that a lowered function returns, as it lies in memory; None where it returns nothing."""
+    """Return the memory type of the result of a lowered function; None if it returns nothing."""
     returned = function.ret_type
     if not isinstance(returned, tir.PrimType) or returned.dtype == "void":
         return None
@@ -72,18 +74,20 @@ _FLAGS = ("fast", "nnan", "ninf", "nsz", "arcp", "contract", "reassoc")
 
 
 def fast_math_of(function: tir.PrimFunc) -> tuple[str, ...]:
-    """Return what the attribute `tir.fast_math` of a function allows LLVM, as in "nnan, contract"; E0606 for other words."""
+    """Return the flags of the attribute `tir.fast_math` of a function, as in "nnan, contract"; E0606 for unknown
+    flags.
+    """
     said = function.attrs.get(FAST_MATH_ATTRIBUTE)
     words = str(getattr(said, "value", said) or "").replace(",", " ").split()
     for word in words:
         if word not in _FLAGS:
-            reason = f"'{word}' in the attribute '{FAST_MATH_ATTRIBUTE}' is nothing that floats can be spared"
-            raise error("E0606", reason, function.span, f"give some of {', '.join(_FLAGS)}")
+            reason = f"unknown flag '{word}' in the attribute '{FAST_MATH_ATTRIBUTE}'"
+            raise error("E0606", reason, function.span, f"use flags from {', '.join(_FLAGS)}")
     return tuple(words)
 
 
 class ModuleEmitter:
-    """Holds what the kernels of a module share: declarations, constants, faults."""
+    """Holds what the kernels of a module share: declarations, constants and faults."""
 
     def __init__(self, kernels: Mapping[str, tir.PrimFunc], target: Target, threads: int) -> None:
         self.kernels, self.target, self.threads = kernels, target, threads or target.threads
@@ -106,7 +110,7 @@ class ModuleEmitter:
         return self._functions[name]
 
     def emit_kernel(self, name: str, function: tir.PrimFunc) -> Value:
-        """Emit the body of kernel `name`, and return it."""
+        """Emit the body of kernel `name` and return it."""
         llvm_function = self.declare(name)
         llvm_function.attributes.add("nounwind")
         results = llvm_function.args[-2] if result_type(function) is not None else None
@@ -127,7 +131,7 @@ class ModuleEmitter:
         return llvm_function
 
     def emit_c_function(self, name: str, kernel: Value) -> None:
-        """Emit the function that programs in C call: the kernel without a fault record."""
+        """Emit the entry that C programs call: the kernel without a fault record."""
         params = kernel.function_type.args[:-1]
         function = ir.Function(self.module, ir.FunctionType(I32, params), mangle(name))
         function.attributes.add("nounwind")
@@ -135,11 +139,11 @@ class ModuleEmitter:
         builder.ret(builder.call(kernel, [*function.args, emit_record(builder)], attrs=("noinline",)))
 
     def fault(self, code: str, message: str, span: Span | None) -> int:
-        """Return the status that stands for this fault."""
+        """Return the status of a new fault."""
         return self.add_fault(Fault(code, message, span))
 
     def add_fault(self, fault: Fault) -> int:
-        """Return the status that stands for this fault."""
+        """Record `fault` and return its status."""
         self.faults.append(fault)
         return len(self.faults)
 
@@ -149,7 +153,7 @@ class ModuleEmitter:
         return found or ir.Function(self.module, ir.FunctionType(result, params), symbol)
 
     def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
-        """Call another kernel; a fault in it is a fault of the caller."""
+        """Call another kernel; a fault in it is also a fault of the caller."""
         callee = self.kernels.get(name)
         if callee is None:
             raise error("E0102", f"the module has no loop-level function '{name}'", call.span)
@@ -157,7 +161,7 @@ class ModuleEmitter:
         wanted, given = [param.dtype for param in callee.params], [arg.dtype for arg in args]
         if wanted != given:
             reason = f"'{name}' takes ({', '.join(wanted)}), but is called with ({', '.join(given)})"
-            raise error("E0606", reason, call.span, "only a function of static shapes can be called from a loop")
+            raise error("E0606", reason, call.span, "call only functions with static shapes from a loop")
         values = [emitter.emit(arg) for arg in args]
         returned, record = result_type(callee), emitter.values[RECORD_POINTER]
         if returned is None:

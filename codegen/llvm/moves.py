@@ -1,4 +1,4 @@
-"""Intrinsics that move values, choose between them, and reach into memory: the same on every machine."""
+"""Intrinsics that move and select values and access memory; they are the same on every machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _reinterpret(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         return emit_cast(emitter.builder, value, operand.dtype, call.dtype, call.span)
     source, wanted = parse_dtype(operand.dtype), parse_dtype(call.dtype)
     if source.bits * source.lanes != wanted.bits * wanted.lanes:
-        raise error("E0606", f"'{operand.dtype}' has not as many bits as '{call.dtype}'", call.span)
+        raise error("E0606", f"'{operand.dtype}' and '{call.dtype}' have different numbers of bits", call.span)
     return emitter.builder.bitcast(value, target)
 
 
@@ -69,7 +69,7 @@ def _address_of(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _access_pointer(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(type annotation, data, offset, extent, rw_mask)`, the offset in elements."""
+    """Emit `tvm_access_ptr(type annotation, data, offset, extent, rw_mask)`; the offset counts elements."""
     annotation, data, offset, *_ = call.args
     if not (isinstance(annotation, tir.PrimExpr) and isinstance(data, tir.Var) and isinstance(offset, tir.PrimExpr)):
         raise error("E0606", "an access pointer needs a dtype, a buffer variable and an offset", call.span)
@@ -88,21 +88,21 @@ def _is_null(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 _HINTS = (("rw", 1), ("locality", 3), ("cache", 1))
-"""The hints of a prefetch, each with its greatest value: a write, data that stays, the data cache."""
+"""The hints of a prefetch, with their maximum values: write, temporal locality, data cache."""
 
 
 def _prefetch(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(address, rw, locality, cache)`, the last three constants as LLVM has them."""
+    """Emit `prefetch(address, rw, locality, cache)`; the last three are constants, as in LLVM."""
     address, *hints = call.args
     numbers = [hint.value for hint in hints if isinstance(hint, tir.IntImm)]
     if not isinstance(address, tir.PrimExpr) or address.dtype != "handle" or len(numbers) != 3:
         raise error("E0606", "a prefetch takes an address and three constants", call.span)
     for (what, most), value in zip(_HINTS, numbers, strict=True):
         if not 0 <= value <= most:
-            reason, help = f"a prefetch has {what} = {value}", f"{what} is a number from 0 to {most}"
+            reason, help = f"a prefetch has {what} = {value}", f"give {what} as a number from 0 to {most}"
             raise error("E0606", reason, call.span, help)
     if numbers[-1] == 0:
-        return number(I32, 0)  # not every processor prefetches instructions
+        return number(I32, 0)  # not every processor can prefetch instructions
     module, name = emitter.builder.module, "llvm.prefetch.p0"
     kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
     function = module.globals.get(name) or ir.Function(module, kind, name)
@@ -123,7 +123,7 @@ def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _checked_pointer(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(pointer, message, size, extent, offset)`, the last three in bytes."""
+    """Emit `checked_pointer(pointer, message, size, extent, offset)`; the last three count bytes."""
     pointer, message, *rest = call.args
     assert isinstance(pointer, tir.PrimExpr)
     assert isinstance(message, tir.StringImm)
@@ -170,4 +170,4 @@ MOVES: Table = {
     "tir.ret": _return,
     **named("break_loop continue_loop", lambda name: lambda emitter, call: emitter.jump(call)),
 }
-"""What is the same on every machine, but for arithmetic."""
+"""The intrinsics that are the same on every machine, except arithmetic."""

@@ -1,10 +1,11 @@
 """Kernels as LLVM IR for NVPTX.
 
-LLVM ends the process on much that NVPTX cannot do (`llvm.sin`, memory of a dynamic size, names that PTX has not):
-only what stands in the tables of `nvptx_intrinsics` is emitted, everything else is refused here, in our words.
+LLVM aborts the process on many constructs that NVPTX cannot do (`llvm.sin`, memory of a dynamic size, names
+that PTX does not allow). Therefore only what the tables of `nvptx_intrinsics` list is emitted; everything else
+is refused here with an error.
 
-A kernel has the parameters of its launch (`codegen.gpu.launch`), and one more: where it notes the number of a fault, and
-leaves, as the entry of `faults` says. Products and sums may be fused into one rounding, as other compilers for GPUs do.
+A kernel has the parameters of its launch (`codegen.gpu.launch`) and the address where it stores the number of a
+fault before it returns. Products and sums may be fused into one rounding, as other GPU compilers do.
 """
 
 from __future__ import annotations
@@ -37,14 +38,16 @@ if TYPE_CHECKING:
 
 SHARED_SPACE = 3
 SHARED_ALIGNMENT = 128
-"""Bytes that shared memory is aligned to: matrix units ask for 32, and all banks are 128."""
+"""Alignment of shared memory in bytes: tensor cores need 32, and one row of all banks is 128."""
 WIDEST_ACCESS = 16
-"""Bytes that one instruction reads or writes."""
+"""Maximum number of bytes that one instruction loads or stores."""
 _REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
 
 
 def emit_kernels(kernels: Sequence[Kernel], params: Mapping[str, Sequence[tir.Var]], target: Target) -> EmittedModule:
-    """Emit lowered kernels, each with its parameters by name; TvmsError with all that GPUs cannot do, of all of them."""
+    """Emit lowered kernels, with their parameters by name; TvmsError with everything that GPUs cannot do, from all
+    kernels.
+    """
     emitter = DeviceModule(target)
     problems: list[Diagnostic] = []
     for kernel in kernels:
@@ -65,11 +68,11 @@ class DeviceModule(ModuleEmitter):
         self.noting: set[str] = set()
 
     def emit_device(self, kernel: Kernel, params: Sequence[tir.Var]) -> None:
-        """Emit the entry of `kernel`, with `params` and the address of the status."""
+        """Emit the entry of `kernel`, with `params` and the address of the fault status."""
         types = [register_type(param.dtype, param.span) for param in params]
         size = parameter_bytes(params)
         if size > PARAMETER_BYTES:
-            reason = f"kernel '{kernel.name}' has arguments of {size} bytes; there may be {PARAMETER_BYTES}"
+            reason = f"kernel '{kernel.name}' has arguments of {size} bytes; the limit is {PARAMETER_BYTES}"
             raise error("E0614", reason, params[-1].span or kernel.body.span, "pass fewer arrays")
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [*types, POINTER]), mangle(kernel.name))
         function.calling_convention = "ptx_kernel"
@@ -86,7 +89,7 @@ class DeviceModule(ModuleEmitter):
         self._bound_threads(function, kernel)
 
     def _bound_threads(self, function: Value, kernel: Kernel) -> None:
-        """Tell LLVM how many threads there are, so that it knows how many registers one may have."""
+        """Tell LLVM the number of threads, which limits the registers per thread."""
         sizes = {axis.tag: size_of(axis) for axis in kernel.threads}
         notes: list[Any] = [function]
         for tag, name in zip(reversed(THREAD_TAGS), ("maxntidx", "maxntidy", "maxntidz"), strict=True):
@@ -95,19 +98,19 @@ class DeviceModule(ModuleEmitter):
         self.module.add_named_metadata("nvvm.annotations", metadata)
 
     def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
-        """Only intrinsics of LLVM exist on a GPU: there is no C library."""
+        """Return the declaration of an LLVM intrinsic; E0602 for others, since GPUs have no C library."""
         if not symbol.startswith("llvm."):
             raise error("E0602", f"the function '{symbol}' does not exist on target '{self.target.name}'")
         return super().c_function(symbol, result, params)
 
     def call_function(self, emitter: ExpressionEmitter, call: tir.Call, name: str) -> Value:
-        """Kernels do not call functions of the module."""
+        """Raise E0606: kernels do not call functions of the module."""
         help = "inline its body, or call it from the graph level"
         raise error("E0606", f"a kernel cannot call the function '{name}'", call.span, help)
 
 
 class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
-    """Lets sums and products become one instruction with one rounding."""
+    """Builder that allows sums and products to be fused into one instruction with one rounding."""
 
     def fadd(self, lhs: Value, rhs: Value, name: str = "", flags: Sequence[str] = ("contract",)) -> Value:
         return super().fadd(lhs, rhs, name, flags)  # type: ignore[no-any-return]
@@ -120,7 +123,7 @@ class _FusingBuilder(ir.IRBuilder):  # type: ignore[misc]
 
 
 class DeviceEmitter(StatementEmitter):
-    """Emits what one thread does."""
+    """Emits the code of one thread."""
 
     def __init__(self, module: DeviceModule, function: Value, kernel: Kernel) -> None:
         super().__init__(module, function, None)
@@ -131,17 +134,17 @@ class DeviceEmitter(StatementEmitter):
 
     @cached_property
     def fragments(self) -> dict[tir.Var, Fragment]:
-        """What the fragments of the kernel hold."""
+        """Return the shape, dtype and kind of each fragment of the kernel."""
         return fragments_in(self._kernel.body)
 
     def special_register(self, tag: str) -> Value:
-        """Return the number of this thread or block on an axis."""
+        """Return the index of this thread or block along an axis."""
         register, axis = tag.split(".")
         symbol = f"llvm.nvvm.read.ptx.sreg.{_REGISTERS[register]}.{axis}"
         return self.builder.call(self.module.c_function(symbol, I32, []), [])
 
     def leave(self, status: Value) -> None:
-        """Note the fault, of several threads' the last, and end this thread."""
+        """Store the status and end this thread. If several threads fail, the last store remains."""
         self._noting.add(self._kernel.name)
         self.builder.store(status, self.function.args[-1], align=4)
         self.builder.ret_void()
@@ -150,7 +153,9 @@ class DeviceEmitter(StatementEmitter):
         raise error("E0606", "a kernel cannot return a value", call.span, "write it to a buffer")
 
     def alignment(self, access: tir.BufferLoad | tir.BufferStore) -> int:
-        """Return the bytes that an access is aligned to: a vector's, where its first index says so."""
+        """Return the alignment of an access in bytes: that of the whole vector, if its first index is a multiple of the
+        lanes.
+        """
         scalar = super().alignment(access)
         (index,), buffer_lanes = access.indices, lanes_of(access.buffer.dtype)
         whole = element_bytes(with_lanes(access.buffer.dtype, 1)) * max(lanes_of(index.dtype), buffer_lanes)
@@ -166,9 +171,9 @@ class DeviceEmitter(StatementEmitter):
         return whole if base.base % lanes == 0 and base.coeff % lanes == 0 else scalar
 
     def _allocate(self, stmt: tir.Allocate) -> None:
-        """Memory of a thread, or of its block, of a size that is known."""
+        """Allocate local or shared memory of a constant size."""
         if not all(isinstance(extent, tir.IntImm) and extent.value >= 0 for extent in stmt.extents):
-            help = "give it a constant size, 0 or more"
+            help = "give it a constant size that is not negative"
             raise error(
                 "E0606", f"'{stmt.buffer_var.name}' has no constant size", stmt.span or stmt.buffer_var.span, help
             )
@@ -188,7 +193,7 @@ class DeviceEmitter(StatementEmitter):
             self.values[stmt.buffer_var] = self._local(size)
         else:
             span, help = stmt.span or stmt.buffer_var.span, 'allocate it in scope "local" or "shared"'
-            raise error("E0606", f"no memory of this GPU is of the scope '{scope}'", span, help)
+            raise error("E0606", f"the GPU has no memory of scope '{scope}'", span, help)
         self.check_limits(stmt)
         self.run(stmt.body)
 
@@ -204,7 +209,7 @@ class DeviceEmitter(StatementEmitter):
         return self.builder.addrspacecast(variable, POINTER)
 
     def _of_launch(self, offset: int) -> Value:
-        """Return where something lies in the shared memory whose size is said at the launch."""
+        """Return the address at `offset` in dynamic shared memory, whose size the launch gives."""
         module, name = self.builder.module, "dynamic_shared"
         variable = module.globals.get(name)
         if variable is None:
@@ -214,7 +219,7 @@ class DeviceEmitter(StatementEmitter):
         return self.builder.gep(start, [number(I64, offset)], source_etype=ir.IntType(8))
 
     def check_limits(self, place: tir.Stmt | None = None) -> None:
-        """Raise E0614 where the kernel needs more memory than any GPU gives it."""
+        """Raise E0614 if the kernel needs more memory than the GPU has."""
         dynamic, most_dynamic = dynamic_bytes(self._kernel), ARCHITECTURES[self.module.target.arch].dynamic_shared_bytes
         kinds = (
             ("shared", self._shared_bytes, STATIC_SHARED_BYTES),
@@ -223,7 +228,7 @@ class DeviceEmitter(StatementEmitter):
         )
         for kind, size, most in kinds:
             if size > most:
-                reason = f"kernel '{self._kernel.name}' needs {size} bytes of {kind} memory; there are {most}"
+                reason = f"kernel '{self._kernel.name}' needs {size} bytes of {kind} memory; the limit is {most}"
                 span = None if place is None else place.span
                 if span is None and isinstance(place, tir.Allocate):
                     span = place.buffer_var.span

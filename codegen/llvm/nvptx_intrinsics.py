@@ -1,4 +1,4 @@
-"""The intrinsics of GPUs: what NVPTX can emit, and what stands for it where threads are simulated on the processor."""
+"""The intrinsics of GPUs, for NVPTX and for the simulation of threads on the processor."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
 def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, Value]:
-    """Return the address and the number of a `T.atomic_add`; E0604 for a dtype that GPUs do not add so, E0606 where no other
-    thread sees it."""
+    """Return the address and the operand of a `T.atomic_add`; E0604 for a dtype without atomic addition, E0606 for
+    memory that is private to a thread.
+    """
     if call.dtype not in ATOMIC_DTYPES:
-        help = f"add {', '.join(ATOMIC_DTYPES)}"
-        raise error("E0604", f"no GPU adds '{call.dtype}' atomically", call.span, help)
+        help = f"use one of {', '.join(ATOMIC_DTYPES)}"
+        raise error("E0604", f"no GPU has an atomic addition of '{call.dtype}'", call.span, help)
     memory = {node.buffer.data for node in walk(call.args[0]) if isinstance(node, tir.BufferLoad)}
     if any(map(is_private, memory)):
-        help = "no other thread sees it: add to its element"
-        raise error("E0606", "an atomic addition to memory of a thread", call.span, help)
+        help = "add to the element without an atomic operation"
+        raise error("E0606", "atomic addition to memory that is private to a thread", call.span, help)
     address, value = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
     return address, value
 
 
 def _add_in_turn(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """Threads take turns, so that nothing comes between."""
+    """Emit an atomic addition as a load and a store: simulated threads do not run at the same time."""
     address, value = atomic_operands(emitter, call)
     before = emitter.read(address, call.dtype, value.type.width // 8 if kind_of(call.dtype) != "float" else 4)
     add = emitter.builder.fadd if kind_of(call.dtype) == "float" else emitter.builder.add
@@ -48,18 +49,18 @@ def _add_in_turn(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _check_barrier(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(how many threads are there, how many there are)`: none or all."""
+    """Emit `check_barrier(arrived, total)`: a fault if some threads, but not all, reached the barrier."""
     here, all = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
     builder = emitter.builder
     some = builder.icmp_unsigned("!=", here, number(here.type, 0))
     missing = builder.icmp_unsigned("!=", here, all)
-    message = "a barrier that not all threads of the block reach"
+    message = "not all threads of the block reach this barrier"
     emitter.fail_if(builder.and_(some, missing), "E0714", message, call.span)
     return number(I32, 0)
 
 
 def _by_polynomial(name: str) -> Intrinsic:
-    """A function of mathematics of float32 by our polynomials; others are refused."""
+    """Return an emitter of a float32 function from `device_mathematics`; E0604 for other dtypes."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         if scalar_of(call.dtype) != "float32":
@@ -71,9 +72,11 @@ def _by_polynomial(name: str) -> Intrinsic:
 
 
 PATTERN = "tvms_thread_order"
-"""The symbol of the pattern that mixes the turns of threads, and of what is added to it each time that it is asked for."""
+"""The symbol of two numbers: the pattern that permutes the order of threads, and the increment added to it at each
+use.
+"""
 PATTERNS = {"ascending": (0, 0), "descending": (-1, 0), "random": (0x5DEECE66D, 0x9E3779B97F4A7C1)}
-"""Both numbers, by what the order is called."""
+"""Both numbers, by the name of the order."""
 
 
 def _thread_order(emitter: ExpressionEmitter, call: tir.Call) -> Value:
@@ -93,7 +96,7 @@ SIMULATED: Table = {
     "tir.check_barrier": _check_barrier,
     "tir.thread_order": _thread_order,
 }
-"""What the simulation of threads needs beside what a processor has."""
+"""Intrinsics that the simulation of threads adds to those of the processor."""
 
 
 # --- GPUs -----------------------------------------------------------------------------------------------------
@@ -110,20 +113,20 @@ def _atomic_add(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`T.tvm_storage_sync(scope)`: the threads of a block, or of a warp."""
+    """Emit `tvm_storage_sync(scope)`: a barrier of the threads of a block or of a warp."""
     scope = call.args[0].value if isinstance(call.args[0], tir.StringImm) else ""
     if scope == "warp":
         _call(emitter, "llvm.nvvm.bar.warp.sync", VOID, number(I32, -1))
     elif scope.startswith("shared"):
         _call(emitter, "llvm.nvvm.barrier.cta.sync.aligned.all", VOID, number(I32, 0))
     else:
-        help = 'wait for "shared" or "warp"; between blocks, end the kernel'
-        raise error("E0606", f"threads cannot wait for each other in scope '{scope}'", call.span, help)
+        help = 'use scope "shared" or "warp"; to synchronize blocks, split the kernel'
+        raise error("E0606", f"threads cannot synchronize in scope '{scope}'", call.span, help)
     return number(I32, 0)
 
 
 def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`(mask, value, lane or offset, width, warp_size)`, of any dtype, 32 bits at a time."""
+    """Emit a shuffle `(mask, value, lane or offset, width, warp_size)` of any dtype, 32 bits at a time."""
     mask, value, operand = (emitter.emit(arg) for arg in call.args[:3] if isinstance(arg, tir.PrimExpr))
     builder, kind = emitter.builder, SHUFFLES[call.op.name]  # type: ignore[union-attr]
     if lanes_of(call.dtype) > 1 or is_bool(call.dtype):
@@ -152,7 +155,7 @@ def _active_mask(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`T.checked_index`: a GPU tells which buffer it is outside of, not where."""
+    """Emit `checked_index`: on a GPU the fault names the buffer and the dimension, not the index."""
     index, name, dimension, *rest = call.args
     assert isinstance(index, tir.PrimExpr)
     assert isinstance(name, tir.StringImm)
@@ -170,11 +173,13 @@ def _checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """`T.checked_position`: a GPU tells which buffer the element is of; its positions fit 64 bits."""
+    """Emit `checked_position`: on a GPU the fault names the buffer, not the element; positions fit in 64 bits."""
     index, name, *numbers = (arg for arg in call.args if isinstance(arg, tir.PrimExpr))
     assert isinstance(name, tir.StringImm)
     if any(lanes_of(part.dtype) > 1 for part in (index, *numbers)):
-        raise error("E0606", "vectors of a view that is not proven to be inside its memory", call.span)
+        raise error(
+            "E0606", "cannot check vector accesses to a view that is not proven to be inside its allocation", call.span
+        )
     builder, value = emitter.builder, emitter.emit(index)
     size, extent, start, place, *terms = (
         emit_cast(builder, emitter.emit(each), each.dtype, "int64") for each in numbers
@@ -190,7 +195,7 @@ def _checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _of(test: Callable[[str], bool], what: str, name: str) -> Intrinsic:
-    """The intrinsic that every machine has, of one kind of number: LLVM takes no other."""
+    """Return the emitter of `name` from `ANY`, restricted to one kind of dtype, the only one that NVPTX supports."""
 
     def emit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         dtypes = [arg.dtype for arg in call.args if isinstance(arg, tir.PrimExpr)]
@@ -210,7 +215,7 @@ _SHARED_WITH_ALL = (
     "isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
     "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret"
 )
-"""What is emitted as for a processor: each of these was seen to come through NVPTX, for all dtypes."""
+"""Intrinsics that are emitted as for a processor. Each was tested with NVPTX for all dtypes."""
 
 NVPTX: Table = {
     **{f"tir.{name}": ANY[f"tir.{name}"] for name in _SHARED_WITH_ALL.split()},
@@ -227,4 +232,6 @@ NVPTX: Table = {
     "tir.check": ANY["tir.check"],
     **MATRIX_UNITS,
 }
-"""What a GPU has. Nothing else may reach LLVM: it ends the process where NVPTX has no such intrinsic."""
+"""The intrinsics of a GPU. Nothing else may reach LLVM, which aborts the process on intrinsics that NVPTX does not
+have.
+"""

@@ -1,7 +1,8 @@
-"""The operators of the loop level as LLVM instructions: one row an operator, one column a kind of number.
+"""The operators of the loop level as LLVM instructions: a row per operator, a column per kind of number.
 
-Signed integers wrap around. `Div` and `Mod` round towards zero, `FloorDiv` and `FloorMod` towards minus infinity.
-`Min` and `Max` of floats return NaN if either operand is NaN, and either zero of two zeros with different signs.
+Signed integers wrap around. `Div` and `Mod` round towards zero, `FloorDiv` and `FloorMod` towards minus
+infinity. `Min` and `Max` of floats return NaN if either operand is NaN, and either zero if both are zeros with
+different signs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Emit = Callable[[Builder, Value, Value], Value]
 
 
 def kind_of(dtype: str) -> Kind:
-    """Return which column of the tables `dtype` reads; bool and handles are unsigned."""
+    """Return the column of the tables for `dtype`; bool and handles are unsigned."""
     code = parse_dtype(dtype).code
     return "signed" if code == "int" else "float" if code in ("float", "bfloat") else "unsigned"
 
@@ -34,7 +35,7 @@ def number(value_type: LLVMType, value: float) -> Value:
 def intrinsic(
     builder: Builder, name: str, *operands: Value, result: LLVMType | None = None, fast: tuple[str, ...] = ()
 ) -> Value:
-    """Call `llvm.<name>`, which is overloaded on its result, if given, and on its first operand, with flags `fast`."""
+    """Call `llvm.<name>` with flags `fast`; it is overloaded on its result, if given, and on its first operand."""
     types = [operand.type for operand in operands]
     overloads = [types[0]] if result is None else [result, types[0]]
     symbol = ".".join(["llvm", name, *(type_suffix(overload) for overload in overloads)])
@@ -45,7 +46,7 @@ def intrinsic(
 
 
 def type_suffix(value_type: LLVMType) -> str:
-    """Return how the name of an overloaded intrinsic spells `value_type`: "f32", "v4i64"."""
+    """Return the spelling of `value_type` in the name of an overloaded intrinsic: "f32", "v4i64"."""
     lanes = getattr(value_type, "count", None)
     return value_type.intrinsic_name if lanes is None else f"v{lanes}{value_type.element.intrinsic_name}"
 
@@ -54,7 +55,7 @@ def type_suffix(value_type: LLVMType) -> str:
 
 
 def _signed_divide(builder: Builder, a: Value, b: Value) -> Value:
-    """Divide; the one quotient that does not fit, least / -1, wraps around instead of trapping."""
+    """Divide; the one quotient that overflows, minimum / -1, wraps around instead of trapping."""
     if isinstance(b, ir.Constant):
         return builder.sdiv(a, b)
     is_minus_one = builder.icmp_signed("==", b, number(b.type, -1))
@@ -63,7 +64,7 @@ def _signed_divide(builder: Builder, a: Value, b: Value) -> Value:
 
 
 def _signed_remainder(builder: Builder, a: Value, b: Value) -> Value:
-    """Return the remainder; of a division by -1 it is 0, as by 1, which does not trap."""
+    """Return the remainder. A divisor of -1 is replaced by 1, which also gives 0 and does not trap."""
     if isinstance(b, ir.Constant):
         return builder.srem(a, b)
     is_minus_one = builder.icmp_signed("==", b, number(b.type, -1))
@@ -71,7 +72,9 @@ def _signed_remainder(builder: Builder, a: Value, b: Value) -> Value:
 
 
 def _is_rounded_up(builder: Builder, remainder: Value, b: Value) -> Value:
-    """Whether rounding towards zero rounded up: there is a remainder, and its sign is not that of `b`."""
+    """Return whether rounding towards zero rounded up: the remainder is not zero, and its sign differs from that of
+    `b`.
+    """
     zero = number(b.type, 0)
     is_inexact = builder.icmp_signed("!=", remainder, zero)
     return builder.and_(is_inexact, builder.icmp_signed("<", builder.xor(remainder, b), zero))
@@ -125,7 +128,9 @@ def _choice(sign: str, of_floats: str) -> dict[Kind, Emit]:
 
 
 def _extremum(name: str) -> Emit:
-    """Call `llvm.minimum` or `llvm.maximum`, which propagate NaN. `nsz` saves the instructions that order zeros by sign."""
+    """Return an emitter of `llvm.minimum` or `llvm.maximum`, which propagate NaN. `nsz` saves the instructions that
+    order signed zeros.
+    """
 
     return lambda builder, a, b: intrinsic(builder, name, a, b, fast=("nsz",))
 
@@ -134,10 +139,11 @@ _FEW = 4
 
 
 def extremum_of(builder: Builder, sign: str, operands: Sequence[Value]) -> Value:
-    """Return the greatest (">") or least ("<") of floats, NaN if any of them is.
+    """Return the maximum (">") or minimum ("<") of floats, or NaN if any of them is NaN.
 
-    Many are a tree of choices that x86 has an instruction for, and comparisons that find a NaN in two operands at once. Of
-    few, the first half and the second are taken together: elements of two rows that lie side by side stay so.
+    Many operands use a tree of selects, for which x86 has an instruction, and comparisons that test two operands
+    for NaN at once. Few operands are combined first half with second half, which keeps elements of two rows
+    contiguous.
     """
     first, *rest = operands
     if len(rest) <= _FEW:
@@ -179,6 +185,6 @@ BINARY: dict[type[tir.PrimExpr], dict[Kind, Emit]] = {
     tir.GT: _comparisons(">"),
     tir.GE: _comparisons(">="),
 }
-"""What each binary operator is for operands of each kind."""
+"""Emitter of each binary operator, by the kind of its operands."""
 
 DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)

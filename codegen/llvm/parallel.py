@@ -1,11 +1,11 @@
-"""Parallel loops: the body as a function of its own, which the runtime calls with ranges of the loop variable.
+"""Parallel loops: the body becomes a function that the runtime calls with ranges of the loop variable.
 
-What the body uses of the function around it travels in a structure. The runtime's entry is
+The values that the body captures are passed in a structure. The runtime's entry is
 
     i32 tvms_parallel(i32 (*body)(void *closure, i64 begin, i64 end), void *closure, i64 extent, i32 threads)
 
-Each thread gets one range of consecutive iterations; where there is little to do (`work`), one thread gets all. The result is
-the greatest status that any of them returned.
+Each thread gets one range of consecutive iterations; a loop with little work (`work`) runs on one thread. The
+result is the maximum of the statuses that the calls returned.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ BODY_TYPE = ir.FunctionType(I32, [POINTER, I64, I64])
 
 
 def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
-    """Emit a parallel loop; a fault in an iteration is a fault of the function."""
+    """Emit a parallel loop; a fault in an iteration is a fault of the enclosing function."""
     builder, module = emitter.builder, emitter.module
     if has_jump(loop.body, (BREAK,)):
-        help = "make the loop serial, or let its iterations do nothing once a flag is set"
+        help = "make the loop serial, or skip the remaining iterations by a flag"
         raise error("E0606", f"the parallel loop over '{loop.loop_var.name}' cannot end early", loop.span, help)
     body, captured = _emit_body(emitter, loop)
     closure_type = ir.LiteralStructType([value.type for value in captured])
@@ -51,7 +51,7 @@ def emit_parallel(emitter: StatementEmitter, loop: tir.For) -> None:
 
 
 def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
-    """Emit how many threads the runtime is to use: one, where there is little to do."""
+    """Emit the number of threads for the runtime: one if there is little work."""
     most = number(I32, emitter.module.threads)
     steps = statements_run(replace(loop, kind=tir.ForKind.SERIAL), emitter.values)
     if steps is None:
@@ -61,13 +61,13 @@ def _threads(emitter: StatementEmitter, loop: tir.For) -> Value:
 
 
 def _captured(loop: tir.For) -> list[tir.Var]:
-    """Return the variables that the loop may use of the enclosing function."""
+    """Return the variables of the enclosing function that the loop may use."""
     nodes = (node.data if isinstance(node, tir.Buffer) else node for node in (*walk(loop.body), *walk(loop.min)))
     return list(dict.fromkeys(node for node in nodes if isinstance(node, tir.Var)))
 
 
 def _emit_body(emitter: StatementEmitter, loop: tir.For) -> tuple[Value, list[Value]]:
-    """Emit the function of captured values and a range; return it with the values."""
+    """Emit the body as a function of captured values and a range; return it with those values."""
     function, inner, captured = function_of(emitter, "parallel", _captured(loop), (I64, I64))
     begin, end = tir.Var("int64", "begin"), tir.Var("int64", "end")
     inner.values[begin], inner.values[end] = function.args[-2:]
@@ -82,7 +82,7 @@ def _emit_body(emitter: StatementEmitter, loop: tir.For) -> tuple[Value, list[Va
 
 
 def _emit_trampoline(body: Value, closure_type: object) -> Value:
-    """Emit the function that takes the captured values out of their structure and calls `body`."""
+    """Emit the function that loads the captured values from their structure and calls `body`."""
     function = ir.Function(body.module, BODY_TYPE, f"{body.name}.call")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))

@@ -1,7 +1,8 @@
-"""Huge functions in pieces: parts of them as functions of their own, which they call.
+"""Split huge functions into pieces: parts of a body become functions that it calls.
 
-The time that LLVM takes grows faster than a function, a loop body or a nest of loops. No function of ours is longer than a few
-pieces, so that the time to compile a program is proportional to its length; what a piece costs to run is one call.
+LLVM's compile time grows faster than linearly with the size of a function, a loop body or a loop nest. No
+emitted function is longer than a few pieces, so that compile time is proportional to the length of a program. A
+piece costs one call at run time.
 """
 
 from __future__ import annotations
@@ -24,40 +25,43 @@ if TYPE_CHECKING:
     from .statements import StatementEmitter
 
 WHOLE = 20_000
-"""Nodes of statements that are left in one piece: twice as many as the largest kernels of the default schedules have."""
+"""Maximum number of nodes of a function that is not split: twice the size of the largest kernels of the default
+schedules.
+"""
 PIECE = 3_000
-"""Nodes of a piece of statements."""
+"""Number of nodes of a piece of statements."""
 VALUE = 1_500
-"""Nodes of an expression that is left in one piece."""
+"""Minimum number of nodes of an expression that is emitted as a piece."""
 NEST = 16
-"""Loops inside each other that are left in one piece."""
+"""Minimum depth of a loop nest that is emitted as a piece."""
 LOOP = 75
-"""Nodes that a loop counts as: LLVM's passes over loops take the most time."""
+"""Number of nodes that a loop counts as: LLVM's loop passes take the most time."""
 _RET = Op("tir.ret")
 _JUMPS, _RETURNS = 1, 2
 _EXPRESSION_OR_STATEMENT = (tir.PrimExpr, tir.Stmt)
 
 _Part: TypeAlias = tuple[tuple[tir.Stmt, ...], frozenset[tir.Var]]
-"""Statements that stand in a row, and the variables that they use of what stands around them."""
+"""Consecutive statements, and the variables of the enclosing code that they use."""
 
 
 class Pieces(Struct):
-    """Where a function is cut: expressions, statements and parts of sequences, with the variables that each uses of what
-    stands around it."""
+    """The pieces of a function: expressions, statements and parts of sequences, with the variables of the enclosing
+    code that each uses.
+    """
 
     uses: dict[Node, frozenset[tir.Var]] = field(default_factory=dict[Node, frozenset[tir.Var]])
     parts: dict[tir.SeqStmt, list[_Part]] = field(default_factory=dict[tir.SeqStmt, "list[_Part]"])
-    """Parts of one statement are emitted where they stand."""
+    """Parts of one statement are emitted inline."""
 
 
 def pieces_of(function: tir.PrimFunc) -> Pieces:
-    """Return where `function` is cut: nowhere, unless it, an expression or a nest of loops in it is huge."""
+    """Return the pieces of `function`; none unless it, an expression or a loop nest in it is huge."""
     weight = _weight(function.body, WHOLE)
     return _Cutter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
 
 
 def _weight(body: Node, most: int) -> int:
-    """Return what a function weighs, or something above `most`."""
+    """Return the weight of `body`, or a number above `most` if it is larger."""
     stack, weight = [body], 0
     while stack and weight <= most:
         node = stack.pop()
@@ -71,17 +75,17 @@ def _weight_of(node: Node) -> int:
 
 
 class _Cutter:
-    """Cuts from the leaves up, where what is not cut off yet is as large as a piece."""
+    """Splits bottom-up: a node becomes a piece when what remains of it is large enough."""
 
     def __init__(self, cuts_statements: bool) -> None:
         self.pieces = Pieces()
         self._cuts_statements = cuts_statements
         self._heights: dict[Node, int] = {}
-        """How many loops nest, without those that are cut off."""
+        """Depth of the loop nest, without loops that are in pieces."""
         self._sizes: dict[Node, int] = {}
-        """Without what is cut off."""
+        """Number of nodes, without those in pieces."""
         self._leaves: dict[Node, int] = {}
-        """Whether something below returns from the function, or jumps out of it."""
+        """Whether a descendant returns from the function, or jumps out of it."""
 
     def cut(self, body: tir.Stmt) -> Pieces:
         stack: list[tuple[Node, tuple[Node, ...] | None]] = [(body, None)]
@@ -121,7 +125,7 @@ class _Cutter:
         return height >= NEST or (self._cuts_statements and size >= PIECE)
 
     def _cut_sequence(self, sequence: tir.SeqStmt) -> int:
-        """Cut a sequence, if it is large, into parts that are as large as a piece; return what is left of its size."""
+        """Split a large sequence into parts of the size of a piece; return the size of what remains."""
         total = sum(self._sizes[each] for each in sequence.seq)
         if total < PIECE:
             return total
@@ -143,7 +147,7 @@ class _Cutter:
         return left
 
     def _variables(self, piece: Iterable[Node]) -> frozenset[tir.Var]:
-        """Return the variables that a piece uses and does not define; what is cut off from it is known already."""
+        """Return the free variables of a piece; those of nested pieces are known already."""
         used, defined = set[tir.Var](), set[Any]()
         stack, seen = list(piece), set[Node]()
         top = set(stack)
@@ -179,7 +183,9 @@ def _below(node: Node) -> tuple[Node, ...]:
 def function_of(
     emitter: StatementEmitter, suffix: str, captured: Iterable[tir.Var], more: Sequence[LLVMType]
 ) -> tuple[Value, StatementEmitter, list[Value]]:
-    """Return a function of values of the function around it and `more`, its emitter, and those values."""
+    """Create a function whose parameters are the captured variables and `more`; return it, its emitter and the
+    captured values.
+    """
     variables = [RECORD_POINTER, *(var for var in captured if var is not RECORD_POINTER and var in emitter.values)]
     values = [emitter.values[var] for var in variables]
     module = emitter.module.module
@@ -198,12 +204,12 @@ def function_of(
 
 
 def _defined(emitter: StatementEmitter, uses: frozenset[tir.Var]) -> list[tir.Var]:
-    """Return the variables of `uses` in the order in which they got their values."""
+    """Return the variables of `uses` in the order of their definitions."""
     return [var for var in emitter.values if var in uses]
 
 
 def emit_statements(emitter: StatementEmitter, piece: Sequence[tir.Stmt], uses: frozenset[tir.Var]) -> None:
-    """Emit statements as a function, and a call of it; a fault in it is a fault of the function around it."""
+    """Emit statements as a function and a call of it; a fault in it is a fault of the enclosing function."""
     function, inner, values = function_of(emitter, "piece", _defined(emitter, uses), ())
     function.attributes.add("noinline")
     for each in piece:
@@ -214,7 +220,7 @@ def emit_statements(emitter: StatementEmitter, piece: Sequence[tir.Stmt], uses: 
 
 
 def emit_value(emitter: StatementEmitter, expr: tir.PrimExpr, uses: frozenset[tir.Var]) -> Value:
-    """Emit an expression as a function, and a call of it; return the value."""
+    """Emit an expression as a function and a call of it; return the value."""
     result_type = register_type(expr.dtype, expr.span)
     function, inner, values = function_of(emitter, "value", _defined(emitter, uses), (POINTER,))
     function.attributes.add("noinline")

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from .module import ModuleEmitter
 
 ALIGNMENT = 64
-"""Bytes that memory allocated by kernels is aligned to: a cache line, and the widest vector."""
+"""Alignment in bytes of memory that kernels allocate: a cache line, and the widest vector."""
 STACK_BYTES = 4096
-"""Up to this size a buffer lies on the stack, where LLVM can keep it in registers."""
+"""Maximum size of a buffer on the stack, where LLVM can promote it to registers."""
 
 
 _WITH_OVERFLOW = ir.LiteralStructType([I64, ir.IntType(1)])
 
 
 class _Loop(Struct, frozen=True):
-    """Where the jumps of a loop lead, and how many heap buffers are alive there."""
+    """The targets of the jumps of a loop, and the number of heap buffers that are alive there."""
 
     following: Value
     end: Value
@@ -68,7 +68,7 @@ class StatementEmitter(ExpressionEmitter):
         }  # fmt: skip
 
     def run(self, stmt: tir.Stmt) -> None:
-        """Emit `stmt`; nothing where the code before it always leaves the function."""
+        """Emit `stmt`, unless it is unreachable."""
         uses = self.pieces.uses.get(stmt)
         if uses is None or self.builder.block.is_terminated:
             self.run_whole(stmt)
@@ -76,7 +76,7 @@ class StatementEmitter(ExpressionEmitter):
             emit_statements(self, (stmt,), uses)
 
     def run_whole(self, stmt: tir.Stmt) -> None:
-        """Emit `stmt` here, whatever its size."""
+        """Emit `stmt` inline, whatever its size."""
         if self.builder.block.is_terminated:
             return
         emitter = self._statements.get(type(stmt))
@@ -89,7 +89,7 @@ class StatementEmitter(ExpressionEmitter):
         return self.emit_whole(expr) if uses is None else emit_value(self, expr, uses)
 
     def leave(self, status: Value) -> None:
-        """Return `status` from the function, having freed what lives."""
+        """Free all heap buffers and return `status` from the function."""
         self._free(self._heap)
         self.builder.ret(status)
 
@@ -98,9 +98,9 @@ class StatementEmitter(ExpressionEmitter):
             self.builder.call(self.module.c_function("free", ir.VoidType(), [POINTER]), [each])
 
     def jump(self, call: tir.Call) -> Value:
-        """Leave the innermost loop, or go on with its next iteration."""
+        """Leave the innermost loop, or continue with its next iteration."""
         if not self._loops:
-            raise error("E0606", "there is no loop here to leave", call.span)
+            raise error("E0606", "break or continue outside of a loop", call.span)
         loop = self._loops[-1]
         self._free(self._heap[loop.heap :])
         self.builder.branch(loop.end if call.op == BREAK else loop.following)
@@ -121,7 +121,7 @@ class StatementEmitter(ExpressionEmitter):
                 emit_statements(self, part, uses)
 
     def _for(self, stmt: tir.For) -> None:
-        """A counted loop; the end is computed once, and lies in the range of the variable (`lower.bounds`)."""
+        """Emit a counted loop. The end is computed once, and is in the range of the variable (`lower.bounds`)."""
         if stmt.kind is tir.ForKind.PARALLEL:
             emit_parallel(self, stmt)
             return
@@ -157,7 +157,7 @@ class StatementEmitter(ExpressionEmitter):
         builder.position_at_end(after)
 
     def _body(self, body: tir.Stmt, following: Value, end: Value) -> None:
-        """Emit the body of a loop whose next iteration begins at `following`, and which ends at `end`."""
+        """Emit the body of a loop; `following` starts the next iteration, `end` follows the loop."""
         self._loops.append(_Loop(following, end, len(self._heap)))
         self.run(body)
         self._loops.pop()
@@ -208,7 +208,7 @@ class StatementEmitter(ExpressionEmitter):
         self.run(stmt.body)
 
     def _allocate(self, stmt: tir.Allocate) -> None:
-        """Small buffers lie on the stack, others on the heap."""
+        """Allocate a small buffer on the stack, others on the heap."""
         extents = [extent.value if isinstance(extent, tir.IntImm) else None for extent in stmt.extents]
         if any(extent is None or extent < 0 for extent in extents):
             return self._on_heap(stmt, self._byte_count(stmt))
@@ -219,7 +219,7 @@ class StatementEmitter(ExpressionEmitter):
         return self.run(stmt.body)
 
     def _byte_count(self, stmt: tir.Allocate) -> Value:
-        """Return how many bytes are asked for; a fault where that is no size, or more than can be counted."""
+        """Return the size of an allocation in bytes; a fault if it is negative or overflows 64 bits."""
         builder, size = self.builder, number(I64, element_bytes(stmt.dtype))
         multiply = self.module.c_function("llvm.smul.with.overflow.i64", _WITH_OVERFLOW, [I64, I64])
         for extent in stmt.extents:
@@ -233,7 +233,7 @@ class StatementEmitter(ExpressionEmitter):
         return size
 
     def _on_heap(self, stmt: tir.Allocate, size: Value) -> None:
-        """Allocate with room to align; freed where `stmt` ends, and wherever the function is left inside it."""
+        """Allocate with room for alignment; the memory is freed after `stmt`, and at every exit from inside it."""
         builder = self.builder
         malloc = self.module.c_function("malloc", POINTER, [I64])
         memory = builder.call(malloc, [builder.add(size, number(I64, ALIGNMENT))])
@@ -286,7 +286,7 @@ class StatementEmitter(ExpressionEmitter):
         return [number(ir.IntType(1), 1)] * len(vectors.split(self.builder, value))
 
     def return_value(self, call: tir.Call) -> Value:
-        """Store what the function returns where its caller wants it, and leave."""
+        """Store the result of the function to the caller's address, and leave."""
         (operand,) = call.args
         if not isinstance(operand, tir.PrimExpr) or self.result_pointer is None:
             raise error("E0606", "this function cannot return a value", call.span)

@@ -1,7 +1,7 @@
-"""Dtypes as LLVM types: as they are held in registers and as they lie in memory.
+"""Dtypes as LLVM types, in registers and in memory.
 
 Only bool differs: i1 in a register, one byte (0 or 1) in memory. bfloat16 and the 8-bit floats are bit patterns
-(i16, i8) in both; `codegen.lower.small_floats` leaves no arithmetic on them but conversions.
+(i16, i8) in both; `codegen.lower.small_floats` leaves only conversions of them.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def _llvm_type(dtype: str, span: Span | None, in_memory: bool) -> LLVMType:
 
 
 def register_type(dtype: str, span: Span | None = None) -> LLVMType:
-    """Return the LLVM type of a value of `dtype`; TvmsError E0604 where there is none."""
+    """Return the LLVM type of a value of `dtype` in a register; TvmsError E0604 if there is none."""
     return _llvm_type(dtype, span, in_memory=False)
 
 
 def memory_type(dtype: str, span: Span | None = None) -> LLVMType:
-    """Return the LLVM type of a buffer element of `dtype`; TvmsError E0604 where there is none."""
+    """Return the LLVM type of a buffer element of `dtype`; TvmsError E0604 if there is none."""
     return _llvm_type(dtype, span, in_memory=True)
 
 
 def element_bytes(dtype: str) -> int:
-    """Return how many bytes an element of `dtype`, all its lanes, takes in memory."""
+    """Return the size of an element of `dtype`, with all its lanes, in bytes."""
     parsed = parse_dtype(dtype)
     return parsed.bytes * parsed.lanes

@@ -1,4 +1,4 @@
-"""Vectors taken apart and put together; where there is one lane, it is a scalar."""
+"""Splitting and joining vectors; a vector of one lane is a scalar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _I32 = ir.IntType(32)
 
 
 def split(builder: Builder, value: Value) -> list[Value]:
-    """Return the lanes of `value`; itself where it is a scalar."""
+    """Return the lanes of `value`; `value` itself if it is a scalar."""
     count = getattr(value.type, "count", None)
     if count is None:
         return [value]
@@ -18,7 +18,7 @@ def split(builder: Builder, value: Value) -> list[Value]:
 
 
 def join(builder: Builder, lanes: Sequence[Value]) -> Value:
-    """Return the vector of `lanes`; the one of them where there is only one."""
+    """Return the vector of `lanes`; a scalar if there is only one."""
     if len(lanes) == 1:
         return lanes[0]
     vector = ir.Constant(ir.VectorType(lanes[0].type, len(lanes)), ir.Undefined)
@@ -28,18 +28,18 @@ def join(builder: Builder, lanes: Sequence[Value]) -> Value:
 
 
 def by_lane(builder: Builder, value: Value, function: Callable[[Value], Value]) -> Value:
-    """Return `function` of every lane of `value`."""
+    """Apply `function` to every lane of `value`."""
     return join(builder, [function(lane) for lane in split(builder, value)])
 
 
 def shuffle(builder: Builder, a: Value, b: Value, lanes: Sequence[int]) -> Value:
-    """Return the lanes of `a` followed by `b` that are named."""
+    """Return the vector of `lanes`, which index `a` followed by `b`."""
     mask = ir.Constant(ir.VectorType(_I32, len(lanes)), [ir.Constant(_I32, lane) for lane in lanes])
     return builder.shuffle_vector(a, b, mask)
 
 
 def splat(builder: Builder, value: Value, lanes: int) -> Value:
-    """Return the vector of `lanes` times the scalar `value`."""
+    """Return a vector with the scalar `value` in every lane."""
     if isinstance(value, ir.Constant):
         return ir.Constant(ir.VectorType(value.type, lanes), [value] * lanes)
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)

@@ -1,4 +1,4 @@
-"""How much a parallel loop has to do, so that threads are asked only where that pays."""
+"""The amount of work in a parallel loop, which decides whether threads pay off."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from ...ir.int_set import Interval, evaluate, from_range
 from ...ir.visit import walk
 
 ENOUGH = 1 << 14
-"""Statements, vectors or not, that take longer than to wake a thread: some microseconds."""
+"""Number of statements, scalar or vector, that take longer than waking a thread (some microseconds)."""
 
 _NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 
 
 def statements_run(stmt: tir.Stmt, known: Container[tir.Var]) -> tir.PrimExpr | None:
-    """Return how many statements `stmt` runs at most, an int64 of variables in `known`; None where nobody knows."""
+    """Return an upper bound of the statements that `stmt` executes, an int64 in variables of `known`; None if there is
+    none.
+    """
     return _Counter(known).count(stmt)
 
 
@@ -44,11 +46,11 @@ class _Counter:
                 return self.count(stmt.body)
             case tir.DeclBuffer():
                 return self.count(stmt.body)
-            case _:  # a loop without an end that is known, or a call that may do anything
+            case _:  # a loop with an unknown extent, or a call with unknown effects
                 return None
 
     def _is_known(self, extent: tir.PrimExpr) -> bool:
-        """Whether an extent can be computed before the loop, without side effects."""
+        """Return whether an extent can be computed before the loop, without side effects."""
         return all(
             each in self._known if isinstance(each, tir.Var) else not isinstance(each, tir.BufferLoad | tir.Call)
             for each in walk(extent)

@@ -223,5 +223,5 @@ def test_a_mask_has_the_lanes_of_its_access(access: str) -> None:
 def test_no_mask_of_other_lanes_reaches_llvm() -> None:
     module = tvms.parse(MASKED.format(access=f"T.buffer_store(A, T.Broadcast(A[0], 4), [T.Ramp(0, 1, 4)], {MASK})"))
     for schedule in (True, False):
-        with pytest.raises(tvms.TvmsError, match="the predicate of an access to 'A' has other lanes"):
+        with pytest.raises(tvms.TvmsError, match="the predicate of an access to 'A' has a different number of lanes"):
             tvms.compile(module, schedule=schedule)

@@ -173,7 +173,7 @@ I.ir_module Module:
         A[0] = T.call_extern("float32", "expf", T.float64(1))
 """
     assert message(tvms.compile, tvms.parse(text)) == (
-        "error[E0603]: the external function 'system' is not known\n"
+        "error[E0603]: unknown external function 'system'\n"
         "= help: use an intrinsic, or call a Python function from the graph level with R.call_dps_packed\n"
         "error[E0602]: the intrinsic 'tir.tvm_storage_sync' does not exist on target 'llvm'"
     )

@@ -112,7 +112,7 @@ def test_a_parallel_loop_cannot_end_early() -> None:
         tvms.compile(module)
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, diagnostic.message) == ("E0606", "the parallel loop over 'i' cannot end early")
-    assert diagnostic.help == "make the loop serial, or let its iterations do nothing once a flag is set"
+    assert diagnostic.help == "make the loop serial, or skip the remaining iterations by a flag"
 
 
 def test_default_schedules_leave_such_functions_alone() -> None:

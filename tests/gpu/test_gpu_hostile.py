@@ -130,7 +130,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([4], "float32", "texture")',
              'L_1 = T.Buffer((4,), data=L, scope="texture")', "L_1[0] = A[tx]", "B[tx] = L_1[0]"), "E0606",
     ),
-    "an atomic addition to memory of a thread": (
+    "atomic addition to memory that is private to a thread": (
         body('tx = T.launch_thread("threadIdx.x", 32)', 'L = T.allocate([1], "float32", "local")',
              'L_1 = T.Buffer((1,), data=L, scope="local")', "L_1[0] = A[tx]",
              'B[tx] = T.call_intrin("float32", "tir.atomic_add", T.address_of(L_1[0]), A[tx])'), "E0606",

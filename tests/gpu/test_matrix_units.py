@@ -266,7 +266,7 @@ def test_is_refused_where_it_stands(name: str) -> None:
 
 def test_older_gpus_and_parts_of_warps_are_refused() -> None:
     assert str(refusal(MMA.format("m16n8k16", "row", "fp16"), arch="sm_75").message) == (
-        "products m16n8k16 of f16 exist from sm_80 on; the target is sm_75"
+        "products m16n8k16 of f16 need sm_80 or newer; the target is sm_75"
     )
     assert refusal(FILL, threads=16).message == (
         "T.tvm_fill_fragment needs whole warps, but threadIdx.x has 16 threads"
@@ -277,7 +277,7 @@ def test_more_memory_than_the_gpu_has() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.emit(copies(scope="shared.dyn", size=1 << 15), "ptx", "cuda -arch=sm_86")
     assert caught.value.diagnostics[0].message == (
-        "kernel 'main' needs 131072 bytes of shared.dyn memory; there are 101376"
+        "kernel 'main' needs 131072 bytes of shared.dyn memory; the limit is 101376"
     )
 
 
