@@ -28,7 +28,7 @@ TRUSTED = FAULTS | frozenset(f"E04{number}" for number in (13, *range(15, 22), 2
 
 
 def is_tvm_text(source: Source) -> bool:
-    """Whether a text is in one of TVM's dialects, which open definitions by decorators."""
+    """Return whether a text is in one of TVM's dialects, which open definitions by decorators."""
     return _DECORATOR.search(source.text) is not None
 
 

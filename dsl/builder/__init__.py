@@ -1,1 +1,1 @@
-"""From the syntax tree to the program: names get their meaning, forms become nodes."""
+"""Builds the IR from the syntax tree: resolves names and turns forms into nodes."""

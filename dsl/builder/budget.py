@@ -1,8 +1,8 @@
-"""What a text may make while it is read: copies of named values, strings, tuples and uses of macros.
+"""Budget for the nodes that reading a text creates: copies of named values, strings, tuples and macro expansions.
 
-Everything else that reading makes is a constant number of nodes for each token. A name can stand for a value of any
-size, and so a text of n lines can stand for 2**n nodes: each use of a name is charged what its value would take if it
-were written out, and a text that makes more than its budget is refused with E0010.
+Everything else creates a constant number of nodes per token. A name can denote a value of any size, so a text of
+n lines can denote 2**n nodes. Each use of a name is therefore charged the size of its value written out, and a text
+that exceeds its budget is refused with E0010.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from ...ir.base import GlobalVar, Node
 from ...ir.visit import children
 
 BASE = 2**18
-"""The budget of an empty text, in nodes: what is read and checked in about two seconds."""
+"""Budget of an empty text, in nodes: about two seconds of reading and checking."""
 CHARACTERS = 8
-"""Characters of a string that count as one node."""
+"""Number of characters of a string that count as one node."""
 TEXT = 2
-"""Characters of a macro or a lambda that count as one node."""
+"""Number of characters of a macro or a lambda that count as one node."""
 
 _LEAVES = (tir.Var, tir.IntImm, tir.FloatImm, tir.Buffer, tir.IterVar, relax.Var, GlobalVar)
 
 
 class Budget:
-    """How much a text of `characters` may still make, in nodes."""
+    """The nodes that a text of `characters` characters may still create."""
 
     def __init__(self, characters: int) -> None:
         self.total = self.left = BASE + characters
         self._sizes: dict[int, tuple[Any, int]] = {}
-        """The size of what was measured, and the value itself: an identity is that of one value while it lives."""
+        """Measured sizes by identity, with the value itself: keeping it alive keeps its identity unique."""
         self._is_leaf: dict[type, bool] = {}
 
     def use(self, value: Any) -> bool:
-        """Pay for one more use of a named value: its size, if it is more than a leaf. Return what `pay` does."""
+        """Pay for one more use of a named value: its size, unless it is a leaf. Return the result of `pay`."""
         kind = cast("type[Any]", type(value))
         is_leaf = self._is_leaf.get(kind)
         if is_leaf is None:
@@ -44,12 +44,12 @@ class Budget:
         return is_leaf or self.pay(self.size(value))
 
     def pay(self, nodes: int) -> bool:
-        """Take `nodes` from the budget; return whether there were as many left."""
+        """Subtract `nodes` from the budget; return whether it sufficed."""
         self.left -= nodes
         return self.left >= 0
 
     def size(self, value: Any) -> int:
-        """Return how many nodes `value` has written out; what it shares is measured once."""
+        """Return the number of nodes of `value` written out; shared parts are measured once."""
         known = self._sizes.get(id(value))
         if known is not None:
             return known[1]

@@ -1,12 +1,12 @@
-"""What the builders of a text share: its source, what was found wrong, and what its names stand for.
+"""State shared by the builders of a text: its source, its diagnostics and the values of its names.
 
 How a builder uses it:
 
 - `context.error(code, message, node, help)` records a diagnostic under `node` and returns the exception `Failed`:
-  `raise context.error(…)` gives the statement up, and plain `context.error(…)` goes on.
+  `raise context.error(…)` abandons the statement, and plain `context.error(…)` continues.
 - `with context.recover(names):` around one statement catches `Failed`; the names that the statement would have
   defined become `POISON`, whose use raises `Failed` again without a further message.
-- `context.scope` maps names to values; `with context.scope.frame():` forgets on leaving what was defined inside.
+- `context.scope` maps names to values; `with context.scope.frame():` discards on exit what was defined inside.
 - `context.globals` holds the functions of the module, declared before any body is built.
 
 Values are what `expressions.evaluate(context, node)` returns: plain Python values (None, bool, int, float, str,
@@ -37,11 +37,11 @@ MAX_ERRORS = 1000
 
 
 class TooManyErrors(Exception):
-    """As many mistakes as a person reads are recorded; what follows is not built."""
+    """The maximum number of errors is recorded; the rest of the text is not built."""
 
 
 class Failed(Exception):
-    """What was being built cannot be; the diagnostic that says why is recorded already."""
+    """A part of the text cannot be built; a diagnostic with the reason has been recorded."""
 
 
 class Poison:
@@ -52,7 +52,7 @@ POISON = Poison()
 
 
 class Binding(Struct, frozen=True):
-    """The value of a name, the kind of its definition, and the depth of the frame that defines it."""
+    """The value of a name, the kind of its definition, and the depth of its frame."""
 
     value: Any
     depth: int
@@ -60,21 +60,21 @@ class Binding(Struct, frozen=True):
 
 
 class Scope:
-    """Names and their values, newest first; a dict with an undo log, so that a look-up costs the same at any depth."""
+    """Names and their innermost values: a dict with an undo log, so that a look-up costs the same at any depth."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._values = dict(names)
         self._variables = [name for name, value in names.items() if isinstance(value, tir.Var)]
-        """The names of variables outside of all frames."""
+        """Names of variables that are defined outside all frames."""
         self._bindings: dict[str, Binding] = {}
-        """Those of the names that a frame defines."""
+        """Bindings of the names that a frame defines."""
         self._undo: list[dict[str, tuple[Any, Binding | None]]] = []
-        """For each open frame the names that it defines, with the values and bindings they had before."""
+        """For each open frame, the names that it defines, with their previous values and bindings."""
         self._named: dict[int, Any] = {}
-        """What ever had a name, by its identity."""
+        """Every value that was ever named, by identity."""
 
     def define(self, name: str, value: Any, kind: str = "variable") -> None:
-        """Let `name` stand for `value`, which is a `kind`, until the innermost frame ends."""
+        """Bind `name` to `value`, which is a `kind`, until the innermost frame ends."""
         if self._undo:
             if name not in self._undo[-1]:
                 self._undo[-1][name] = self._values.get(name, _ABSENT), self._bindings.get(name)
@@ -85,23 +85,23 @@ class Scope:
         self._named[id(value)] = value
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what `name` stands for."""
+        """Return the value of `name`."""
         return self._values.get(name, default)
 
     @property
     def depth(self) -> int:
-        """How many frames are open."""
+        """Number of open frames."""
         return len(self._undo)
 
     def outer(self, depth: int) -> Scope:
-        """Return a scope of the names as they are in the outermost `depth` frames, without those defined further in.
+        """Return a scope with the names of the outermost `depth` frames, without those that inner frames define.
 
         It is a view: neither scope may end a frame while the other is in use.
         """
         return _OuterScope(self, depth)
 
     def at_depth(self, name: str, depth: int, default: Any = None) -> Any:
-        """Return what `name` stands for in the outermost `depth` frames."""
+        """Return the value of `name` in the outermost `depth` frames."""
         for changes in self._undo[depth:]:
             if name in changes:
                 value, _ = changes[name]
@@ -109,11 +109,11 @@ class Scope:
         return self.get(name, default)
 
     def binding(self, name: str) -> Binding | None:
-        """Return what a frame lets `name` stand for; None where no frame does."""
+        """Return the binding of `name` in a frame, or None."""
         return self._bindings.get(name)
 
     def binding_at_depth(self, name: str, depth: int) -> Binding | None:
-        """Return what one of the outermost `depth` frames lets `name` stand for."""
+        """Return the binding of `name` in one of the outermost `depth` frames, or None."""
         for changes in self._undo[depth:]:
             if name in changes:
                 return changes[name][1]
@@ -123,21 +123,21 @@ class Scope:
         return self.get(name, _ABSENT) is not _ABSENT
 
     def holds(self, value: object) -> bool:
-        """Whether some name stands, or stood, for `value` itself."""
+        """Return whether `value` itself has, or had, a name."""
         return id(value) in self._named
 
     def names(self) -> Iterable[str]:
-        """Return all names that stand for something here."""
+        """Return all names that are defined here."""
         return self._values.keys()
 
     def variables(self) -> set[tir.Var]:
-        """Return the loop-level variables that names stand for, whatever else has a name outside of all frames."""
+        """Return the loop-level variables that have a name, in the open frames or outside all frames."""
         values = (self.get(name) for names in (self._variables, *self._undo) for name in names)
         return {value for value in values if isinstance(value, tir.Var)}
 
     @contextmanager
     def frame(self) -> Generator[None]:
-        """Forget, on leaving, what was defined inside."""
+        """Discard on exit what was defined inside."""
         self._undo.append({})
         try:
             yield
@@ -154,7 +154,7 @@ class Scope:
 
 
 class _OuterScope(Scope):
-    """The outermost frames of another scope, and frames of its own on top."""
+    """The outermost frames of another scope, with its own frames on top."""
 
     def __init__(self, base: Scope, depth: int) -> None:
         super().__init__({})
@@ -201,31 +201,31 @@ class Context:
         self.warnings: list[Diagnostic] = []
         dialect = dialect_of(source)
         self.dialect: Dialect = "decorated" if is_python and dialect == "tvm-0.21" else dialect
-        """What the text is written in; a function in a program of Python is no file of TVM 0.21."""
+        """Dialect of the text. A function in a Python program does not count as a file of TVM 0.21."""
         self.is_newer_tvm = dialect == "tvm-0.27"
-        """Whether the text is TVM's of after 0.21, where `T.alloc_buffer` belongs to no block."""
+        """Whether the text is written for TVM after 0.21, where `T.alloc_buffer` does not belong to a block."""
         self.globals: dict[str, GlobalVar] = {}
         self.global_infos: dict[str, tuple[GlobalInfo, ...]] = {}
-        """What the module shares (`I.module_global_infos`), known before any function is built."""
+        """The global infos of the module (`I.module_global_infos`), known before any function is built."""
         self.type_variables: list[str] = []
-        """The names that `n = TypeVar("n")` declares: each stands for a dimension of the functions that mention it."""
+        """Names that `n = TypeVar("n")` declares: each is a dimension of the functions that mention it."""
         self.tir: Any = None
-        """The loop-level function that is being built (`tir_frames.FunctionFrame`)."""
+        """The loop-level function under construction (`tir_frames.FunctionFrame`)."""
         self.in_signature = False
         """Whether the parameters of a function are being read."""
         self.uses: list[Note] = []
-        """The uses of macros in which the statement that is being built stands, outermost first."""
+        """The macro uses around the statement under construction, outermost first."""
         self.budget = Budget(len(source.text))
-        """What the text may still make."""
+        """Nodes that the text may still create."""
         self.unused_comments: dict[int, tuple[str, ...]] = {}
-        """The comments inside each macro that was not used yet, by its place."""
+        """The comments inside each macro that has not been used yet, by the macro's offset."""
 
     def span(self, node: syntax.Syntax) -> Span:
-        """Return where `node` stands in the text."""
+        """Return the span of `node` in the text."""
         return Span(self.source, node.start, node.end)
 
     def error(self, code: str, message: str, node: syntax.Syntax, help: str | None = None, *notes: Note) -> Failed:
-        """Record a mistake at `node`; return the exception to raise where the statement must be given up."""
+        """Record an error at `node`; return the exception to raise if the statement has to be abandoned."""
         help = help or REMEDIES.get(code)
         self.diagnostics.append(Diagnostic(code, message, self.span(node), help, (*notes, *self.uses[:1])))
         if len(self.diagnostics) >= MAX_ERRORS:
@@ -233,15 +233,15 @@ class Context:
         return Failed()
 
     def warn(self, code: str, message: str, node: syntax.Syntax, help: str, *notes: Note) -> None:
-        """Record what is read, but hardly means what it looks like."""
+        """Record a warning: the text is accepted, but probably does not mean what its author expects."""
         if len(self.warnings) < MAX_ERRORS:
             notes = (*notes, *self.uses[:1])
             self.warnings.append(Diagnostic(code, message, self.span(node), help, notes, "warning"))
 
     def report(self, error: TvmsError, node: syntax.Syntax | Node) -> Failed:
-        """Record what `ir` refused: at the place it says if that is within `node`, else at `node`. Return what to raise.
+        """Record errors of `ir`, each at its own span if that is within `node`, else at `node`; return what to raise.
 
-        An operand that is a variable says where it is declared, not where it stands.
+        The span of a variable used as an operand is that of its declaration, not that of its use.
         """
         span = node.span if isinstance(node, Node) else self.span(node)
         for diagnostic in error.diagnostics:
@@ -252,7 +252,7 @@ class Context:
         return Failed()
 
     def lookup(self, node: syntax.Name) -> Any:
-        """Return what a name stands for; E0101 where it stands for nothing."""
+        """Return the value of a name; raise E0101 if it is not defined."""
         value = self.scope.get(node.id, _ABSENT)
         if value is _ABSENT:
             raise self.error("E0101", f"name '{node.id}' is not defined", node, self._remedy(node.id))
@@ -263,12 +263,12 @@ class Context:
         return value
 
     def pay(self, nodes: int, node: syntax.Syntax) -> None:
-        """Pay for `nodes` that `node` makes; E0010, after which nothing is built, where the budget does not suffice."""
+        """Pay for the `nodes` that `node` creates; if the budget does not suffice, report E0010 and stop building."""
         if not self.budget.pay(nodes):
             raise self.exhausted(node)
 
     def exhausted(self, node: syntax.Syntax) -> TooManyErrors:
-        """Record that the budget ends at `node`; return what to raise."""
+        """Record that the budget is exhausted at `node`; return the exception to raise."""
         message = f"names and macros expand to more than {self.budget.total:,} nodes"
         help = "use a loop where they repeat, or a variable or buffer for a value that is used more than once"
         self.error("E0010", message, node, help)
@@ -279,7 +279,7 @@ class Context:
         return help or (f'write "{name}": a string names a dimension' if self.in_signature else None)
 
     def global_var(self, name: str, node: syntax.Syntax) -> GlobalVar:
-        """Return the reference to function `name` of the module; E0102 where it has none."""
+        """Return the reference to function `name` of the module; raise E0102 if there is none."""
         if name not in self.globals:
             help = did_you_mean(name, self.globals)
             raise self.error("E0102", f"the module has no function '{name}'", node, help)
@@ -287,7 +287,7 @@ class Context:
 
     @contextmanager
     def signature(self) -> Generator[None]:
-        """Read, inside, the parameters of a function."""
+        """Mark the body of the `with` as reading the parameters of a function."""
         self.in_signature = True
         try:
             yield
@@ -296,7 +296,7 @@ class Context:
 
     @contextmanager
     def expanding(self, use: syntax.Syntax, names: Scope) -> Generator[None]:
-        """Build, inside, what `use` stands for, where `names` have a meaning; mistakes are said to be in this use."""
+        """Build, inside, the expansion of `use`, in which the names of `names` are defined; errors mention this use."""
         outer, self.scope = self.scope, names
         self.uses.append(Note("in what this use of a macro stands for", self.span(use)))
         try:
@@ -307,7 +307,7 @@ class Context:
 
     @contextmanager
     def recover(self, names: Iterable[str] = ()) -> Generator[None]:
-        """Go on after a statement that failed, with `names`, which it would have defined, poisoned."""
+        """Continue after a statement that failed; poison `names`, which it would have defined."""
         try:
             yield
         except Failed:

@@ -1,4 +1,4 @@
-"""Values into what a form takes: each converter is named by the annotation that asks for it (see `forms`)."""
+"""Converters of argument values to what a form expects, each named by the annotation that requests it (see `forms`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ConvertT = TypeVar("_ConvertT", bound=Convert)
 
 PrimExpr: TypeAlias = tir.PrimExpr
 Argument: TypeAlias = tir.PrimExpr | Node
-"""Of an intrinsic: an expression, a string, or another node that stands for itself."""
+"""Argument of an intrinsic: an expression, a string, or another node that is passed unchanged."""
 Condition: TypeAlias = tir.PrimExpr
 Shape: TypeAlias = tuple[tir.PrimExpr, ...]
 Exprs: TypeAlias = tuple[tir.PrimExpr, ...]
@@ -26,7 +26,7 @@ Flag: TypeAlias = bool
 DTypeName: TypeAlias = str
 """A dtype, by its name or as `T.float32`; `forms` converts it."""
 Mask: TypeAlias = int
-"""What is done through a pointer: "r", "w", "rw", or the bits of it (TVM: `Buffer.READ`, `Buffer.WRITE`)."""
+"""Kind of access through a pointer: "r", "w", "rw", or their bits (TVM: `Buffer.READ`, `Buffer.WRITE`)."""
 Buffer: TypeAlias = tir.Buffer
 Var: TypeAlias = tir.Var
 Attributes: TypeAlias = Attrs
@@ -36,17 +36,17 @@ _INT32 = range(-(1 << 31), 1 << 31)
 
 
 def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    """Whether `value` was written as a tuple or a list."""
+    """Return whether `value` was written as a tuple or a list."""
     return isinstance(value, tuple)
 
 
 def is_dict(value: Any) -> TypeGuard[dict[Any, Any]]:
-    """Whether `value` was written as a dict."""
+    """Return whether `value` was written as a dict."""
     return isinstance(value, dict)
 
 
 class Mismatch(Exception):
-    """A value is not what is asked for; `expected` says what is."""
+    """A value of the wrong kind; `expected` describes the right one."""
 
     def __init__(self, expected: str, help: str | None = None) -> None:
         super().__init__(expected)
@@ -55,7 +55,7 @@ class Mismatch(Exception):
 
 
 def converter(name: str) -> Callable[[_ConvertT], _ConvertT]:
-    """Let annotation `name` mean the decorated function."""
+    """Declare the decorated function as the converter of annotation `name`."""
 
     def declare(convert: _ConvertT) -> _ConvertT:
         CONVERTERS[name] = convert
@@ -65,7 +65,7 @@ def converter(name: str) -> Callable[[_ConvertT], _ConvertT]:
 
 
 def constant(value: float, span: Span | None, hint: str | None = None) -> tir.PrimExpr:
-    """Return a plain number as an expression of dtype `hint`, or TVM's own: bool, int32 (int64 where too big), float32."""
+    """Return a plain number as an expression of dtype `hint`, or TVM's own: bool, int32 (int64 if too big), float32."""
     if hint is not None:
         return make.const(value, hint, span=span)
     if isinstance(value, bool):
@@ -107,7 +107,7 @@ def argument(value: Any, span: Span | None) -> tir.PrimExpr | Node:
 
 @converter("Condition")
 def condition(value: Any, span: Span | None) -> tir.PrimExpr:
-    """Return `value` as a truth value; 0 and 1 are ones, too."""
+    """Return `value` as a condition; 0 and 1 are accepted."""
     if isinstance(value, int) and value in (0, 1):
         return tir.IntImm("bool", int(value), span=span)
     if isinstance(value, tir.PrimExpr):
@@ -156,7 +156,7 @@ def integer(value: Any, span: Span | None) -> int:
 
 @converter("Mask")
 def access_mask(value: Any, span: Span | None) -> int:
-    """Return an access mask as its bits: 1 to read, 2 to write."""
+    """Return an access mask as bits: 1 to read, 2 to write."""
     if isinstance(value, str) and value and set(value) <= {"r", "w"}:
         return sum({"r": 1, "w": 2}[letter] for letter in set(value))
     if isinstance(value, int) and 1 <= value <= 3:
@@ -198,7 +198,7 @@ def variable(value: Any, span: Span | None) -> tir.Var:
 
 @converter("Attributes")
 def attributes(value: Any, span: Span | None) -> Attrs:
-    """Return attributes: a dict whose keys are strings; `tirx.` keys of the newest TVM are `tir.` ones."""
+    """Return attributes: a dict whose keys are strings; the prefix `tirx.` of newer TVM becomes `tir.`."""
     if not is_dict(value) or not all(isinstance(key, str) for key in value):
         raise Mismatch('a dict of attributes, such as {"key": value}')
     return {re.sub("^tirx[.]", "tir.", key): item for key, item in value.items()}
@@ -216,7 +216,7 @@ def vector_load(region: tir.BufferRegion, span: Span | None) -> tir.BufferLoad:
 
 
 def describe(value: Any) -> str:
-    """Say what kind of thing a value is, for messages."""
+    """Describe the kind of a value, for messages."""
     if value is None:
         return "None"
     if isinstance(value, bool | int | float | str):

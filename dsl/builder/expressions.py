@@ -1,7 +1,7 @@
-"""Expressions: a syntax expression becomes a value.
+"""Evaluates syntax expressions to values.
 
-Names, numbers and containers have Python's meaning, operators between plain numbers are computed at once, and what
-involves an IR node becomes a node. Lists are tuples.
+Names, numbers and containers have Python's meaning. Operators between plain numbers are computed at once; operators
+on IR nodes build nodes. Lists are tuples.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def build_expr(context: Context, node: syntax.Expr, dtype_hint: str | None = Non
 
 
 def to_expr(context: Context, value: Any, node: syntax.Expr, dtype_hint: str | None = None) -> tir.PrimExpr:
-    """Return an evaluated `value` as a scalar expression; E0202 at `node` where it is none."""
+    """Return an evaluated `value` as a scalar expression; raise E0202 at `node` if it is not one."""
     if isinstance(value, tir.PrimExpr):
         return value
     span = Span(context.source, node.start, node.end)
@@ -57,7 +57,7 @@ def to_expr(context: Context, value: Any, node: syntax.Expr, dtype_hint: str | N
 
 
 def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[Any], Sequence[syntax.Expr]]:
-    """Return the values of `nodes`, and the node of each: a starred one gives as many as it holds."""
+    """Return the values of `nodes`, and the node of each value: a starred node yields all elements of its value."""
     if not any(type(node) is syntax.Starred for node in nodes):
         return [evaluate(context, node) for node in nodes], nodes
     values: list[Any] = []
@@ -77,7 +77,7 @@ def evaluate_all(context: Context, nodes: Sequence[syntax.Expr]) -> tuple[list[A
 
 
 def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | None = None) -> Any:
-    """Return the value of a call; what it makes is named after `target`, which it is assigned to."""
+    """Return the value of a call; the values that it creates are named after `target`, the target of its assignment."""
     func = evaluate(context, node.func)
     values, nodes = evaluate_all(context, node.args)
     if isinstance(func, Form):
@@ -98,7 +98,7 @@ def evaluate_call(context: Context, node: syntax.Call, target: syntax.Expr | Non
 
 
 def opener(context: Context, head: syntax.Expr) -> Any:
-    """Return what opens a definition with `head`, as `T.prim_func(private=True)`: a form, where it is right."""
+    """Return the value of the head of a definition, as in `T.prim_func(private=True)`: a form if the head is valid."""
     return evaluate(context, head.func if isinstance(head, syntax.Call) else head)
 
 
@@ -109,7 +109,7 @@ def apply(
     nodes: Sequence[syntax.Expr],
     named: Sequence[tuple[syntax.Keyword, Any]] = (),
 ) -> Any:
-    """Return the value of `form` at `site`; what `ir` refuses is reported there."""
+    """Return the value of `form` at `site`; errors of `ir` are reported there."""
     try:
         return form.call(site, values, nodes, named)
     except TvmsError as error:
@@ -175,7 +175,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Any:
 
 
 def evaluate_indices(context: Context, node: syntax.Subscript) -> list[Any]:
-    """Return the indices of an access: values, and for a slice the triple of its parts in a `slice`."""
+    """Return the indices of an access: values, and a `slice` of values for each slice."""
     nodes = node.indices
     if len(nodes) == 1 and isinstance(nodes[0], syntax.Tuple):
         nodes = nodes[0].elements

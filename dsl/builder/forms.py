@@ -1,8 +1,9 @@
-"""What a name can stand for besides a value: a dialect (`T`), a form in it (`T.grid`), a module, a lambda.
+"""What a name can denote besides a value: a dialect (`T`), a form in it (`T.grid`), a module, a lambda.
 
 A form is declared once, by a typed Python function: `@form("T.where") def where(site: Site, predicate: Condition)`.
 Its parameter names are TVM's; each annotation names a converter (`convert.CONVERTERS`) that checks the argument and
-turns it into what the function takes. From the declaration come the binding of arguments and all messages about them.
+converts it to what the function expects. The binding of arguments and all messages about them follow from the
+declaration.
 """
 
 from __future__ import annotations
@@ -30,27 +31,27 @@ _OTHER_DTYPES = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64",
     "fp16": "float16", "fp32": "float32", "f16": "float16", "f32": "float32", "bf16": "bfloat16", "i32": "int32",
 }  # fmt: skip
-"""What other languages call dtypes."""
+"""Names of dtypes in other languages."""
 _SHOWN = 4
-"""How many of the arguments that may be left out a message names."""
+"""Maximum number of optional arguments that a message names."""
 _Build = TypeVar("_Build", bound=Callable[..., Any])
 
 
 class Namespace(Struct, frozen=True, eq=False):
-    """A dialect or a part of one, such as `T` and `T.axis`: its members by name."""
+    """A dialect or a part of one, such as `T` and `T.axis`, with its members by name."""
 
     name: str
     members: dict[str, Any]
 
 
 class ModuleReference(Struct, frozen=True, eq=False):
-    """The module that is being built (`Module.f`, `cls.f`)."""
+    """The module under construction (`Module.f`, `cls.f`)."""
 
     name: str
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda, and how to call it: on values, it returns the value of its body."""
+    """A lambda, and a function that evaluates its body for given values."""
 
     kind: ClassVar[str] = "a lambda"
 
@@ -59,19 +60,19 @@ class Closure(Struct, frozen=True, eq=False):
 
 
 class MetadataTable(Struct, frozen=True, eq=False):
-    """What the name `metadata` stands for: `metadata["relax.expr.Constant"][0]` is an object printed elsewhere."""
+    """The value of the name `metadata`: `metadata["relax.expr.Constant"][0]` is an object that is printed elsewhere."""
 
     key: str | None = None
 
 
 class Meta(Struct, frozen=True, eq=False):
-    """A value that is only given another name (`x = T.meta_var(value)`)."""
+    """A value that only gets another name (`x = T.meta_var(value)`)."""
 
     value: Any
 
 
 class Parameter(Struct, frozen=True, eq=False):
-    """A parameter of a form: what its argument must be, and whether it may be left out or be None."""
+    """A parameter of a form: its converter, and whether the argument may be omitted or None."""
 
     name: str
     convert: Convert
@@ -84,11 +85,11 @@ class Signature(Struct, frozen=True, eq=False):
     variadic: Parameter | None
     by_name: dict[str, Parameter]
     rest: Parameter | None = None
-    """What any further argument that is given by name must be; None where there is to be none."""
+    """The parameter for all other named arguments; None if none are accepted."""
 
 
 class Form(Struct, frozen=True, eq=False):
-    """A form of the language: what to do where `T.name(…)` is called. `build(site, *arguments)` returns its value."""
+    """A form of the language. `build(site, *arguments)` returns the value of a call `T.name(…)`."""
 
     name: str
     build: Callable[..., Any]
@@ -97,7 +98,7 @@ class Form(Struct, frozen=True, eq=False):
     def call(self, site: Site, values: Sequence[Any], nodes: Sequence[syntax.Expr], named: Named = ()) -> Any:
         """Bind arguments and build; a wrong argument is E0105 (number, name) or E0202 (kind).
 
-        `values` are the evaluated positional arguments, `nodes` what they were written as.
+        `values` are the evaluated positional arguments, `nodes` their expressions in the text.
         """
         signature, context = self.signature, site.context
         positional = signature.positional
@@ -144,7 +145,7 @@ Named = Sequence[tuple[syntax.Keyword, Any]]
 
 
 class Site(Struct, frozen=True, eq=False):
-    """Where a form is used: the call, and the target that its value is assigned to."""
+    """The use of a form: the call, and the target that its value is assigned to."""
 
     context: Context
     node: syntax.Call | syntax.Expr
@@ -157,19 +158,19 @@ class Site(Struct, frozen=True, eq=False):
 
     @property
     def function(self) -> FunctionFrame:
-        """The loop-level function around it; E0201 where there is none."""
+        """The enclosing loop-level function; E0201 if there is none."""
         if self.context.tir is None:
             raise self.error("E0201", f"{self.name} belongs in a loop-level function", "open one with T.prim_func")
         return self.context.tir
 
     @property
     def first_name(self) -> str:
-        """The name of the one thing that the form makes; empty where it is not assigned."""
+        """The name of the single value that the form creates; empty if it is not assigned."""
         names = target_names(self.target)
         return names[0] if names else ""
 
     def names(self, count: int, what: str, code: str = "E0204") -> list[str]:
-        """Return the names for `count` things: those of the target; one name for several things is numbered."""
+        """Return the names of `count` values: those of the target; a single name for several values is numbered."""
         target = self.target
         if target is None:
             return [""] * count
@@ -188,7 +189,7 @@ class Site(Struct, frozen=True, eq=False):
         return names
 
     def argument(self, name: str, index: int) -> syntax.Expr:
-        """Return what argument `name`, the one at `index`, was written as."""
+        """Return the expression of argument `name`, whose position is `index`."""
         if isinstance(self.node, syntax.Call):
             for keyword in self.node.keywords:
                 if keyword.name == name:
@@ -198,7 +199,7 @@ class Site(Struct, frozen=True, eq=False):
         return self.node
 
     def error(self, code: str, message: str, help: str | None = None, node: syntax.Syntax | None = None) -> Failed:
-        """Record a mistake at `node`, or at the whole use; return the exception to raise."""
+        """Record an error at `node`, or at the whole call; return the exception to raise."""
         return self.context.error(code, message, node or self.node, help)
 
 
@@ -221,18 +222,18 @@ def dtype_name(value: Any, span: Span | None) -> str:
 
 
 class Method(Struct, frozen=True, eq=False):
-    """A form that is called on a value: `A.vload(…)`."""
+    """A form that is called as a method of a value: `A.vload(…)`."""
 
     form: Form
     receiver: Any
 
 
 NAMESPACES: dict[str, Namespace] = {}
-"""The dialects, by their letter."""
+"""The dialects, by letter."""
 
 
 def register(name: str, value: Any) -> None:
-    """Let dotted `name`, such as "T.axis.spatial", stand for `value`."""
+    """Define the dotted `name`, such as "T.axis.spatial", as `value`."""
     *path, last = name.split(".")
     members = NAMESPACES.setdefault(path[0], Namespace(path[0], {})).members
     for index, part in enumerate(path[1:], 2):
@@ -241,7 +242,7 @@ def register(name: str, value: Any) -> None:
 
 
 def form(*names: str) -> Callable[[_Build], _Build]:
-    """Declare the decorated function as the form `names[0]`, and under the other names too."""
+    """Declare the decorated function as the form `names[0]`, with the other names as aliases."""
 
     def declare(build: _Build) -> _Build:
         signature = signature_of(build)
@@ -253,7 +254,7 @@ def form(*names: str) -> Callable[[_Build], _Build]:
 
 
 def signature_of(build: Callable[..., Any]) -> Signature:
-    """Read the parameters of a form from its function: names, defaults, and annotations as names of converters."""
+    """Return the parameters of a form: names, defaults, and converters by the annotations of its function."""
     code, defaults = build.__code__, build.__defaults__ or ()
     keyword_defaults = build.__kwdefaults__ or {}
     names = code.co_varnames[1 : code.co_argcount]

@@ -1,4 +1,4 @@
-"""Import statements of TVM's scripts: they give the dialects their names. Nothing is ever loaded."""
+"""Import statements of TVM's scripts: they name the dialects. Nothing is ever loaded."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .forms import NAMESPACES, MetadataTable, Namespace
 _PACKAGES = sys.stdlib_module_names | {
     "tvm", "tvms", "numpy", "ml_dtypes", "torch", "pytest", "scipy", "onnx", "jax", "typing_extensions", "tvm_ffi",
 }  # fmt: skip
-"""What programs around TVMScript import: such an import is read, and means nothing here."""
+"""Packages that programs around TVMScript import: such an import is accepted and has no effect."""
 _DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
-"""The names of the dialects in `tvm.script`, old and new."""
+"""Names of the dialects in `tvm.script`, old and new."""
 
 
 def base_names() -> dict[str, Any]:
-    """Return what names stand for without any import."""
+    """Return the names that are defined without any import."""
     names: dict[str, Any] = {letter: NAMESPACES[letter] for letter in ("I", "T", "R", "S") if letter in NAMESPACES}
     names |= {name: NAMESPACES[letter] for name, letter in _DIALECTS.items()}
     names |= {word: tir.Call("int32", Op(f"tir.{word}_loop"), ()) for word in ("break", "continue")}
@@ -38,9 +38,9 @@ def _tvm() -> Namespace:
 
 
 def define_imports(context: Context, node: syntax.Import) -> None:
-    """Define the names of an import that name a dialect; others stay undefined, and are reported where they are used.
+    """Define the imported names of dialects; other imported names stay undefined and are reported where they are used.
 
-    E0101 for a module that is neither of TVM nor known to most programs of Python: it is not there.
+    Raise E0101 for a module that is neither part of TVM nor listed in `_PACKAGES`.
     """
     for name, dotted in node.names:
         package = dotted.partition(".")[0]

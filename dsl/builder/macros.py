@@ -1,7 +1,6 @@
-"""Macros: `T.macro f(…):` holds statements that stand, with values for its parameters, wherever `f(…)` is a statement.
+"""Macros: `T.macro f(…):` holds statements that replace each statement `f(…)`, with its arguments as parameters.
 
-A macro is no part of a program: what is printed has its statements in the place of each use, and its comments in the
-first one.
+A macro is not part of the program: the printed text has its statements at each use, with its comments at the first.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ MAX_NESTED = 200
 
 @form("T.macro", "T.inline")
 def macro(site: Site, func: Any = None, *, hygienic: Flag = True) -> bool:
-    """`T.macro f(A, i):` opens a macro: statements that stand wherever `f(…)` is a statement.
+    """`T.macro f(A, i):` opens a macro, whose statements replace each statement `f(…)`.
 
-    Names in it mean what they mean where it stands or, with `hygienic=False`, where it is used. Its value: which of both.
+    Its names are resolved where it is defined or, with `hygienic=False`, where it is used. Its value: whether hygienic.
     """
     return hygienic
 
@@ -34,12 +33,12 @@ MACROS = ("T.macro", "T.inline")
 
 
 def is_macro(opener: Any) -> bool:
-    """Whether what opens a definition opens a macro."""
+    """Return whether the head of a definition opens a macro."""
     return isinstance(opener, Form) and opener.name in MACROS
 
 
 def define_macro(context: Context, definition: syntax.Definition) -> None:
-    """Let the name of `definition`, whose head is `T.macro`, stand for its statements."""
+    """Define the name of `definition`, whose head is `T.macro`, as a macro."""
     params = definition.params or ()
     defaults = {each.name: evaluate(context, each.default) for each in params if each.default is not None}
     parameters = tuple(Parameter(each.name, CONVERTERS["Any"], each.name not in defaults, False) for each in params)

@@ -1,4 +1,4 @@
-"""A whole text: the module or the bare functions it holds."""
+"""Builds a whole text: a module, or bare functions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .tir_function import build_prim_func, declare_prim_func
 _MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE = "I.ir_module", "T.prim_func", "R.function", "S.schedule"
 
 FORMS = (tir_calls, tir_literals, tir_newest, tir_operators, tir_scopes)
-"""The modules that declare the forms of `T`, besides those that others need."""
+"""Modules that are imported because they declare forms of `T`."""
 VERSION = 1
-"""Of the language."""
+"""Version of the language."""
 _VERSION = re.compile(r"#\s*tvms\s+(\d+)\s*$")
-"""The line that names the version of the language: the printer writes it anew."""
+"""The line with the version of the language; the printer writes it itself."""
 
 
 @form("I.ir_module")
@@ -67,7 +67,7 @@ def module_attrs(site: Site, attrs: Attributes) -> Attrs:
 
 @form("I.module_global_infos")
 def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple[GlobalInfo, ...]]:
-    """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`: what functions refer to by its index."""
+    """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`: objects that functions refer to by index."""
     for key, infos in global_infos.items():
         if not is_tuple(infos):
             raise site.error("E0202", f"the global infos '{key}' are a list, not {describe(infos)}")
@@ -83,7 +83,7 @@ def vdevice(site: Site, target: Any = None, vdevice_id: Integer = 0, memory_scop
 
 @form("I.dummy_global_info")
 def dummy_global_info(site: Site) -> GlobalInfo:
-    """`I.dummy_global_info()`: information that says nothing."""
+    """`I.dummy_global_info()`: a placeholder without information."""
     from ...ir.base import DummyGlobalInfo
 
     return DummyGlobalInfo(span=site.span)
@@ -93,11 +93,11 @@ def dummy_global_info(site: Site) -> GlobalInfo:
 def build_module(
     file: syntax.File, names: Mapping[str, Any] = MappingProxyType({}), is_python: bool = False
 ) -> tuple[IRModule | None, tuple[Diagnostic, ...]]:
-    """Return the module that a text holds, and everything that is wrong with it; None where there are errors.
+    """Return the module that a text holds, or None if there are errors, and all diagnostics.
 
-    `names` are known beside those of the language; `is_python` says that the text stands in a program of Python.
+    `names` are defined besides those of the language; `is_python` says that the text is part of a Python program.
 
-    After 1,000 mistakes the rest is not built.
+    After 1,000 errors the rest is not built.
     """
     context = Context(file.source, Scope({**base_names(), **names}), is_python)
     module: IRModule | None = None
@@ -115,19 +115,19 @@ class _Builder:
         self.attrs: Attrs = {}
         self.functions: dict[str, BaseFunc] = {}
         self.comments: list[str] = []
-        """Comments of statements that leave nothing in the module, such as imports."""
+        """Comments of statements that do not become part of the module, such as imports."""
         self.parts: list[tuple[str, Trivia]] = []
-        """Comments of attributes and infos, which the module takes."""
+        """Comments of attributes and global infos, which are kept in the module."""
         self.places: dict[str, syntax.Name] = {}
-        """Where each function's name stands first."""
+        """The first definition of each function's name."""
         self.schedules: dict[str, Node] = {}
         self.constants: dict[str, syntax.Expr] = {}
-        """Where each constant is given its value."""
+        """The first assignment to each constant."""
         self.kinds: dict[int, str] = {}
-        """What each definition is, by its identity."""
+        """The kind of each definition, by identity."""
 
     def build(self) -> IRModule:
-        """Build everything that is in the file."""
+        """Build the whole file."""
         context, file = self.context, self.file
         self._check_version()
         modules: list[syntax.Definition] = []
@@ -161,7 +161,7 @@ class _Builder:
         )  # fmt: skip
 
     def _check_version(self) -> None:
-        """E0022 for a text of another version of the language."""
+        """Report E0022 if the text names another version of the language."""
         for line in self.file.header:
             found = _VERSION.match(line)
             if found and found[1].lstrip("0") != str(VERSION):
@@ -182,7 +182,7 @@ class _Builder:
             context.error("E0108", "this is outside the module", statement, help)
 
     def body(self, statements: Sequence[syntax.Stmt]) -> None:
-        """Declare all functions, then build them."""
+        """Declare all functions, then build them and the schedules."""
         definitions: list[syntax.Definition] = []
         for statement in statements:
             with self.context.recover():
@@ -211,12 +211,12 @@ class _Builder:
                 self.define_schedule(definition)
 
     def declare(self, name: str, reference: GlobalVar) -> None:
-        """Let `Module.name`, and plain `name`, stand for a function."""
+        """Define `Module.name`, and plain `name`, as a function."""
         self.context.globals[name] = reference
         self.context.scope.define(name, reference)
 
     def define(self, definition: syntax.Definition) -> None:
-        """Build one function; E0104 where its name is taken."""
+        """Build one function; report E0104 if its name is taken."""
         context, name = self.context, definition.name
         first = self.places.setdefault(name, _name(definition))
         if first.start != definition.name_start:
@@ -227,7 +227,7 @@ class _Builder:
             self.functions.setdefault(name, build(context, definition))
 
     def define_schedule(self, definition: syntax.Definition) -> None:
-        """Build one schedule; E0104 where its name is taken."""
+        """Build one schedule; report E0104 if its name is taken."""
         from .schedules import build_schedule
 
         context, name = self.context, definition.name
@@ -239,7 +239,7 @@ class _Builder:
             self.schedules.setdefault(name, build_schedule(context, definition, functions))
 
     def statement(self, node: syntax.Stmt) -> None:
-        """Take a statement of the module itself: attributes, infos, an external function."""
+        """Build a statement of the module itself: attributes, global infos, an external function, a constant."""
         context = self.context
         if isinstance(node, syntax.Import | syntax.Pass) or _is_text(node):
             self.comments += comments_of(node.trivia)
@@ -268,7 +268,7 @@ class _Builder:
         return None
 
     def define_constant(self, node: syntax.Assign, value: Any) -> None:
-        """Let a plain value have a name in all functions; E0209 where it has two values."""
+        """Define a plain value in all functions; report E0209 if a name gets a second value."""
         context = self.context
         for name in target_names(node.target):
             first = self.constants.setdefault(name, node.target)
@@ -280,13 +280,13 @@ class _Builder:
         define(context, node.target, value)
 
     def define_macro(self, definition: syntax.Definition) -> None:
-        """Let a macro have its name in all functions."""
+        """Define a macro in all functions."""
         self.comments += comments_of(definition.trivia)
         with self.context.recover((definition.name,)):
             define_macro(self.context, definition)
 
     def kind(self, definition: syntax.Definition) -> str | None:
-        """Return what a definition's head opens; reported, and None, where it opens nothing."""
+        """Return the form that opens a definition; report a head that opens none, and return None."""
         context, head = self.context, definition.head
         found = self.kinds.get(id(definition))
         if found is not None:
@@ -312,7 +312,7 @@ class _Builder:
         return known
 
     def trivia(self, trivia: Trivia | None) -> Trivia | None:
-        """Return the comments of the module, with those above and below everything."""
+        """Return the comments of the module, with those at the top and the bottom of the file."""
         header = tuple(line for line in self.file.header if not _VERSION.match(line))
         unused = (comment for comments in self.context.unused_comments.values() for comment in comments)
         return with_comments(trivia, (*header, *self.comments, *unused), self.file.footer, self.parts)
@@ -323,7 +323,7 @@ def _name(definition: syntax.Definition) -> syntax.Name:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is known when the text is read, and may have a name in a file: a number, a dtype, a lambda."""
+    """Return whether a value is known when the text is read, so that a file can name it, as a number or a lambda."""
     if is_tuple(value):
         return all(_is_plain(each) for each in value)
     return value is None or isinstance(value, bool | int | float | str | tir.IntImm | tir.FloatImm | Closure | Form)
@@ -334,7 +334,7 @@ def _is_text(node: syntax.Stmt) -> bool:
 
 
 def _form_name(node: syntax.Stmt) -> str | None:
-    """Return "I.module_attrs" for `I.module_attrs(…)`, whatever `I` is called there."""
+    """Return "I.module_attrs" for `I.module_attrs(…)`, also if `I` has another name in the text."""
     call = node.value if isinstance(node, syntax.ExprStmt) else None
     if isinstance(call, syntax.Call) and isinstance(call.func, syntax.Attribute):
         return f"I.{call.func.attr}"

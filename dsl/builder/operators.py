@@ -1,4 +1,4 @@
-"""Operators on values: plain numbers are computed as Python does, expressions become nodes as TVM's overloads do."""
+"""Operators on values: they compute with plain numbers as Python does, and build nodes as TVM's overloads do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .convert import Mismatch, constant, describe, expression, is_tuple
 
 _Number = bool | int | float
 MAX_BITS = 4096
-"""Of a plain integer: such integers are exact, but no program needs a greater one."""
+"""Maximum size of a plain integer: Python's integers are unbounded, but no program needs a larger one."""
 
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
@@ -37,7 +37,7 @@ _LOGICAL: dict[str, type[tir.BinaryOp]] = {"and": tir.And, "or": tir.Or}
 
 
 def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
-    """Return the value of `left op right`; E0206 where the operator does not apply to them."""
+    """Return the value of `left op right`; raise E0206 if the operator does not apply to the operands."""
     if isinstance(left, _Number | str | None) and isinstance(right, _Number | str | None):
         return _plain(context, node, left, right)
     if is_tuple(left) and is_tuple(right) and node.op == "+":
@@ -52,7 +52,7 @@ def binary(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
 
 
 def combine(op: str, a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr:
-    """Return `a op b` as TVM's script does: arithmetic promotes and folds constants, the rest only promotes."""
+    """Return `a op b` as TVM's script does: arithmetic promotes and folds constants, other operators only promote."""
     build = _ARITHMETIC.get(op)
     if build is not None:
         return build(a, b, span=span)
@@ -71,7 +71,7 @@ def compare(kind: type[tir.CmpOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span 
 
 
 def unary(context: Context, node: syntax.Unary, value: Any) -> Any:
-    """Return the value of `op value`; E0206 where the operator does not apply to it."""
+    """Return the value of `op value`; raise E0206 if the operator does not apply to the operand."""
     op, span = node.op, context.span(node)
     if isinstance(value, bool | int | float):
         if op == "not":
@@ -116,7 +116,7 @@ def _operand(context: Context, op: str, value: Any, side: syntax.Expr) -> tir.Pr
 
 
 def _beside(op: str, value: _Number, other: tir.PrimExpr, span: Span) -> tir.PrimExpr:
-    """Return a plain number as an operand: comparisons give it the dtype of the other side, as TVM's script does."""
+    """Return a plain number as an operand: in a comparison it gets the dtype of the other side, as in TVM's script."""
     if op in COMPARISONS and (is_int(other.dtype) or is_float(other.dtype)):
         scalar = parse_dtype(other.dtype).name
         if not isinstance(value, float) or is_float(scalar):
@@ -136,7 +136,7 @@ def _plain(context: Context, node: syntax.Binary, left: Any, right: Any) -> Any:
 
 
 def _check_size(context: Context, node: syntax.Binary, left: Any, right: Any) -> None:
-    """Check that the value of an operator on plain values is not too large before it is made; TypeError for "%d" % 1."""
+    """Check that an operator on plain values does not create a huge value; raise TypeError for string formatting."""
     op = node.op
     if isinstance(left, str) or isinstance(right, str):
         if op == "%":
@@ -156,12 +156,12 @@ def _characters(left: Any, right: Any, op: str) -> int:
 
 
 def _bits(left: int, right: int, op: str) -> int:
-    """Return how many bits the value may have; 0 for an operator whose value has no more than its operands."""
+    """Return an upper bound on the bits of the result; 0 for an operator whose result is no larger than its operands."""
     if op in ("**", "<<"):
         return left.bit_length() * max(right, 1) if op == "**" else left.bit_length() + right
     return left.bit_length() + right.bit_length() if op in ("*", "+", "-") else 0
 
 
 def is_condition(value: tir.PrimExpr) -> bool:
-    """Whether `value` may be branched on."""
+    """Return whether `value` can be a condition."""
     return is_bool(value.dtype) or is_int(value.dtype)

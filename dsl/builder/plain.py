@@ -1,4 +1,4 @@
-"""Python's functions of plain numbers, which are computed when the text is read: `R.const(float("inf"), "float32")`."""
+"""Python functions of plain numbers, computed when the text is read: `R.const(float("inf"), "float32")`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "max": (max, "write T.max(a, b)"),
     "min": (min, "write T.min(a, b)"),
 }
-"""What computes each, and what to write for values that are known only when the program runs."""
+"""The Python function, and the remedy for arguments that are known only when the program runs."""
 
 
 def _form(name: str, function: Callable[..., Any], help: str) -> Form:

@@ -1,4 +1,4 @@
-"""Struct info as it is written: `R.Tensor((n, 4), "float32")`, `R.Tuple(…)`, `R.Callable(…)`, …"""
+"""Struct info in the text: `R.Tensor((n, 4), "float32")`, `R.Tuple(…)`, `R.Callable(…)`, …"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .remedies import did_you_mean
 
 
 def struct_info(builder: BlockBuilder, node: syntax.Expr) -> StructInfo:
-    """Return the struct info that `node` writes; None stands for the empty tuple. E0315 where it is none."""
+    """Return the struct info that `node` denotes; None is the empty tuple. Raise E0315 if it is not struct info."""
     value = values.evaluate(builder, node)
     if value is None:
         return relax.TupleStructInfo((), span=builder.context.span(node))
@@ -36,7 +36,7 @@ def struct_infos(builder: BlockBuilder, node: syntax.Expr) -> tuple[StructInfo, 
 
 
 def bare_struct_info(builder: BlockBuilder, name: str, node: syntax.Attribute) -> StructInfo:
-    """Return what `R.Tensor` stands for without arguments; E0103 where `name` is no kind of struct info."""
+    """Return the struct info of `R.Tensor` without arguments; raise E0103 if `name` is not a kind of struct info."""
     if name not in FORMS:
         help = did_you_mean(name, FORMS) or f"call it: {name}(…)"
         raise builder.context.error("E0103", f"'{name}' has no meaning by itself", node, help)
@@ -44,13 +44,13 @@ def bare_struct_info(builder: BlockBuilder, name: str, node: syntax.Attribute) -
 
 
 def build_struct_info(builder: BlockBuilder, name: str, call: syntax.Call) -> StructInfo:
-    """Return the struct info that the call of `name`, one of `FORMS`, writes."""
+    """Return the struct info of a call of `name`, one of `FORMS`."""
     expected, build = FORMS[name]
     return build(builder, bind(builder.context, name, expected, call), call)
 
 
 def dtype_of(builder: BlockBuilder, node: syntax.Expr | None, default: str = "void") -> str:
-    """Return a dtype written as a string; E0321 where it is none."""
+    """Return a dtype given as a string; raise E0321 if it is not one."""
     if node is None:
         return default
     value = values.evaluate(builder, node)
@@ -68,7 +68,7 @@ def _dtype_help(value: Any) -> str:
 
 
 def _tensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.TensorStructInfo:
-    """`R.Tensor((n, 4), "float32")`: a tensor; what is left out is not known."""
+    """`R.Tensor((n, 4), "float32")`: a tensor; omitted arguments are unknown."""
     shape, dtype = given.get("shape"), given.get("dtype")
     if isinstance(shape, syntax.Constant) and isinstance(shape.value, str) and dtype is None:
         shape, dtype = None, shape
@@ -84,7 +84,7 @@ def _tensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax
 
 
 def _tensor_shape(builder: BlockBuilder, node: syntax.Expr) -> relax.Expr | None:
-    """Return a tensor's shape: written dimensions, or a variable that holds a shape."""
+    """Return the shape of a tensor: explicit dimensions, or a variable that holds a shape."""
     written = dimensions(builder, node, or_value=True)
     if not values.is_tuple(written):
         if written is None or isinstance(written, relax.Var | relax.ShapeExpr):
@@ -160,7 +160,7 @@ def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.P
 
 
 def _prim_value(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:
-    """Return the known value of a scalar; plain numbers are of `dtype`, or int64, float32 and bool."""
+    """Return the known value of a scalar; plain numbers get `dtype`, or else int64, float32 or bool."""
     value = scalar(builder, node, dtype)
     if dtype and value.dtype != dtype:
         raise builder.context.error("E0321", f"the value is {value.dtype}, not {dtype}", node)
@@ -168,7 +168,7 @@ def _prim_value(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.Pri
 
 
 def _dtensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.DTensorStructInfo:
-    """`R.DTensor((n, 4), "float32", "mesh[0]", "S[0]")`: a tensor spread over devices."""
+    """`R.DTensor((n, 4), "float32", "mesh[0]", "S[0]")`: a tensor distributed over devices."""
     tensor = _tensor(builder, Arguments({k: given[k] for k in ("shape", "dtype", "ndim") if given.get(k)}), call)
     mesh, how = given.get("device_mesh"), given.get("placement")
     if mesh is None or how is None:
@@ -191,4 +191,4 @@ FORMS: dict[str, tuple[Any, Build]] = {
     "R.DTensor": (_DTENSOR, _dtensor),
     "R.dist.DTensor": (_DTENSOR, _dtensor),
 }
-"""Every kind of struct info as it is written, with its parameters."""
+"""All kinds of struct info by name, with their parameters."""

@@ -1,4 +1,4 @@
-"""The arguments of an `R.` form, bound to its parameters before anything is evaluated."""
+"""Binds the arguments of an `R.` form to its parameters, before anything is evaluated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .remedies import did_you_mean
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a form; a variadic one takes all further positional arguments, an open one all further names.
+    """A parameter of a form; a variadic one collects the remaining positional arguments, an open one other named ones.
 
-    Those after a variadic one are given by name only.
+    Parameters after a variadic one are keyword-only.
     """
 
     name: str
@@ -38,12 +38,12 @@ def parameters(*names: str) -> tuple[Parameter, ...]:
 
 
 class Arguments(Struct, frozen=True):
-    """What a call gives: the expression of each parameter by name, and those of the variadic one."""
+    """The arguments of a call: the expression of each parameter by name, and those of the variadic parameter."""
 
     values: dict[str, syntax.Expr]
     rest: tuple[syntax.Expr, ...] = ()
     extra: tuple[syntax.Keyword, ...] = ()
-    """Arguments under other names, where a parameter takes them."""
+    """Arguments under other names, if the form has an open parameter."""
 
     def __getitem__(self, name: str) -> syntax.Expr:
         return self.values[name]
@@ -56,9 +56,9 @@ class Arguments(Struct, frozen=True):
 def bind(
     context: Context, form: str, expected: tuple[Parameter, ...], call: syntax.Call, usage: str | None = None
 ) -> Arguments:
-    """Bind the arguments of `call` to the parameters of `form`; E0105 where they do not fit.
+    """Bind the arguments of `call` to the parameters of `form`; raise E0105 if they do not match.
 
-    `usage` is how the form is called, for messages, where its parameters do not say all.
+    `usage` describes a call in messages, if the parameters alone do not.
     """
     positional = list(takewhile(lambda parameter: not parameter.variadic and not parameter.open, expected))
     values = {parameter.name: value for parameter, value in zip(positional, call.args, strict=False)}

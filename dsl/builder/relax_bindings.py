@@ -1,4 +1,4 @@
-"""Assignments in a graph-level function: which variable a name becomes, and with what struct info."""
+"""Assignments in a graph-level function: the variable that a name becomes, and its struct info."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .relax_constants import constant
 
 
 class Target(Struct, frozen=True):
-    """What is on the left of an assignment: a name, its place, whether it leaves its dataflow block, its comments."""
+    """The left side of an assignment. `is_output` says that the name is used after its dataflow block."""
 
     name: str
     node: syntax.Expr
@@ -31,10 +31,10 @@ class Target(Struct, frozen=True):
 
 
 def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr) -> None:
-    """Let the target's name stand for `value`, which `node` writes.
+    """Define the target's name as `value`, whose expression in the text is `node`.
 
     Graph-level values are bound to a variable. Other values, such as a function of the module or a symbolic
-    dimension, are only named (TVM: `bind_assign_value`).
+    dimension, only get the name (TVM: `bind_assign_value`).
     """
     if values.is_tuple(value) and isinstance(node, syntax.Tuple):
         value = values.to_expr(builder, value, node)
@@ -52,7 +52,7 @@ def assign(builder: BlockBuilder, target: Target, value: Any, node: syntax.Expr)
 
 
 def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
-    """Bind `value` to a variable called as the target says, and let the name stand for it."""
+    """Bind `value` to a variable with the target's name, and define the name as that variable."""
     said = target.annotation
     if said is not None and isinstance(value, relax.Constant) and isinstance(value.data, Metadata):
         value = value if is_known(value.struct_info) else replace(value, struct_info=said)
@@ -72,7 +72,7 @@ def bind(builder: BlockBuilder, target: Target, value: relax.Expr) -> relax.Var:
 
 
 def new_var(builder: BlockBuilder, target: Target, info: StructInfo) -> relax.Var:
-    """Return the variable for a target: a dataflow variable where it does not leave its dataflow block."""
+    """Return the variable of a target: a dataflow variable if it is not used after its dataflow block."""
     kind = relax.DataflowVar if builder.in_dataflow and not target.is_output else relax.Var
     return kind(target.name, struct_info=info, span=builder.context.span(target.node))
 
@@ -94,7 +94,7 @@ def _bind_match_cast(builder: BlockBuilder, target: Target, cast: MatchCastReque
 
 
 def define_symbolic(builder: BlockBuilder, target: Target, var: tir.Var) -> None:
-    """`n = T.int64()`: the symbolic dimension of that name, which a signature may have named before."""
+    """Define the symbolic dimension of `n = T.int64()`, or check it if a signature has defined it before."""
     context = builder.context
     known = context.scope.get(target.name)
     if not isinstance(known, tir.Var):
@@ -107,7 +107,7 @@ def define_symbolic(builder: BlockBuilder, target: Target, var: tir.Var) -> None
 
 
 def unpack(builder: BlockBuilder, targets: list[Target], value: Any, node: syntax.Expr, whole: syntax.Expr) -> None:
-    """`a, b = value`: bind every element of a tuple; E0312 where there are more or fewer names than elements."""
+    """Bind each element of a tuple, as in `a, b = value`; raise E0312 if the numbers of names and elements differ."""
     if isinstance(value, relax.Expr):
         value = builder.operand(builder.inferred(value))
     elements = values.tuple_fields(value) if isinstance(value, tuple | relax.Expr) else None

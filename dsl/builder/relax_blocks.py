@@ -1,7 +1,7 @@
-"""Bindings gathered into blocks, in TVM's normal form (TVM: `relax::BlockBuilder`, `Normalizer`).
+"""Collects bindings into blocks, in TVM's normal form (TVM: `relax::BlockBuilder`, `Normalizer`).
 
-In normal form every operand is a leaf or a tuple of leaves: what is nested is bound to a variable of its own.
-Blocks are never empty, and neighbours of one kind are one block.
+In normal form every operand is a leaf or a tuple of leaves: a nested value is bound to its own variable.
+Blocks are never empty, and adjacent blocks differ in kind.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ ExprT = TypeVar("ExprT", bound=relax.Expr)
 
 
 def is_leaf(value: relax.Expr) -> bool:
-    """Whether `value` may stand as an operand as it is (a tuple may, too, if its fields may)."""
+    """Return whether `value` can be an operand unchanged (so can a tuple of such values)."""
     return isinstance(value, _LEAVES)
 
 
 def is_void(struct_info: StructInfo | None) -> bool:
-    """Whether this is said of a value that holds nothing: the empty tuple."""
+    """Return whether this is the struct info of the empty tuple."""
     return isinstance(struct_info, relax.TupleStructInfo) and not struct_info.fields
 
 
 def _read(var: relax.Var) -> relax.Expr:
-    """Return what a variable is as an operand: one of nothing is the empty tuple (TVM: `NormalizeArgument`)."""
+    """Return a variable as an operand: the empty tuple if its struct info is that (TVM: `NormalizeArgument`)."""
     return relax.Tuple((), struct_info=var.struct_info, span=var.span) if is_void(var.struct_info) else var
 
 
 class _Sequence(Struct):
-    """The blocks of a function body or a branch, as far as they are built; `bindings` is the open block."""
+    """The blocks of a function body or a branch built so far; `bindings` is the open block."""
 
     blocks: list[relax.BindingBlock] = []
     bindings: list[relax.Binding] = []
@@ -55,7 +55,7 @@ class _Sequence(Struct):
     parts: list[tuple[str, Trivia]] = []
 
     def close(self) -> None:
-        """End the open block: drop it where it is empty, join it to the one before where both are of one kind."""
+        """End the open block: drop it if it is empty, join it to the previous block if both have the same kind."""
         kind = relax.DataflowBlock if self.dataflow else relax.BindingBlock
         if self.bindings:
             last = self.blocks[-1] if self.blocks else None
@@ -74,21 +74,21 @@ def _var_of(binding: relax.Binding) -> relax.Var:
 
 
 class BlockBuilder:
-    """Where bindings go while a function is built."""
+    """Collects the bindings of a function under construction."""
 
     def __init__(self, context: Context, taken: set[str]) -> None:
-        """`taken` are the names that the text uses: no nested value is bound to one of them."""
+        """Create a builder; `taken` are the names in the text, which nested values must not get."""
         self.context = context
         self.attrs: Attrs = {}
         """The attributes of the function."""
         self.leaving = False
         """Whether nested values that are bound from now on are used after their dataflow block."""
         self.comments: list[str] = []
-        """Comments of statements that bind nothing: the next binding, or the end of the block, takes them."""
+        """Comments of statements that bind nothing, for the next binding or the end of the block."""
         self.parts: list[tuple[str, Trivia]] = []
-        """Comments of declarations, such as `R.func_attr`, which the function takes."""
+        """Comments of declarations such as `R.func_attr`, which are kept in the function."""
         self.bindings = 0
-        """How many bindings were added."""
+        """Number of bindings that were added."""
         self._taken = taken
         self._sequences: list[_Sequence] = []
 
@@ -109,12 +109,12 @@ class BlockBuilder:
         return relax.SeqExpr(tuple(sequence.blocks), body, struct_info=body.struct_info, span=body.span)
 
     def discard(self) -> None:
-        """Drop the innermost sequence, which failed."""
+        """Drop the innermost sequence after a failure."""
         self._sequences.pop()
 
     @contextmanager
     def dataflow(self, trivia: Trivia | None) -> Generator[None]:
-        """Put what is bound inside into one dataflow block."""
+        """Collect the bindings inside into one dataflow block."""
         sequence = self._sequences[-1]
         sequence.close()
         sequence.dataflow, sequence.trivia = True, trivia
@@ -127,9 +127,9 @@ class BlockBuilder:
             sequence.close()
 
     def end_branch(self, suffix: str) -> tuple[relax.Var, relax.SeqExpr] | None:
-        """Close the innermost sequence as a branch whose value is what it binds last; None where it binds nothing.
+        """Close the innermost sequence as a branch that returns its last binding; return None if it binds nothing.
 
-        Return the variable bound last, and the branch; there the variable's name gets `suffix` (TVM: `GetSeqExprForBranch`).
+        Return the last bound variable and the branch, in which its name gets `suffix` (TVM: `GetSeqExprForBranch`).
         """
         sequence = self._sequences.pop()
         sequence.close()
@@ -158,7 +158,7 @@ class BlockBuilder:
         self._sequences[-1].bindings.append(binding)
 
     def keep_comments(self, statement: syntax.Stmt) -> None:
-        """Keep the comments of a statement that bound nothing, with its line where that is printed again."""
+        """Keep the comments of a statement that bound nothing, together with its line if that is printed again."""
         sequence, key = self._sequences[-1], declaration_key(statement)
         if statement.trivia is not None and key is not None and (sequence.dataflow or len(self._sequences) == 1):
             own = self.parts if key == "return" or not sequence.dataflow else sequence.parts
@@ -167,13 +167,13 @@ class BlockBuilder:
             self.comments.extend(comments_of(statement.trivia))
 
     def take_comments(self) -> tuple[str, ...]:
-        """Return the comments that wait for a binding, which now have their place."""
+        """Return and clear the comments that wait for a binding."""
         taken = tuple(self.comments)
         self.comments.clear()
         return taken
 
     def inferred(self, value: ExprT) -> ExprT:
-        """Return `value` with its struct info: its own, or what is inferred; Failed where it has no meaning."""
+        """Return `value` with its struct info, inferred if it has none; raise Failed if the inference refuses it."""
         if value.struct_info is not None:
             return value
         try:
@@ -182,7 +182,7 @@ class BlockBuilder:
             raise self.context.report(error, value) from None
 
     def operand(self, value: relax.Expr) -> relax.Expr:
-        """Return `value` as an operand: bound to a new variable where it is neither a leaf nor a tuple of leaves."""
+        """Return `value` as an operand; bind it to a new variable if it is neither a leaf nor a tuple of leaves."""
         if isinstance(value, relax.Var) and is_void(value.struct_info):
             return _read(value)
         if is_leaf(value):
@@ -196,7 +196,7 @@ class BlockBuilder:
         return _read(var)
 
     def fresh_var(self, value: relax.Expr) -> relax.Var:
-        """Return a variable for a nested value, named as TVM does: lv, lv1, … in dataflow, else gv, gv1, …"""
+        """Return a variable for a nested value, with TVM's names: lv, lv1, … in a dataflow block, else gv, gv1, …"""
         stem = "lv" if self.in_dataflow else "gv"
         kind = relax.DataflowVar if self.in_dataflow and not self.leaving else relax.Var
         name, count = stem, 0

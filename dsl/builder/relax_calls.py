@@ -1,4 +1,4 @@
-"""Calls in a graph-level function: operators, the forms of `R` that are none, functions, and methods of values."""
+"""Calls in a graph-level function: operators, other forms of `R`, functions, and methods of values."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from .relax_distributed import device_mesh, placement, vdevice
 from .remedies import did_you_mean
 
 _NAMED_IN_THE_MODULE = {"dst_vdevice": vdevice, "device_mesh": device_mesh, "placement": placement}
-"""Parameters of operators whose arguments are strings that name something."""
+"""Parameters of operators whose arguments are strings that name an object of the module."""
 _EXTERN_INFO = relax.FuncStructInfo(None, relax.ObjectStructInfo(), purity=False)
 
 
 class MatchCastRequest(Struct, frozen=True):
-    """What `R.match_cast(value, struct_info)` returns: the binding is made by the assignment it stands in."""
+    """The value of `R.match_cast(value, struct_info)`; the assignment creates the binding."""
 
     value: relax.Expr
     struct_info: StructInfo
 
 
 def call(builder: BlockBuilder, node: syntax.Call) -> Any:
-    """Return the value of a call; E0301 where there is no such operator, E0303 where the callee is no function."""
+    """Return the value of a call; raise E0301 if there is no such operator, E0303 if the callee is not a function."""
     name = values.dotted(builder, node.func)
     if name is None:
         return _call_value(builder, node)
@@ -58,7 +58,7 @@ def call(builder: BlockBuilder, node: syntax.Call) -> Any:
 
 
 def _is_form(builder: BlockBuilder, node: syntax.Expr) -> bool:
-    """Whether a name in the namespace `R` stands for a form that is declared as those of the loop level are."""
+    """Return whether a name in the namespace `R` is a form that is declared like those of the loop level."""
     if isinstance(node, syntax.Name):
         return True
     assert isinstance(node, syntax.Attribute)
@@ -84,7 +84,7 @@ def _call_operator(builder: BlockBuilder, operator: RelaxOp, node: syntax.Call) 
 
 
 def _argument(builder: BlockBuilder, param: Param, node: syntax.Expr) -> Any:
-    """Return an argument of an operator, with what is only named in the text looked up."""
+    """Return an argument of an operator; a string that names an object of the module is resolved."""
     named = _NAMED_IN_THE_MODULE.get(param.name)
     if named is not None:
         return named(builder, node)
@@ -93,7 +93,7 @@ def _argument(builder: BlockBuilder, param: Param, node: syntax.Expr) -> Any:
 
 
 def _index_map(builder: BlockBuilder, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
-    """Return a lambda as a change of int64 indices (TVM: `R.layout_transform`)."""
+    """Return a lambda as an index map of int64 indices (TVM: `R.layout_transform`)."""
     params = [tir.Var("int64", param.name, span=builder.context.span(param)) for param in closure.node.params]
     result = closure.call(params)
     final: tuple[Any, ...] = result if values.is_tuple(result) else (result,)
@@ -102,14 +102,14 @@ def _index_map(builder: BlockBuilder, closure: Closure, node: syntax.Expr) -> ti
 
 
 def _normal(builder: BlockBuilder, expr: relax.Expr) -> relax.Expr:
-    """Return a call with its operands in normal form; they may be calls themselves, where an operator stands for several."""
+    """Return a call with its operands in normal form; the operands are calls if the operator is built from several."""
     if not isinstance(expr, relax.Call):
         return expr
     return replace(expr, args=tuple(builder.operand(_normal(builder, arg)) for arg in expr.args))
 
 
 def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
-    """A call of a function of the module, a local or external one, or of a value's method `astype`."""
+    """Return a call of a function of the module, of a local or external function, or of a value's method `astype`."""
     context = builder.context
     if isinstance(node.func, syntax.Attribute) and node.func.attr == "astype":
         receiver = values.operand(builder, node.func.value)
@@ -134,7 +134,7 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
 
 
 def _call_packed(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Call:
-    """`R.call_packed("f", *args, sinfo_args=…)`: what it returns is what `sinfo_args` says."""
+    """`R.call_packed("f", *args, sinfo_args=…)`: a call whose result has the struct info `sinfo_args`."""
     callee = values.to_expr(builder, _extern(builder, given["func"]), given["func"])
     args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in given.rest)
     infos = given.get("sinfo_args")
@@ -166,7 +166,7 @@ def extern_func(site: Site, global_symbol: Text) -> relax.ExternFunc:
 
 
 def _match_cast(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> MatchCastRequest:
-    """`y = R.match_cast(x, R.Tensor((n, 4), "float32"))`: checked at run time; its new dimensions are bound."""
+    """`y = R.match_cast(x, R.Tensor((n, 4), "float32"))`: checked at run time; binds new dimensions."""
     value = values.to_expr(builder, values.evaluate(builder, given["value"]), given["value"])
     return MatchCastRequest(value, struct_info(builder, given["struct_info"]))
 
@@ -204,13 +204,13 @@ def _dtype(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.
 
 
 def _tuple(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.tuple(a, b)`: what `(a, b)` means."""
+    """`R.tuple(a, b)`: the same as `(a, b)`."""
     fields = tuple(values.to_expr(builder, values.evaluate(builder, field), field) for field in given.rest)
     return builder.inferred(relax.Tuple(fields, span=builder.context.span(node)))
 
 
 def _tuple_get_item(builder: BlockBuilder, given: Arguments, node: syntax.Call) -> relax.Expr:
-    """`R.TupleGetItem(t, 0)`: what `t[0]` means."""
+    """`R.TupleGetItem(t, 0)`: the same as `t[0]`."""
     index = values.evaluate(builder, given["index"])
     if not isinstance(index, int):
         raise builder.context.error("E0321", f"{describe(index)} is not an index", given["index"])

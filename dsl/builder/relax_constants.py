@@ -1,4 +1,4 @@
-"""Tensors that are known at compile time: `R.const`, `I.constant`, and what TVM printed as `metadata[…]`."""
+"""Tensors that are known at compile time: `R.const`, `I.constant`, and `metadata[…]` in TVM's texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
-"""What plain numbers become where no dtype is given (TVM: `relax.const`)."""
+"""Dtypes of plain numbers for which no dtype is given (TVM: `relax.const`)."""
 
 
 def build_const(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.Constant:
@@ -27,7 +27,7 @@ def build_const(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> r
 
 
 def constant(builder: BlockBuilder, node: syntax.Expr, dtype: str, whole: syntax.Expr) -> relax.Constant:
-    """Return the tensor that `node` holds as plain numbers; E0321 where it holds something else."""
+    """Return the tensor that `node` holds as plain numbers; raise E0321 if it holds anything else."""
     import numpy
 
     from ...ir.numpy_dtype import numpy_dtype
@@ -56,7 +56,7 @@ def constant_info(array: NDArray[Any], dtype: str) -> relax.TensorStructInfo:
 
 
 def build_dist_const(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.Constant:
-    """`R.dist.const(value, struct_info)`: a constant that is spread over devices."""
+    """`R.dist.const(value, struct_info)`: a constant distributed over devices."""
     info = struct_info(builder, given["struct_info"])
     if not isinstance(info, relax.DTensorStructInfo):
         raise builder.context.error("E0321", "a distributed constant needs R.DTensor(…)", given["struct_info"])
@@ -65,8 +65,9 @@ def build_dist_const(builder: BlockBuilder, given: Arguments, call: syntax.Call)
 
 
 def build_named_constant(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.Constant:
-    """`I.constant("fc1.weight", R.Tensor((2,), "float32"))`: a tensor of the sidecar file; without struct info it has
-    that of its annotation, or of the file."""
+    """`I.constant("fc1.weight", R.Tensor((2,), "float32"))`: a tensor of the sidecar file. Without struct info,
+    it is that of the annotation or of the file.
+    """
     name: Any = values.evaluate(builder, given["name"])
     if not isinstance(name, str):
         raise builder.context.error("E0321", f"{describe(name)} is not the name of a constant", given["name"])
@@ -76,7 +77,7 @@ def build_named_constant(builder: BlockBuilder, given: Arguments, call: syntax.C
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers of the loop level as plain ones, in nested tuples too."""
+    """Return loop-level constants, also in nested tuples, as plain numbers."""
     if values.is_tuple(value):
         return [_plain(item) for item in value]
     return value.value if isinstance(value, tir.IntImm | tir.FloatImm) else value

@@ -1,4 +1,4 @@
-"""Which variables leave a dataflow block: read off its statements before they are built."""
+"""Finds the variables that are used after a dataflow block, from its statements before they are built."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def last_definitions(body: tuple[syntax.Stmt, ...], names: set[str]) -> frozense
 
 
 def is_output(builder: BlockBuilder, statement: syntax.Stmt) -> bool:
-    """Whether `statement` is `R.output(…)`."""
+    """Return whether `statement` is `R.output(…)`."""
     return _output_call(builder, statement) is not None
 
 
@@ -32,7 +32,7 @@ def _output_call(builder: BlockBuilder, statement: syntax.Stmt) -> syntax.Call |
 
 
 def output_names(builder: BlockBuilder, body: tuple[syntax.Stmt, ...]) -> list[syntax.Name]:
-    """Return what R.output names; E0309 where that is no name bound in the block, or does not end the block."""
+    """Return the operands of R.output; report E0309 if the block does not bind one, or does not end with R.output."""
     context = builder.context
     defined = {name for statement in body for name in defined_names(statement)}
     names: list[syntax.Name] = []
@@ -55,7 +55,7 @@ def output_names(builder: BlockBuilder, body: tuple[syntax.Stmt, ...]) -> list[s
 
 
 def defined_names(statement: syntax.Stmt) -> tuple[str, ...]:
-    """Return the names that a statement defines for those after it."""
+    """Return the names that a statement defines for later statements."""
     match statement:
         case syntax.Assign() | syntax.AnnAssign():
             return target_names(statement.target)

@@ -1,4 +1,4 @@
-"""Dimensions of shapes: numbers, symbolic variables, and strings that name or compute with them."""
+"""Dimensions of shapes: numbers, symbolic variables, and strings that name dimensions or compute with them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .signatures import quoted
 _SHAPE_ARGUMENTS = {
     "Tensor": ("shape", 0), "Shape": ("values", 0), "DTensor": ("shape", 0), "Prim": ("value", 1),
 }  # fmt: skip
-"""For each kind of struct info that may name symbolic dimensions: the argument that does, by name and position."""
+"""For each kind of struct info that can name symbolic dimensions, the argument that does: its name and position."""
 
 
 def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False) -> Any:
-    """Return the dimensions that `node` lists, as int64 expressions where they are plain numbers.
+    """Return the dimensions that `node` lists; plain numbers become int64 expressions.
 
-    None stands for unknown ones. With `or_value`, any other value is returned as it is; else it is E0321.
+    None means unknown dimensions. With `or_value`, any other value is returned unchanged; else it is E0321.
     """
     match node:
         case syntax.Tuple() | syntax.List():
@@ -40,7 +40,7 @@ def dimensions(builder: BlockBuilder, node: syntax.Expr, or_value: bool = False)
 
 
 def scalar(builder: BlockBuilder, node: syntax.Expr, dtype: str) -> tir.PrimExpr:
-    """Return a known scalar, of `dtype` where that is not empty; plain integers are int64 otherwise."""
+    """Return a known scalar of dtype `dtype`; if that is empty, plain integers are int64."""
     return _as_dimension(builder, values.operand(builder, node), node, dtype, is_scalar=True)
 
 
@@ -74,7 +74,7 @@ def _as_dimension(
 
 
 def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:
-    """Yield the names of the dimensions that `annotation` defines: strings that are a name, in shapes."""
+    """Yield the names of the dimensions that `annotation` defines: identifiers in strings within shapes."""
     if isinstance(annotation, syntax.Tuple | syntax.List):
         for element in annotation.elements:
             yield from symbolic_names(element)
@@ -96,7 +96,7 @@ def symbolic_names(annotation: syntax.Expr) -> Iterator[str]:
 
 
 def _named_dimensions(node: syntax.Expr | None, alone: bool) -> Iterator[str]:
-    """Yield the strings that are names, among the elements of `node` or, where it stands `alone`, it itself."""
+    """Yield the identifiers given as strings: the elements of `node`, or `node` itself if `alone`."""
     elements = (node,) if alone else node.elements if isinstance(node, syntax.Tuple | syntax.List) else ()
     for element in elements:
         if isinstance(element, syntax.Constant) and isinstance(element.value, str) and element.value.isidentifier():

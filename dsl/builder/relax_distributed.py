@@ -1,4 +1,4 @@
-"""Where values live: virtual devices, device meshes and placements, written out or named in the module's infos."""
+"""Locations of values: virtual devices, device meshes and placements, given in place or by name of a global info."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPLIT = re.compile(r"S\[(\d+)\]$")
 
 
 def vdevice(builder: BlockBuilder, node: syntax.Expr) -> VDevice | None:
-    """Return the device that `node` is or names, as "llvm:0:global", "cuda" or "vdevice:1"; E0321 where it names none."""
+    """Return the device that `node` is or names ("llvm:0:global", "cuda", "vdevice:1"); raise E0321 if none exists."""
     value = values.evaluate(builder, node)
     if value is None or isinstance(value, VDevice):
         return value
@@ -37,7 +37,7 @@ def vdevice(builder: BlockBuilder, node: syntax.Expr) -> VDevice | None:
 
 
 def device_mesh(builder: BlockBuilder, node: syntax.Expr) -> relax.DeviceMesh:
-    """Return the mesh that `node` is or names, as "mesh[0]"; E0321 where it names none."""
+    """Return the mesh that `node` is or names, as in "mesh[0]"; raise E0321 if there is none."""
     value = values.evaluate(builder, node)
     found = _named_info(builder, value) if isinstance(value, str) else value
     if isinstance(found, relax.DeviceMesh):
@@ -53,7 +53,7 @@ def _named_info(builder: BlockBuilder, text: str) -> GlobalInfo | Node | None:
 
 
 def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
-    """Return the placement that a text such as "S[0], R" says; E0321 where it says none."""
+    """Return the placement that a string such as "S[0], R" describes; raise E0321 if it is not one."""
     value = values.evaluate(builder, node)
     if isinstance(value, relax.Placement):
         return value
@@ -67,7 +67,7 @@ def placement(builder: BlockBuilder, node: syntax.Expr) -> relax.Placement:
 
 @form("R.device")
 def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
-    """`R.device(2, 0)`: a device by the number of its type, as `R.hint_on_device` takes it."""
+    """`R.device(2, 0)`: a device by the number of its type, for `R.hint_on_device`."""
     kind = next((kind for kind, number in DEVICE_TYPES.items() if number == dev_type), None)
     if kind is None:
         help = "write " + ", ".join(f"{number} for {kind}" for kind, number in DEVICE_TYPES.items())
@@ -77,7 +77,7 @@ def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
 
 @form("R.device_mesh", "R.dist.device_mesh")
 def _device_mesh(site: Site, shape: Ints, device_ids: Any) -> relax.DeviceMesh:
-    """`R.device_mesh((2, 2), I.Range(0, 4))`: devices in a grid."""
+    """`R.device_mesh((2, 2), I.Range(0, 4))`: a grid of devices."""
     if isinstance(device_ids, tir.Range):
         return relax.DeviceMesh(shape, (), device_ids, span=site.span)
     return relax.DeviceMesh(shape, integers(device_ids, site.span), span=site.span)

@@ -1,4 +1,4 @@
-"""Graph-level functions: their signature, body and return; those of the module, and those inside others."""
+"""Builds graph-level functions, global and local: signature, body and return."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .relax_dimensions import symbolic_names
 from .signatures import check_no_value, check_private, names_in, type_variables
 
 HEAD = parameters("f?", "pure?", "private?", "check_well_formed?")
-"""What `R.function` takes."""
+"""The parameters of `R.function`."""
 
 
 class Signature(Struct, frozen=True):
-    """What a function says of itself before its body: its parameters and, where it is written, what it returns."""
+    """The signature of a function: its parameters and, if annotated, its return value."""
 
     params: tuple[relax.Var, ...]
     ret: StructInfo | None
@@ -42,15 +42,15 @@ class Signature(Struct, frozen=True):
 
     @property
     def struct_info(self) -> relax.FuncStructInfo:
-        """The function as a value; what it returns is any value where that is not written."""
+        """The struct info of the function; an unannotated return value is any object."""
         params = tuple(param.struct_info or relax.ObjectStructInfo() for param in self.params)
         return relax.FuncStructInfo(params, self.ret or relax.ObjectStructInfo(), self.is_pure)
 
 
 def declare_function(context: Context, definition: syntax.Definition) -> relax.FuncStructInfo | None:
-    """Return what is known of a function before its body is built; None where its signature is wrong.
+    """Return the struct info of a function whose body is not built yet; None if its signature is wrong.
 
-    Nothing is reported: `build_function` does, when it reads the signature again.
+    Nothing is reported here: `build_function` reads the signature again and reports.
     """
     reported = len(context.diagnostics)
     try:
@@ -64,7 +64,7 @@ def declare_function(context: Context, definition: syntax.Definition) -> relax.F
 
 
 def build_function(context: Context, definition: syntax.Definition, is_local: bool = False) -> relax.Function:
-    """Return the graph-level function that `definition` writes; all its mistakes are reported, then Failed is raised."""
+    """Return the graph-level function that `definition` defines; report all its errors, then raise Failed."""
     reported = len(context.diagnostics)
     builder = BlockBuilder(context, set(names_in(definition)))
     with context.scope.frame():
@@ -90,7 +90,7 @@ def build_function(context: Context, definition: syntax.Definition, is_local: bo
 
 
 def build_local_function(builder: BlockBuilder, definition: syntax.Definition, leaves: bool) -> None:
-    """A function inside a function is bound to a variable of its name, which it may call itself."""
+    """Bind a nested function to a variable of its name; it may call itself."""
     context = builder.context
     if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
         help = "write R.function before it"
@@ -108,7 +108,7 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
 
 
 def function_attributes(builder: BlockBuilder, call: syntax.Call) -> None:
-    """`R.func_attr({…})`; E0314 where an attribute is given twice."""
+    """Add the attributes of `R.func_attr({…})`; report E0314 if an attribute is given twice."""
     given = bind(builder.context, "R.func_attr", parameters("attrs"), call)
     attrs: Any = expressions.evaluate(builder.context, given["attrs"])
     if not isinstance(attrs, dict):
@@ -149,7 +149,7 @@ def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
 
 
 def _symbolic_variables(builder: BlockBuilder, definition: syntax.Definition) -> Iterator[tuple[str, tir.Var]]:
-    """Yield the dimensions that the parameters name in strings; a body may say that one is not int64."""
+    """Yield the dimensions that the parameters name in strings: int64 unless the body declares another dtype."""
     declared = type_variables(builder.context, definition)
     yield from declared.items()
     for statement in definition.body:
@@ -174,13 +174,13 @@ def _declared(builder: BlockBuilder, statement: syntax.Assign) -> Iterator[tuple
 
 
 def _known_dimensions(context: Context, signature: Signature) -> set[tir.Var]:
-    """Return the symbolic dimensions that have a meaning outside of the body: what a function returns may name them."""
+    """Return the symbolic dimensions that are defined outside the body: the struct info of the result may use them."""
     nodes = [node for param in signature.params for node in walk(param)]
     return context.scope.variables() | {node for node in nodes if isinstance(node, tir.Var)}
 
 
 def _flag(context: Context, definition: syntax.Definition, name: str, default: bool) -> bool:
-    """Return what the head says: `R.function(private=True)`."""
+    """Return an option of the head, as in `R.function(private=True)`."""
     if not isinstance(definition.head, syntax.Call):
         return default
     node = bind(context, "R.function", HEAD, definition.head).get(name)
@@ -196,7 +196,7 @@ def _callee(node: syntax.Expr) -> syntax.Expr:
 
 
 def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | None:
-    """Build all statements; return the value of the return at the end, or None where that fails."""
+    """Build all statements; return the value of the final return, or None if that fails."""
     context = builder.context
     *statements, last = definition.body
     if isinstance(last, syntax.With) and isinstance(last.body[-1], syntax.Return):
@@ -225,7 +225,7 @@ def _returned(builder: BlockBuilder, statement: syntax.Return) -> relax.Expr | N
 
 
 def _dataflow_return(builder: BlockBuilder, block: syntax.With, statement: syntax.Return) -> relax.Expr | None:
-    """A return at the end of a dataflow block: what it names leaves the block (TVM: `FuncRetValue`)."""
+    """Build a dataflow block that ends in a return: the names that it returns leave the block (TVM: `FuncRetValue`)."""
     relax_statements.check_dataflow(builder, block)
     outputs = {node.id for node in output_names(builder, block.body)} | set(names_in(statement))
     with builder.dataflow(block.trivia):

@@ -1,4 +1,4 @@
-"""The statements of a graph-level function: assignments, dataflow blocks, branches, and calls without a value."""
+"""Statements of a graph-level function: assignments, dataflow blocks, branches, and calls without a value."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .relax_dataflow import defined_names, last_definitions, output_names
 
 
 def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs: frozenset[int] | None = None) -> None:
-    """Build statements that return nothing; each that fails leaves its names poisoned, and the rest goes on.
+    """Build statements other than the final return; the names of a statement that fails are poisoned.
 
-    `outputs` are, in a dataflow block, the identities of the statements whose variables leave it.
+    `outputs` are, in a dataflow block, the identities of the statements whose variables are used after it.
     """
     for statement in body:
         bindings = builder.bindings
@@ -92,7 +92,7 @@ def _assign(builder: BlockBuilder, statement: syntax.Assign, leaves: bool) -> No
 
 
 def _expression(builder: BlockBuilder, statement: syntax.ExprStmt) -> None:
-    """A call for its effect, R.func_attr, R.output, or a docstring."""
+    """Build a call for its effect, R.func_attr, R.output, or a docstring."""
     node, context = statement.value, builder.context
     name = values.dotted(builder, node.func) if isinstance(node, syntax.Call) else None
     if name == "R.func_attr" and isinstance(node, syntax.Call):
@@ -121,7 +121,7 @@ def _source_of(builder: BlockBuilder, node: syntax.Expr) -> str:
 
 
 def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None:
-    """`if` and `else`: both bind the same variable last, which is then that of the whole (TVM: `R.If`)."""
+    """Build `if` and `else`: both bind the same variable last, which is bound to the whole (TVM: `R.If`)."""
     context = builder.context
     if builder.in_dataflow:
         help = "end the dataflow block before it"
@@ -165,9 +165,9 @@ def _branch(
 
 
 def _dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
-    """`with R.dataflow():` with its R.output, if it has one.
+    """Build `with R.dataflow():` with its R.output, if it has one.
 
-    Its names are known after it, also those that are not output: TVM prints such programs. The verifier warns of them.
+    All its names stay defined after it, also those that are not outputs: TVM prints such programs. The verifier warns.
     """
     context = builder.context
     check_dataflow(builder, statement)
@@ -182,14 +182,14 @@ def _dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
 
 
 def _hide(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], help: Callable[[str], str]) -> None:
-    """Let names that only `body` binds say so where they are used after it."""
+    """Define the names that only `body` binds as `Hidden`, so that a use after it gets an explanation."""
     for name in {name for statement in body for name in defined_names(statement)}:
         if name not in builder.context.scope:
             builder.context.scope.define(name, values.Hidden(help(name)))
 
 
 def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
-    """E0307 where `statement` opens another block than `R.dataflow()`."""
+    """Raise E0307 if `statement` opens anything but `R.dataflow()`."""
     opened = statement.context
     is_dataflow = isinstance(opened, syntax.Call) and values.dotted(builder, opened.func) == "R.dataflow"
     if not is_dataflow or statement.target is not None:
@@ -199,7 +199,7 @@ def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
 
 
 def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], outputs: set[str]) -> None:
-    """Build the statements of a dataflow block, out of which the variables named `outputs` come."""
+    """Build the statements of a dataflow block whose outputs are the variables named `outputs`."""
     build_statements(builder, body, last_definitions(body, outputs))
 
 
@@ -208,13 +208,13 @@ def build_dataflow_body(builder: BlockBuilder, body: tuple[syntax.Stmt, ...], ou
 
 @form("R.dataflow")
 def dataflow(site: Site) -> None:
-    """`with R.dataflow():`, bindings without side effects; `R.output` says which of them are known after it."""
+    """`with R.dataflow():`, bindings without side effects; `R.output` lists those that are visible after it."""
     raise site.error("E0201", "R.dataflow opens a block", "write with R.dataflow():")
 
 
 @form("R.output")
 def output(site: Site, *variables: Any) -> None:
-    """`R.output(a, b)` at the end of a dataflow block: the variables that leave it."""
+    """`R.output(a, b)` at the end of a dataflow block: the variables that are visible after it."""
     raise site.error("E0201", "R.output is a statement, not a value", "write it at the end of a dataflow block")
 
 

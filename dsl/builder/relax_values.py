@@ -1,7 +1,7 @@
-"""What is written in a graph-level function becomes a value.
+"""Evaluates expressions of a graph-level function.
 
-Values are those of `expressions` (plain Python values, loop-level nodes, namespaces) and, besides, graph-level
-expressions and struct info. Operands are bound as they are read, so that bindings come in TVM's order.
+Values are those of `expressions` (plain Python values, loop-level nodes, namespaces), graph-level expressions and
+struct info. Operands are bound as they are read, so that bindings have TVM's order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BINARY_OPERATORS = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "**": "power", "%": "mod",
     "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal", "!=": "not_equal",
 }  # fmt: skip
-"""The operator that stands for each sign between two graph-level values (TVM: `ExprWithOp`)."""
+"""Operator for each sign between two graph-level values (TVM: `ExprWithOp`)."""
 _TENSOR_FIELDS = {
     "ndim": "tensor_ndim", "byte_offset": "tensor_byte_offset", "elem_offset": "tensor_elem_offset",
 }  # fmt: skip
@@ -33,7 +33,7 @@ _DTYPE_FIELDS = {"type_code": "tensor_dtype_code", "bits": "tensor_dtype_bits", 
 
 
 def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
-    """Return the value of `node`; tuples and lists both become tuples, their graph-level elements in normal form."""
+    """Return the value of `node`; tuples and lists become tuples, their graph-level elements in normal form."""
     match node:
         case syntax.Name():
             return _name(builder, node)
@@ -59,7 +59,7 @@ def evaluate(builder: BlockBuilder, node: syntax.Expr) -> Any:
 
 
 class Hidden(Struct, frozen=True):
-    """What a name stands for outside of the block that binds it; `help` says how to let it out."""
+    """The value of a name outside the block that binds it; `help` says how to make the name visible."""
 
     help: str
 
@@ -72,15 +72,15 @@ def _name(builder: BlockBuilder, node: syntax.Name) -> Any:
 
 
 def operand(builder: BlockBuilder, node: syntax.Expr) -> Any:
-    """Return the value of `node` as part of a larger one: graph-level values in normal form, others as they are."""
+    """Return the value of `node` as an operand: graph-level values in normal form, other values unchanged."""
     value = evaluate(builder, node)
     return builder.operand(value) if isinstance(value, relax.Expr) else value
 
 
 def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
-    """Return an evaluated `value` as a graph-level expression in its place as an operand (TVM: `convert_to_expr`).
+    """Return an evaluated `value` as a graph-level operand (TVM: `convert_to_expr`).
 
-    Plain numbers become int64 and float64 scalars. E0303 where `value` is no graph-level value.
+    Plain numbers become int64 and float64 scalars. Raise E0303 if `value` is not a graph-level value.
     """
     if is_tuple(value) and isinstance(node, syntax.Tuple | syntax.List) and len(value) == len(node.elements):
         value = tuple(to_expr(builder, item, place) for item, place in zip(value, node.elements, strict=True))
@@ -91,7 +91,7 @@ def to_expr(builder: BlockBuilder, value: Any, node: syntax.Expr) -> relax.Expr:
 
 
 def dotted(builder: BlockBuilder, node: syntax.Expr) -> str | None:
-    """Return the full name of `R.nn.relu` where `node` is such a name in a namespace of the language, else None."""
+    """Return the full name, such as `R.nn.relu`, if `node` is a dotted name in a namespace, else None."""
     parts: list[str] = []
     while isinstance(node, syntax.Attribute):
         parts.append(node.attr)
@@ -103,7 +103,7 @@ def dotted(builder: BlockBuilder, node: syntax.Expr) -> str | None:
 
 
 def operator_call(builder: BlockBuilder, name: str, node: syntax.Expr, *args: relax.Expr) -> relax.Call:
-    """Return a call of an operator that takes values only."""
+    """Return a call of an operator all of whose arguments are values."""
     return relax.Call(Op(f"relax.{name}"), args, span=builder.context.span(node))
 
 
@@ -135,7 +135,7 @@ def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
 
 
 def _as_constant(value: Any, other: Any) -> str:
-    """Return how `value` is written as a tensor of the dtype of `other`."""
+    """Return the text of `value` as a tensor with the dtype of `other`."""
     info = other.struct_info if isinstance(other, relax.Expr) else None
     if isinstance(value, bool | int | float) and isinstance(info, relax.TensorStructInfo):
         return f'R.const({value}, "{info.dtype}")'
@@ -143,7 +143,7 @@ def _as_constant(value: Any, other: Any) -> str:
 
 
 def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
-    """`R.Tensor`, `Module.f`, or a property of a value: `x.struct_info`, `x.ndim`."""
+    """Return `R.Tensor`, `Module.f`, or an attribute of a value: `x.struct_info`, `x.ndim`."""
     context = builder.context
     name = dotted(builder, node)
     if name is not None and name.startswith("R."):
@@ -171,7 +171,7 @@ def _attribute(builder: BlockBuilder, node: syntax.Attribute) -> Any:
 
 
 def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
-    """`t[0]` of a tuple, `x.shape[i]` of a tensor, or `metadata["relax.expr.Constant"][0]`."""
+    """Return `t[0]` of a tuple, `x.shape[i]` of a tensor, or `metadata["relax.expr.Constant"][0]`."""
     context, owner = builder.context, node.value
     metadata = _metadata(node)
     if metadata is not None:
@@ -192,12 +192,12 @@ def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
 
 
 def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    """Whether `value` is a tuple or a list as it is written."""
+    """Return whether `value` was written as a tuple or a list."""
     return isinstance(value, tuple)
 
 
 def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr) -> Any:
-    """Return element `index` of a tuple; E0304 where it has no such element."""
+    """Return element `index` of a tuple; raise E0304 if it has no such element."""
     fields = tuple_fields(value)
     if fields is None:
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
@@ -215,7 +215,7 @@ def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr)
 
 
 def tuple_fields(value: Any) -> tuple[Any, ...] | None:
-    """Return the elements of a written tuple, or the struct info of those of a tuple value; None for others."""
+    """Return the elements of a written tuple, or the struct info of the elements of a tuple value, or None."""
     if is_tuple(value):
         return value
     if isinstance(value, relax.Tuple):
@@ -225,7 +225,7 @@ def tuple_fields(value: Any) -> tuple[Any, ...] | None:
 
 
 def _metadata(node: syntax.Subscript) -> Metadata | None:
-    """Return what `metadata["key"][0]` names, or None for another subscript."""
+    """Return the object that `metadata["key"][0]` names, or None for another subscript."""
     inner = node.value
     if not (
         isinstance(inner, syntax.Subscript) and isinstance(inner.value, syntax.Name) and inner.value.id == "metadata"

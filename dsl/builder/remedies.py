@@ -1,4 +1,4 @@
-"""What to do about a mistake where nothing better is known than what kind of mistake it is."""
+"""Default remedies by code, for errors without a more specific one, and suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REMEDIES = {
     "E0326": "change an operand's shape with R.reshape, R.broadcast_to or R.permute_dims",
     "E0328": "pass what the function's signature says",
 }  # fmt: skip
-"""By code; a mistake that says more of itself has a remedy of its own."""
+"""Default remedy of each code."""
 
 _OPERATORS = "operators are forms of the language: T.exp(x) on scalars, R.exp(x) on tensors"
 _DEFINITION = "T.prim_func opens a loop-level function, R.function a graph-level one, I.ir_module a module"
@@ -51,11 +51,11 @@ _NAMES = {
     "self": "call functions as cls.name",
     "sch": "primitives are called as S.name",
 }
-"""What Python's names, and others that people bring along, are written as here."""
+"""Remedies for names that are common in Python or in other frameworks."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint at the candidate nearest to `name`, if one is near."""
+    """Return a suggestion of the candidate closest to `name`, if one is close enough."""
     others = [each for each in candidates if each != name]
     alike = [each for each in others if each.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
@@ -63,12 +63,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def undefined(name: str, known: Iterable[str], dialect: str) -> str | None:
-    """Return what to write for a name that is not defined: Python's, one of a dialect, or one near to it."""
+    """Return a remedy for an undefined name: a common foreign name, a form of a dialect, or a similar name."""
     return _NAMES.get(name) or elsewhere(name, dialect) or did_you_mean(name, known)
 
 
 def elsewhere(name: str, dialect: str) -> str | None:
-    """Return a hint at the form or operator that is called `name` after its dialect, those of `dialect` first."""
+    """Return a suggestion of a form or operator whose last part is `name`, preferring those of `dialect`."""
     from ...ir.ops.registry import relax_ops
     from .forms import NAMESPACES
     from .relax_annotations import FORMS

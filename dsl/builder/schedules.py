@@ -1,4 +1,4 @@
-"""Schedules that are written down: `S.schedule name(function, target=…):` and the steps in it."""
+"""Builds schedules: `S.schedule name(function, target=…):` and its steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TARGET = "target"
 
 
 def build_schedule(context: Context, definition: syntax.Definition, functions: Container[str]) -> ScheduleText:
-    """Return the schedule that `definition` writes; `functions` are the loop-level functions it may be for."""
+    """Return the schedule that `definition` defines; `functions` are the loop-level functions of the module."""
     load()
     function, target = _head(context, definition, functions)
     steps: list[Step] = []
@@ -47,7 +47,7 @@ def build_schedule(context: Context, definition: syntax.Definition, functions: C
 
 
 def _head(context: Context, definition: syntax.Definition, functions: Container[str]) -> tuple[str, Any]:
-    """Return the function that a schedule is for, and the target."""
+    """Return the function that a schedule applies to, and its target."""
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     params = definition.params or ()
     usage = f'write S.schedule {definition.name}(function, target="llvm"), or leave the target out'
@@ -70,7 +70,7 @@ def _head(context: Context, definition: syntax.Definition, functions: Container[
 
 
 def _step(context: Context, node: syntax.Stmt) -> Step:
-    """Return a statement as a step: a call of a primitive, whose results may get names."""
+    """Return a statement as a step: a call of a primitive, whose results may be named."""
     value = node.value if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
     if not isinstance(value, syntax.Call):
         help = "write S.primitive(…), or names = S.primitive(…)"
@@ -112,7 +112,7 @@ def _positional(context: Context, node: syntax.Expr) -> list[Any]:
 
 
 def _argument(context: Context, node: syntax.Expr) -> Any:
-    """Return an argument: a value, a reference to what a step before named, or an index map."""
+    """Return an argument: a value, a reference to a result of an earlier step, or an index map."""
     if isinstance(node, syntax.Tuple | syntax.List):
         return tuple([each for element in node.elements for each in _positional(context, element)])
     if isinstance(node, syntax.Subscript) and len(node.indices) == 1:
@@ -124,7 +124,7 @@ def _argument(context: Context, node: syntax.Expr) -> Any:
 
 
 def _index_map(context: Context, closure: Closure, node: syntax.Expr) -> tir.IndexMap:
-    """Return a lambda as a change of index."""
+    """Return a lambda as an index map."""
     variables = tuple([tir.Var("int64", param.name, span=context.span(param)) for param in closure.node.params])
     result = closure.call(variables)
     values = result if is_tuple(result) else (result,)

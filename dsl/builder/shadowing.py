@@ -1,9 +1,9 @@
-"""The rule of names: a variable keeps its value in all bodies inside the one that defines it.
+"""The rule of names: a variable keeps its value in all bodies nested in the one that defines it.
 
-Text looks as if an assignment in a loop changed the variable outside. In the IR it makes another variable, which ends
-with the body. So native texts that do this are refused, and so are decorated functions that do not tell which TVM they
-are written for. TVM 0.21 means the other variable: its texts are read so, with a warning. In TVM 0.27 a variable is a
-buffer of one element, and the assignment stores to it (`tir_scalars`).
+In the text, an assignment in a loop looks as if it changed the variable outside. In the IR it defines another
+variable, which ends with the body. Native texts that do this are therefore refused, and so are decorated functions
+whose TVM version is unknown. In TVM 0.21 the assignment defines another variable: its texts are read that way, with a
+warning. In TVM 0.27 a variable is a buffer of one element, and the assignment stores to it (`tir_scalars`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .convert import is_tuple
 from .signatures import names_in
 
 _PROTECTED = ("loop variable", "parameter", "axis")
-"""What is never assigned, not even in its own body."""
+"""Kinds that cannot be assigned, not even in their own body."""
 _WHICH_TVM = (
     "TVM 0.21 reads another variable here, TVM 0.27 an assignment: "
     "an import of 'tir' or 'tirx' from tvm.script tells which is meant"
@@ -64,7 +64,7 @@ def _remedy(name: str, dtype: str) -> str:
 
 
 def check_bound(context: Context, what: str, target: syntax.Expr | None) -> None:
-    """Check that what a loop or a `with` defines has a name that nothing around it has (E0209)."""
+    """Check that a loop or a `with` does not reuse a name of an enclosing body (E0209)."""
     names = target_names(target)
     if target is None:
         return
@@ -91,7 +91,7 @@ def _check_distinct(context: Context, target: syntax.Expr, names: Sequence[str])
 
 
 def _check_constant(context: Context, name: str, target: syntax.Expr, node: syntax.Stmt) -> None:
-    """Check that no inner body counts in a constant of the file (E0211): the count would start anew each time."""
+    """Check that no inner body updates a constant of the file (E0211): each iteration would start anew."""
     value = context.scope.get(name)
     if context.scope.depth <= context.tir.depth + 1 or not isinstance(value, bool | int | float):
         return
@@ -101,7 +101,7 @@ def _check_constant(context: Context, name: str, target: syntax.Expr, node: synt
 
 
 def _is_declaration(context: Context, name: str, value: Any) -> bool:
-    """Whether `n = T.int32()` declares a dimension of the signature once more."""
+    """Return whether `n = T.int32()` repeats the declaration of a dimension of the signature."""
     return name in context.tir.dimensions and isinstance(value, tir.Var)
 
 
@@ -112,7 +112,7 @@ def _kind(context: Context, binding: Binding) -> str:
 
 
 def _is_axis(context: Context, value: Any) -> bool:
-    """Whether `value` is an axis, or several, of the innermost block."""
+    """Return whether `value` is one or several axes of the innermost block."""
     axes = context.tir.blocks[-1].iter_vars if context.tir.blocks else ()
     values = value if is_tuple(value) else (value,)
     return any(each is axis.var for each in values for axis in axes)

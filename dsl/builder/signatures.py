@@ -1,4 +1,4 @@
-"""Symbolic dimensions that a signature brings up: strings that compute with names, `TypeVar`s, and names in brackets."""
+"""Symbolic dimensions that a signature introduces: expressions in strings, `TypeVar`s, and names in brackets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HELP = 'a string names a dimension, as "n", or computes with named ones, as "n 
 
 
 def type_variable(node: syntax.Stmt) -> str | None:
-    """Return the name that a statement `n = TypeVar("n")` of a file declares; None for any other."""
+    """Return the name that a statement `n = TypeVar("n")` of a file declares; None for any other statement."""
     match node:
         case syntax.Assign(target=syntax.Name(id=name), value=syntax.Call(func=syntax.Name(id="TypeVar"))):
             return name
@@ -37,21 +37,21 @@ def type_variables(context: Context, definition: syntax.Definition) -> dict[str,
 
 
 def check_no_value(context: Context, param: syntax.Param) -> None:
-    """E0013 for a parameter of a function that has a value: only those of a schedule may."""
+    """Raise E0013 if a parameter of a function has a default: only those of a schedule may."""
     if param.default is not None:
         message = "a default value of a parameter is not part of the language"
         raise context.error("E0013", message, param, "pass the value in every call")
 
 
 def check_private(context: Context, definition: syntax.Definition) -> None:
-    """E0209 at a private function that has a symbol for others all the same."""
+    """Report E0209 for a private function with a global_symbol."""
     name = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     message = f"'{definition.name}' is private, and has a global_symbol"
     context.error("E0209", message, name, "leave out private=True, or the attribute")
 
 
 def quoted(context: Context, text: str, node: syntax.Expr) -> syntax.Expr:
-    """Return the expression that a string holds, placed where the string, `node`, stands; E0321 where it holds none."""
+    """Return the expression in a string, with the span of the string `node`; raise E0321 if it is not an expression."""
     if text.isidentifier():
         return syntax.Name(text, start=node.start, end=node.end)
     file, diagnostics = parse_syntax(Source(context.source.name, text))
@@ -63,7 +63,7 @@ def quoted(context: Context, text: str, node: syntax.Expr) -> syntax.Expr:
 
 
 def _placed(part: Any, node: syntax.Expr) -> Any:
-    """Return `part` of a syntax tree with the place of `node`, all through."""
+    """Return `part` of a syntax tree with all its nodes moved to the span of `node`."""
     if is_tuple(part):
         return tuple(_placed(item, node) for item in part)
     if not isinstance(part, syntax.Syntax):
@@ -88,7 +88,7 @@ def names_in(part: Any) -> Iterator[str]:
 def matched_annotation(context: Context, definition: syntax.Definition, annotation: syntax.Expr) -> syntax.Expr:
     """Return the annotation `T.Buffer(("n", "n * 2"))` with expressions for the strings in its shape.
 
-    Names that it brings up are dimensions of the dtype that a parameter of that name has, or int32.
+    New names become dimensions, with the dtype of the parameter of that name, or int32.
     """
     if not isinstance(annotation, syntax.Call) or not _is_buffer(annotation.func):
         return annotation

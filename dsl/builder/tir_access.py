@@ -1,4 +1,4 @@
-"""`A[i, j]`: a load, a region, or, where a slice has a step, a vector load; and stores to it."""
+"""Accesses `A[i, j]`: a load, a region or, for a slice with a step, a vector load; and stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tir_difference import difference
 def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]) -> Any:
     """Return `buffer[indices]` as a value: a BufferRegion if there are slices and none has a step, else a BufferLoad.
 
-    E0235 where the number of indices is not the buffer's rank.
+    Raise E0235 if the number of indices differs from the rank of the buffer.
     """
     check_rank(context, buffer, len(indices), node)
     has_slice = slice in map(type, indices)
@@ -33,7 +33,7 @@ def access(context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices
 
 
 def no_buffer(context: Context, value: Any, node: syntax.Expr) -> Failed:
-    """Record, and return, that `value` has brackets after it, but is no buffer."""
+    """Record that `value`, which is indexed, is not a buffer; return the exception to raise."""
     help = "only buffers have elements"
     if isinstance(value, tir.BufferLoad):
         help = "give all indices in one pair of brackets, as in A[0, 0]"
@@ -43,7 +43,7 @@ def no_buffer(context: Context, value: Any, node: syntax.Expr) -> Failed:
 
 
 def check_rank(context: Context, buffer: tir.Buffer, count: int, node: syntax.Syntax) -> None:
-    """E0235 where `count` indices are not what `buffer` takes."""
+    """Raise E0235 if `count` differs from the rank of `buffer`."""
     rank = len(buffer.shape)
     if count != rank:
         message = f"buffer '{buffer.name}' has {rank} dimension{'s' * (rank != 1)}, but {count} {_indices(count)} given"
@@ -54,7 +54,7 @@ def check_rank(context: Context, buffer: tir.Buffer, count: int, node: syntax.Sy
 def region(
     context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]
 ) -> tuple[tir.Range, ...]:
-    """Return the range of each axis of a region; an index that is no slice is a range of one."""
+    """Return the range of each axis of a region; a plain index is a range of extent 1."""
     ranges: list[tir.Range] = []
     for axis, (index, place) in enumerate(zip(indices, _places(node, indices), strict=True)):
         if type(index) is slice:
@@ -69,7 +69,7 @@ def region(
 def element_indices(
     context: Context, buffer: tir.Buffer, node: syntax.Subscript, indices: Sequence[Any]
 ) -> list[tir.PrimExpr]:
-    """Return the index of each axis of a load or store; a slice is a ramp, or its start where it has one element."""
+    """Return the index of each axis of a load or store; a slice is a ramp, or its start if it has one element."""
     return [
         _ramp(context, buffer, axis, index, place) if type(index) is slice else _index(context, index, place)
         for axis, (index, place) in enumerate(zip(indices, _places(node, indices), strict=True))
@@ -127,7 +127,7 @@ def store(
     predicate: tir.PrimExpr | None,
     span: Span,
 ) -> tir.BufferStore:
-    """Return the store of `value`, cast to what stands at `indices`; E0230 where their lanes differ."""
+    """Return the store of `value`, cast to the dtype at `indices`; raise E0230 if their lanes differ."""
     checked = make.check_indices(buffer, indices, span)
     dtype = make.access_dtype(buffer, checked)
     if value.dtype != dtype:

@@ -1,4 +1,4 @@
-"""Assignments in a loop-level function: names for what forms make, LetStmts for expressions, stores to buffers."""
+"""Assignments in a loop-level function: names for the values of forms, LetStmts for expressions, stores to buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Assignment = syntax.Assign | syntax.AnnAssign | syntax.AugAssign
 
 
 def evaluate_for(context: Context, node: syntax.Expr, target: syntax.Expr | None) -> Any:
-    """Return the value of `node`; what forms make in it is named after `target`, element by element."""
+    """Return the value of `node`; objects that its forms create are named after `target`, element by element."""
     if isinstance(node, syntax.Call):
         return evaluate_call(context, node, target)
     if isinstance(node, syntax.Tuple) and isinstance(target, syntax.Tuple) and _size(node) == _size(target):
@@ -39,14 +39,14 @@ def _size(node: syntax.Tuple) -> int:
 
 
 def assign(context: Context, node: syntax.Assign) -> None:
-    """`target = value`."""
+    """Build `target = value`."""
     if isinstance(node.target, syntax.Subscript):
         return _store(context, node.target, evaluate(context, node.value), node, node.value)
     return _bind(context, node.target, evaluate_for(context, node.value, node.target), node, node.value)
 
 
 def assign_augmented(context: Context, node: syntax.AugAssign) -> None:
-    """`target += value`: a store, or a new variable of the same name."""
+    """Build `target += value`: a store, or a new variable of the same name."""
     target = node.target
     operation = syntax.Binary(node.op, target, node.value, start=node.start, end=node.end)
     value = operators.binary(context, operation, evaluate(context, target), evaluate(context, node.value))
@@ -56,9 +56,9 @@ def assign_augmented(context: Context, node: syntax.AugAssign) -> None:
 
 
 def assign_annotated(context: Context, node: syntax.AnnAssign) -> None:
-    """`x: T.int32 = value`, `x: T.let[T.int32] = value` and `x: T.let = value` bind `x` by a LetStmt.
+    """Build `x: T.int32 = value`, `x: T.let[T.int32] = value` or `x: T.let = value`, which bind `x` by a LetStmt.
 
-    In a text of TVM 0.27 the first makes a variable that can change, with or without a value.
+    In a text of TVM 0.27 the first declares a mutable variable, with or without a value.
     """
     target, annotation = node.target, node.annotation
     if not isinstance(target, syntax.Name):
@@ -114,7 +114,7 @@ def build_annotation(context: Context, node: syntax.Expr, target: syntax.Name) -
 
 
 def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, source: syntax.Expr) -> None:
-    """Let `target` stand for `value`, written as `source`: an expression is bound by a LetStmt, the rest only named."""
+    """Define `target` as `value`, written as `source`: a LetStmt binds an expression, other values get a name."""
     body: Body = context.tir.body
     if isinstance(value, Expansion):
         raise context.error("E0207", f"macro {describe(value)} has no value", source, "use it as a statement")
@@ -144,7 +144,7 @@ def _bind(context: Context, target: syntax.Expr, value: Any, node: _Assignment, 
 
 
 def _check_alias(context: Context, target: syntax.Expr, value: Any, node: _Assignment) -> None:
-    """E0207 for `B = A` of two buffers: B would be gone, and nothing would be stored."""
+    """Raise E0207 for `B = A` of two buffers: B would be renamed, and nothing would be stored."""
     if not isinstance(target, syntax.Name) or not isinstance(value, tir.Buffer) or not context.scope.holds(value):
         return
     known = context.scope.get(target.id)
@@ -154,7 +154,7 @@ def _check_alias(context: Context, target: syntax.Expr, value: Any, node: _Assig
 
 
 def _declared(context: Context, name: syntax.Name, value: Any) -> Any:
-    """Return what `name = value` declares: where the signature names a dimension so, that one."""
+    """Return what `name = value` declares: the dimension of that name in the signature, if there is one."""
     known = context.tir.dimensions.get(name.id)
     if known is None or not isinstance(value, tir.Var):
         return value
@@ -165,14 +165,14 @@ def _declared(context: Context, name: syntax.Name, value: Any) -> Any:
 
 
 def _is_computed(context: Context, value: Any) -> bool:
-    """Whether `value` is the value of an expression, not a variable that a form just made."""
+    """Return whether `value` is the value of an expression, not a variable that a form just created."""
     if isinstance(value, tir.Var):
         return context.scope.holds(value)
     return isinstance(value, tir.PrimExpr | bool | int | float | tir.BufferRegion)
 
 
 def _is_scalar(context: Context, value: Any) -> bool:
-    """Whether `x = value` makes, or changes, a variable of TVM 0.27."""
+    """Return whether `x = value` declares or changes a mutable variable of TVM 0.27."""
     if not context.is_newer_tvm or isinstance(value, tir.BufferRegion | tir.StringImm):
         return False
     return _is_computed(context, value) and getattr(value, "dtype", "") != "handle"
@@ -192,9 +192,9 @@ def define(
     bind: Callable[[syntax.Name, Any], None] | None = None,
     kind: str = "variable",
 ) -> None:
-    """Let the names in `target` stand for `value` or its elements, each a `kind`; E0204 where their numbers differ.
+    """Define the names in `target`, each a `kind`, as `value` or its elements; raise E0204 if their numbers differ.
 
-    `bind` does so for one name where it is more than a definition.
+    `bind` defines a single name, if that takes more than a definition in the scope.
     """
     match target:
         case None:
@@ -214,7 +214,7 @@ def define(
 
 
 def _spread(context: Context, target: syntax.Tuple | syntax.List, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a value for each element of `target`; a starred one gets the tuple of those that are left."""
+    """Return a value for each element of `target`; a starred element gets the tuple of the remaining values."""
     count = len(target.elements)
     starred = next((index for index, each in enumerate(target.elements) if isinstance(each, syntax.Starred)), None)
     if starred is not None and len(values) >= count - 1:
@@ -227,7 +227,7 @@ def _spread(context: Context, target: syntax.Tuple | syntax.List, values: tuple[
 
 
 def _store(context: Context, target: syntax.Subscript, value: Any, node: _Assignment, source: syntax.Expr) -> None:
-    """`A[i] = value`, cast to the buffer's dtype."""
+    """Build `A[i] = value`, cast to the buffer's dtype."""
     buffer = evaluate(context, target.value)
     if not isinstance(buffer, tir.Buffer):
         raise no_buffer(context, buffer, target.value)

@@ -1,4 +1,4 @@
-"""What a dot after a loop-level value means: `A.shape`, `A.vload(…)`, `x.dtype`; and calls of the module's functions."""
+"""Attributes of loop-level values, `A.shape`, `A.vload(…)`, `x.dtype`, and calls of functions of the module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXPRESSION: dict[str, Callable[[tir.PrimExpr], Any]] = {
     "dtype": lambda expr: expr.dtype,
     "ty": lambda expr: _type(expr),
 }
-"""In the newest TVM, `A.ty` says of a buffer what `A` does, and of an expression its type."""
+"""In the newest TVM, `A.ty` of a buffer has the attributes of `A`, and `x.ty` of an expression is its type."""
 _OTHER: dict[type, dict[str, Callable[[Any], Any]]] = {
     tir.IterVar: {"var": lambda axis: axis.var, "dom": lambda axis: axis.dom},
     tir.Range: {"min": lambda dom: dom.min, "extent": lambda dom: dom.extent},
@@ -44,7 +44,7 @@ def _type(expr: tir.PrimExpr) -> tir.Type:
 
 
 def attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
-    """Return `owner.attr`, or the method of that name; E0103 where there is none."""
+    """Return `owner.attr`, or the method of that name; raise E0103 if there is neither."""
     readers, methods = _members(owner)
     if node.attr in readers:
         return readers[node.attr](owner)
@@ -55,7 +55,7 @@ def attribute_of(context: Context, owner: Any, node: syntax.Attribute) -> Any:
 
 
 def _members(owner: Any) -> tuple[dict[str, Callable[[Any], Any]], dict[str, Form]]:
-    """Return what can be read of a value, and its methods."""
+    """Return the attributes and the methods of a value."""
     if isinstance(owner, tir.Buffer):
         return _BUFFER, BUFFER_METHODS
     if isinstance(owner, tir.PrimExpr):
@@ -67,7 +67,7 @@ def _members(owner: Any) -> tuple[dict[str, Callable[[Any], Any]], dict[str, For
 
 
 def call_function(context: Context, node: syntax.Call, function: GlobalVar, args: list[tir.PrimExpr]) -> tir.Call:
-    """Return a call of another loop-level function of the module; its dtype is what that function returns."""
+    """Return a call of another loop-level function of the module; its dtype is that of the function's result."""
     info = function.struct_info
     returned = info.ret if isinstance(info, relax.FuncStructInfo) else None
     dtype = returned.dtype if isinstance(returned, relax.PrimStructInfo) else "void"

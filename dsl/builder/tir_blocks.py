@@ -1,4 +1,4 @@
-"""Blocks: `T.block`, its axes, its regions and what else belongs into it."""
+"""Blocks: `T.block`, its axes, its regions and its other declarations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TRUE = tir.IntImm("bool", 1)
 
 @converter("Region")
 def region_of(value: Any, span: Any) -> tir.BufferRegion:
-    """Return an access as a region: an element is a range of one, a ramp the range it covers."""
+    """Return an access as a region: an element has extent 1, a ramp the extent that it covers."""
     if isinstance(value, tir.BufferRegion):
         return value
     if not isinstance(value, tir.BufferLoad):
@@ -53,7 +53,7 @@ def region_of(value: Any, span: Any) -> tir.BufferRegion:
 
 
 def block_of(site: Site) -> BlockFrame:
-    """Return the innermost block; E0201 where there is none."""
+    """Return the innermost block; raise E0201 if there is none."""
     function = site.function
     if not function.blocks:
         help = "open one with 'with T.block(\"name\"):'"
@@ -77,7 +77,7 @@ def init(site: Site) -> InitFrame:
 
 @form("T.where")
 def where(site: Site, predicate: Condition) -> None:
-    """`T.where(predicate)`: the block runs only where it holds."""
+    """`T.where(predicate)`: the block runs only if the predicate holds."""
     frame = block_of(site)
     if frame.predicate is not None:
         raise site.error("E0209", "the block has a predicate already", "join both with 'and'")
@@ -125,7 +125,7 @@ def _regions(site: Site, slices: tuple[Any, ...]) -> tuple[tir.BufferRegion, ...
 
 @form("T.block_attr", "T.sblock_attr")
 def block_attr(site: Site, attrs: Attributes) -> None:
-    """`T.block_attr({"key": value})`; several of them are merged."""
+    """`T.block_attr({"key": value})`: attributes of the block; several calls are merged."""
     frame = block_of(site)
     frame.annotations = _merged(site, frame.annotations, attrs)
 
@@ -185,7 +185,7 @@ def scan(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32")
 
 @form("T.axis.opaque")
 def opaque(site: Site, dom: Domain, binding: PrimExpr, dtype: DTypeName = "int32") -> tir.Var:
-    """An axis of which nothing is said."""
+    """An axis without known properties."""
     return _axis(site, tir.IterVarType.OPAQUE, dom, binding, dtype)
 
 
@@ -232,7 +232,7 @@ def _axis_names(site: Site, kinds: str, where: str) -> list[str]:
 
 
 def close_block(context: Context, frame: BlockFrame, body: tir.Stmt, node: syntax.With, trivia: Trivia | None) -> None:
-    """Add the finished block; regions that it does not give are detected (TVM: `ScriptComplete`)."""
+    """Add the finished block; detect the regions that it does not declare (TVM: `ScriptComplete`)."""
     function, span = context.tir, context.span(node)
     made = tir.Block(
         tuple(frame.iter_vars), frame.reads or (), frame.writes or (), frame.name, body, frame.init,
@@ -254,7 +254,7 @@ def close_block(context: Context, frame: BlockFrame, body: tir.Stmt, node: synta
 
 
 def _with_regions(context: Context, frame: BlockFrame, made: tir.Block, node: syntax.With) -> tir.Block:
-    """Return the block with the regions it does not give filled in; E0210 where its accesses cannot be seen."""
+    """Return the block with its undeclared regions detected; raise E0210 if it accesses memory through a pointer."""
     read, written, opaque_accesses = detect_regions(made, context.tir.visible_buffers())
     if opaque_accesses:
         names = ", ".join(f"'{region.buffer.name}'" for region in opaque_accesses)

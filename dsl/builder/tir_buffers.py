@@ -29,7 +29,7 @@ from .tir_frames import Frame, FunctionFrame
 
 Strides = tuple[tir.PrimExpr | str, ...]
 _ALIGNMENT = 64
-"""In bytes, where none is given (TVM: `kAllocAlignment`)."""
+"""Default alignment in bytes (TVM: `kAllocAlignment`)."""
 
 
 @converter("Strides")
@@ -53,7 +53,7 @@ def make_buffer(
     buffer_type: str = "",
     axis_separators: tuple[int, ...] | None = None,
 ) -> tir.Buffer:
-    """Return a buffer named after what it is assigned to (TVM: `ir_builder.tir.BufferDecl`)."""
+    """Return a buffer named after the target of the assignment (TVM: `ir_builder.tir.BufferDecl`)."""
     if buffer_type not in ("", "default", "auto", "auto_broadcast"):
         raise site.error("E0202", f'a buffer is "default" or "auto", not \'{buffer_type}\'')
     name, span, scope = site.first_name, site.span, scope or "global"
@@ -111,7 +111,7 @@ def match_buffer(
     buffer_type: Text = "default",
     axis_separators: Ints | None = None,
 ) -> tir.Buffer:
-    """`A = T.match_buffer(a, (n, m))`: the buffer of a handle parameter, or inside a block a view of a region."""
+    """`A = T.match_buffer(a, (n, m))`: the buffer of a handle parameter or, inside a block, a view of a region."""
     from .tir_blocks import block_of, region_of
 
     if shape is None:
@@ -139,7 +139,7 @@ def match_buffer(
 
 
 def _check_param(site: Site, param: tir.Var) -> None:
-    """Check that a parameter is a handle that was neither matched (E0209) nor used (E0201) before."""
+    """Check that a parameter is a handle that has been neither matched (E0209) nor used (E0201) before."""
     place, known = site.argument("param", 0), site.function.buffer_map.get(param)
     if param.dtype != "handle":
         message = f"argument 1, 'param', of T.match_buffer: expected a handle parameter, got {describe(param)}"
@@ -167,7 +167,7 @@ def alloc_buffer(
 ) -> tir.Buffer | Frame:
     """`B = T.alloc_buffer((128,), scope="shared")`: memory of the innermost block, or of the whole function.
 
-    In the text of TVM after 0.21, and inside loops, it is memory of what follows: `T.decl_buffer` without `data`.
+    In texts of TVM after 0.21, and inside loops, it means the same as `T.decl_buffer` without `data`.
     """
     function = site.function
     made = make_buffer(
@@ -189,7 +189,7 @@ def alloc_buffer(
 
 @form("T.alloc_shared", "T.alloc_local")
 def alloc_scope(site: Site, shape: Shape, dtype: DTypeName = "float32") -> Frame:
-    """`B = T.alloc_shared((128,))`: memory of what follows, in the scope that the name says."""
+    """`B = T.alloc_shared((128,))`: memory for the statements after it, in the scope `shared` or `local`."""
     made = make_buffer(site, shape, dtype, scope=site.name.removeprefix("T.alloc_"))
     site.function.allocated_buffers.append(made)
     return declaration(site.function, made, allocate=True)
@@ -209,7 +209,7 @@ def decl_buffer(
     buffer_type: Text = "",
     axis_separators: Ints | None = None,
 ) -> Frame:
-    """`B = T.decl_buffer((128,), data=A.data)`: another view of memory; without `data` it is allocated, too."""
+    """`B = T.decl_buffer((128,), data=A.data)`: a view of the memory of `A`; without `data`, new memory."""
     made = make_buffer(
         site, shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
     )
@@ -217,7 +217,7 @@ def decl_buffer(
 
 
 def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annotations: Attrs | None = None) -> Frame:
-    """Return the frame that declares a buffer, with memory of its own where it is to be allocated."""
+    """Return the frame that declares a buffer and, with `allocate`, allocates its memory."""
     function.declared_buffers.append(made)
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
@@ -234,7 +234,7 @@ def declaration(function: FunctionFrame, made: tir.Buffer, allocate: bool, annot
 def buffer_store(
     site: Site, buffer: Buffer, value: PrimExpr, indices: Any, predicate: PrimExpr | None = None
 ) -> tir.Stmt:
-    """`T.buffer_store(A, value, [i])`: what `A[i] = value` means, with a predicate for each lane."""
+    """`T.buffer_store(A, value, [i])`: the same as `A[i] = value`, with an optional predicate for each lane."""
     positions = indices if is_tuple(indices) else (indices,)
     places = [expression(each, site.span) for each in positions]
     return store(buffer, value, places, predicate, site.span)

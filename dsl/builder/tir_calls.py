@@ -1,4 +1,4 @@
-"""Calls of intrinsics: one form for every row of `ir.ops.tir`, and those that mean more than a call."""
+"""Calls of intrinsics: one form for every row of `ir.ops.tir`, and forms that are more than a call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _intrinsic_form(name: str, row: ops.Intrinsic) -> Form:
 def _split_dtype(
     site: Site, row: ops.Intrinsic, args: Sequence[Any], named: dict[str, Any]
 ) -> tuple[str | None, Sequence[Any]]:
-    """Return the dtype that the call says, and the arguments without it."""
+    """Return the dtype given in the call, and the other arguments."""
     place = row.dtype_location
     if place == "none":
         return None, args
@@ -77,7 +77,7 @@ def _argument(site: Site, value: Any, index: int, name: str = "") -> tir.PrimExp
 
 
 def _operator_form(name: str, operator: Callable[..., tir.PrimExpr]) -> Form:
-    """Return the form of an operator of expressions that promotes and folds."""
+    """Return the form of an operator on expressions that promotes and folds."""
     arity = operator.__code__.co_argcount - 1
 
     def build(site: Site, *args: PrimExpr, dtype: Any = None) -> tir.PrimExpr:
@@ -103,7 +103,7 @@ for _name, _operator in ops.OPERATORS.items():
 
 @form("T.if_then_else")
 def if_then_else(site: Site, cond: Condition, t: PrimExpr, f: PrimExpr, *, dtype: Any = None) -> tir.PrimExpr:
-    """`T.if_then_else(condition, a, b)`: only one side is evaluated."""
+    """`T.if_then_else(condition, a, b)`: evaluates only one side."""
     return make.if_then_else(cond, t, f, site.span)
 
 
@@ -139,7 +139,7 @@ def reinterpret(site: Site, *args: Any, dtype: Any = None) -> tir.PrimExpr:
 
 @form("T.address_of")
 def address_of(site: Site, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
-    """`T.address_of(A[0])`: a pointer to an element, or to the first one of a buffer."""
+    """`T.address_of(A[0])`: a pointer to an element; of a buffer, to its first element."""
     if isinstance(obj, tir.Buffer):
         obj = make.buffer_load(obj, [make.const(0, extent.dtype) for extent in obj.shape], span=site.span)
     return make.call("tir.address_of", (_argument(site, obj, 0),), "handle", site.span)
@@ -147,7 +147,7 @@ def address_of(site: Site, obj: Any, *, dtype: Any = None) -> tir.PrimExpr:
 
 @form("T.llvm_lookup_intrinsic_id")
 def llvm_lookup_intrinsic_id(site: Site, name: Text) -> str:
-    """`T.llvm_lookup_intrinsic_id("llvm.fma.f32")`: the intrinsic is known by its name here."""
+    """`T.llvm_lookup_intrinsic_id("llvm.fma.f32")`: an intrinsic of LLVM, by name."""
     return name
 
 
@@ -175,7 +175,7 @@ def call_node(site: Site, dtype: Any, op: Any, args: Any) -> tir.Call:
 
 
 def _packed_form(name: str) -> Form:
-    """Return a call of a registered function: a buffer among its arguments is passed as a tensor."""
+    """Return the form of a call of a registered function: a buffer argument is passed as a tensor."""
     row = ops.find_script(name)
     assert row is not None
 
@@ -196,13 +196,13 @@ for _name in ops.PACKED_CALLS:
 
 @form("T.target", "I.target")
 def target(site: Site, target_config: Any, host: Any = None) -> Target:
-    """`T.target({"kind": "cuda"}, host="llvm")`: what to compile for."""
+    """`T.target({"kind": "cuda"}, host="llvm")`: a target of the compiler."""
     config = config_of(site, target_config, 0)
     return Target(config if host is None else {**config, "host": config_of(site, host, 1)}, span=site.span)
 
 
 def config_of(site: Site, config: Any, index: int) -> Attributes:
-    """Return a target as its attributes: of "llvm -mcpu=native" those are kind and mcpu, of "nvidia/a100" the tag."""
+    """Return a target as attributes: "llvm -mcpu=native" gives kind and mcpu, "nvidia/a100" the tag."""
     if isinstance(config, Target):
         return config.attrs
     if is_dict(config):
@@ -224,7 +224,7 @@ _NEWER_NAMES = {
     "simdgroup_store": "metal.simdgroup_store",
     "simdgroup_multiply_accumulate": "metal.simdgroup_multiply_accumulate",
 }  # fmt: skip
-"""What intrinsics are called in the rooms of the newest `T`."""
+"""Names of intrinsics in the namespaces of the newest `T`."""
 
 for _name, _newer in _NEWER_NAMES.items():
     register(f"T.{_newer}", NAMESPACES["T"].members[_name])

@@ -1,4 +1,4 @@
-"""How far apart two indices are: the constant in `i * 4 + 4 - i * 4` (TVM: `Analyzer().simplify(stop - start)`)."""
+"""Differences of indices: the constant in `i * 4 + 4 - i * 4` (TVM: `Analyzer().simplify(stop - start)`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Terms = list[tuple[tir.PrimExpr, int]]
 
 
 def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `stop - start` without the terms that both sides have; of `start + extent` exactly `extent`."""
+    """Return `stop - start` without their common terms; for `start + extent`, exactly `extent`."""
     stop, start = make.match_types(stop, start)
     whole = make.sub(stop, start)
     if isinstance(start, tir.IntImm) and (start.value == 0 or isinstance(stop, tir.IntImm)):
@@ -38,7 +38,7 @@ def difference(stop: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _collect(expr: tir.PrimExpr, factor: int, terms: _Terms) -> int:
-    """Add the terms of `expr * factor` to `terms`; return its constant part."""
+    """Add the terms of `expr * factor` to `terms`; return the constant part."""
     if isinstance(expr, tir.IntImm):
         return expr.value * factor
     if isinstance(expr, tir.Add | tir.Sub):

@@ -1,4 +1,4 @@
-"""What a loop-level function is while it is built: the statements so far, and the blocks that are open."""
+"""A loop-level function under construction: its statements so far, and its open blocks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..comments import comments_of
 from ..declarations import declaration_key
 
 Wrap = Callable[[tir.Stmt, Span, Trivia | None], tir.Stmt]
-"""Puts a frame around a body, at a place and with its comments."""
+"""Wraps a body in a frame, given the span and the comments of the frame."""
 
 
 class Frame(Struct, frozen=True, eq=False):
-    """A statement that has a body: `value` is what it defines, as written after `as` or assigned."""
+    """A statement that has a body; `value` is what it defines, by `as` or by assignment."""
 
     kind: ClassVar[str] = "a statement with a body"
 
@@ -29,7 +29,7 @@ class Frame(Struct, frozen=True, eq=False):
 
 
 class LoopFrame(Frame, frozen=True, eq=False):
-    """A loop or a nest of loops; `value` is its variable, or the tuple of them."""
+    """A loop or a nest of loops; `value` is its variable, or the tuple of its variables."""
 
     kind: ClassVar[str] = "a loop"
 
@@ -59,7 +59,7 @@ class InitFrame(Struct, frozen=True, eq=False):
 
 
 class BlockFrame:
-    """A block that is being built; `reads` and `writes` are None until they are given."""
+    """A block under construction; `reads` and `writes` are None until they are declared."""
 
     kind: ClassVar[str] = "a block"
 
@@ -78,9 +78,9 @@ class BlockFrame:
 
 
 class Body:
-    """The statements of one body, in order. A frame opened without `with` reaches to the end of the body.
+    """The statements of one body, in order. A frame opened without `with` extends to the end of the body.
 
-    `declares` says that it is the body of a block or function, whose trivia hold the comments of declarations.
+    `declares` marks the body of a block or function, whose trivia hold the comments of declarations.
     """
 
     def __init__(self, declares: bool = False) -> None:
@@ -90,7 +90,7 @@ class Body:
         self._comments: list[str] = []
 
     def add(self, statement: tir.Stmt) -> None:
-        """Append a statement, with the comments that were kept for it; nothing is left of `T.evaluate(0)` but those."""
+        """Append a statement with the comments kept for it; of `T.evaluate(0)` only the comments remain."""
         if isinstance(statement, tir.Evaluate) and is_nothing(statement.value):
             return self.keep(statement.trivia)
         if self._comments:
@@ -98,7 +98,7 @@ class Body:
         return self._items.append(statement)
 
     def open(self, frame: Frame, span: Span, trivia: Trivia | None) -> None:
-        """Let `frame` hold everything that follows."""
+        """Open `frame` around all following statements."""
         self._items.append((frame.wrap, span, self._joined(trivia)))
 
     def statements(self) -> Iterator[tir.Stmt]:
@@ -106,7 +106,7 @@ class Body:
         return (item for item in self._items if isinstance(item, tir.Stmt))
 
     def keep(self, trivia: Trivia | None, declaration: syntax.Stmt | None = None) -> None:
-        """Keep the comments of what is no statement of its own: a declaration, or else for the next statement."""
+        """Keep comments that do not belong to a statement: those of a declaration, else for the next statement."""
         key = declaration_key(declaration) if declaration is not None and self._declares else None
         if trivia is not None and key is not None:
             self._parts.append((key, trivia))
@@ -114,7 +114,7 @@ class Body:
             self._comments += comments_of(trivia)
 
     def close(self) -> tuple[tir.Stmt, Trivia | None]:
-        """Return the body as one statement, and the comments that none of its statements holds."""
+        """Return the body as one statement, and the comments that belong to none of its statements."""
         stack: list[tir.Stmt] = []
         for item in reversed(self._items):
             if isinstance(item, tir.Stmt):
@@ -133,29 +133,29 @@ class Body:
 
 
 class FunctionFrame:
-    """A loop-level function that is being built."""
+    """A loop-level function under construction."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        """How many frames of names are open around the function."""
+        """Number of open frames of names around the function."""
         self.params: list[tir.Var] = []
         self.buffer_map: dict[tir.Var, tir.Buffer] = {}
         self.attrs: Attrs = {}
         self.dimensions: dict[str, tir.Var] = {}
-        """The symbolic dimensions that the signature brings up: what the body declares by these names is the same."""
+        """Symbolic dimensions that the signature introduces; a declaration in the body refers to the same variable."""
         self.root_buffers: list[tir.Buffer] = []
         self.declared_buffers: list[tir.Buffer] = []
         self.allocated_buffers: list[tir.Buffer] = []
-        """Those of the statement `T.alloc_buffer`, which may be there for their memory alone."""
+        """Buffers of the statement `T.alloc_buffer`, of which the program may use only the memory."""
         self.loops: dict[tir.Var, tir.Range] = {}
         """The domain of each loop variable, for `T.axis.remap`."""
         self.threads: dict[tir.Var, tir.IterVar] = {}
-        """The threads of `T.env_thread`, by their variable."""
+        """Threads of `T.env_thread`, by variable."""
         self.blocks: list[BlockFrame] = []
         self.bodies: list[Body] = [Body(declares=True)]
         self.has_block = False
         self.last_block_as_written: tir.Block | None = None
-        """The block that ended last, without regions filled in: a root block has none but those given."""
+        """The last finished block without detected regions: a root block has only declared regions."""
 
     @property
     def body(self) -> Body:
@@ -163,11 +163,11 @@ class FunctionFrame:
         return self.bodies[-1]
 
     def uses(self, var: tir.Var) -> bool:
-        """Whether a statement so far uses `var`."""
+        """Return whether a statement so far uses `var`."""
         return any(var is node for body in self.bodies for statement in body.statements() for node in walk(statement))
 
     def visible_buffers(self) -> tuple[tir.Buffer, ...]:
-        """Return the buffers that the innermost block may touch, those of enclosing blocks included."""
+        """Return the buffers that the innermost block can access, including those of enclosing blocks."""
         buffers = [*self.buffer_map.values(), *self.root_buffers, *self.declared_buffers]
         for block in self.blocks:
             buffers += block.alloc_buffers
@@ -176,12 +176,12 @@ class FunctionFrame:
 
 
 def is_nothing(value: tir.PrimExpr) -> bool:
-    """Whether a statement that evaluates `value` does nothing: the constant zero, as TVM has it."""
+    """Return whether evaluating `value` has no effect: TVM's no-op is the constant zero."""
     return isinstance(value, tir.IntImm) and value.value == 0
 
 
 def sequence(statements: list[tir.Stmt]) -> tir.Stmt:
-    """Return statements as one: flat, and `Evaluate(0)` where there is none (TVM: `SeqStmt::Flatten`)."""
+    """Return statements as one flat statement, or `Evaluate(0)` for none (TVM: `SeqStmt::Flatten`)."""
     if len(statements) == 1:
         return statements[0]
     flat: list[tir.Stmt] = []

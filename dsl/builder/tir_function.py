@@ -39,7 +39,7 @@ def prim_func(
 
 
 def declare_prim_func(context: Context, definition: syntax.Definition) -> GlobalVar:
-    """Return the reference to a function before its body is built; it knows what a call returns."""
+    """Return the reference to a function whose body is not built yet, with the type of its result."""
     reported = len(context.diagnostics)
     try:
         returned = return_type(context, definition.returns)
@@ -52,7 +52,7 @@ def declare_prim_func(context: Context, definition: syntax.Definition) -> Global
 
 
 def build_prim_func(context: Context, definition: syntax.Definition) -> tir.PrimFunc:
-    """Return the function that `definition` writes; all its mistakes are reported, then Failed is raised."""
+    """Return the function that `definition` defines; report all its errors, then raise Failed."""
     reported, outer = len(context.diagnostics), context.tir
     function = context.tir = FunctionFrame(context.scope.depth)
     try:
@@ -86,7 +86,7 @@ def _is_private(context: Context, head: syntax.Expr | None) -> bool:
 
 
 def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
-    """Return the type that a function's `-> T.int32` names; None where it returns nothing."""
+    """Return the type that a function's `-> T.int32` names; None if it returns nothing."""
     value = None if node is None else evaluate(context, node)
     if node is None or value is None:
         return None
@@ -145,7 +145,7 @@ def _build_param(
 
 
 def _without_unused_names(function: FunctionFrame, body: tir.Stmt) -> tir.Stmt:
-    """Leave out the declaration of an allocated buffer of which only the memory is used."""
+    """Remove the declarations of allocated buffers of which only the memory is used."""
     if not function.allocated_buffers:
         return body
     users = (node for node in walk(body) if not isinstance(node, tir.DeclBuffer))

@@ -20,7 +20,7 @@ _NEWER = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i
 
 
 def dtype_form(dtype: str) -> Form:
-    """Return the form `T.<dtype>`; those of vectors are made where they are used."""
+    """Return the form `T.<dtype>`; forms of vector dtypes are created on demand."""
 
     def build(site: Site, expr: Any = None, is_size_var: Flag = False) -> tir.PrimExpr:
         """`T.float32(0)`, `T.int64(x)`, `n = T.int32()`: a constant, a cast, or, without a value, a variable."""
@@ -60,7 +60,7 @@ for _short, _name in _NEWER.items():
 
 @form("T.handle")
 def handle(site: Site, dtype: Any = None, storage_scope: Text = "global", *, is_size_var: Flag = False) -> tir.Var:
-    """`a: T.handle` and `T.handle("float32", "shared")`: a pointer, of what it points to where that is known."""
+    """`a: T.handle` and `T.handle("float32", "shared")`: a pointer, optionally with its element dtype and scope."""
     if dtype is None:
         return _variable(site, "handle", None, is_size_var)
     if dtype == "tensormap":

@@ -1,4 +1,4 @@
-"""Loops: `T.serial` and its kin, `T.grid`, `range`; and the domains of iterators."""
+"""Loops: `T.serial` and the other kinds, `T.grid`, `range`; and the domains of iterators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _loop(
     thread: str | None = None,
     step: int = 1,
 ) -> LoopFrame:
-    """Return a loop; the variable of one with a `step` counts its iterations, and what the text calls so is computed."""
+    """Return a loop. With a `step`, its variable counts iterations, and the written name is a computed index."""
     if stop is None:
         start, stop = make.const(0, start.dtype), start
     extent = difference(stop, start)
@@ -82,7 +82,7 @@ def _check_bounds(site: Site, *bounds: tir.PrimExpr) -> None:
 
 
 def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
-    """Return a bound of a loop; a constant takes the dtype of the loop's variable (TVM: `For`)."""
+    """Return a bound of a loop; a constant gets the dtype of the loop's variable (TVM: `For`)."""
     return make.const(bound.value, dtype, bound.span) if isinstance(bound, tir.IntImm) else bound
 
 
@@ -99,7 +99,7 @@ def serial(
     *,
     annotations: Attributes | None = None,
 ) -> LoopFrame:
-    """A loop that runs in order."""
+    """A loop whose iterations run in order."""
     return _loop(site, tir.ForKind.SERIAL, start, stop, annotations, step=step)
 
 
@@ -138,7 +138,7 @@ def unroll(
     *,
     annotations: Attributes | None = None,
 ) -> LoopFrame:
-    """A loop that is written out."""
+    """A loop that is unrolled."""
     return _loop(site, tir.ForKind.UNROLLED, start, stop, annotations, step=step)
 
 

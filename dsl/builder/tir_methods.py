@@ -20,13 +20,13 @@ from .tir_frames import Frame
 def vload(
     site: Site, buffer: Any, begin: Shape, dtype: DTypeName | None = None, predicate: PrimExpr | None = None
 ) -> tir.BufferLoad:
-    """`A.vload([i], "float32x4")`: a load of as many lanes as the dtype says (TVM: `Buffer.vload`)."""
+    """`A.vload([i], "float32x4")`: a load with the lanes of the dtype (TVM: `Buffer.vload`)."""
     indices = make.vector_indices(begin, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype))
     return make.buffer_load(buffer, indices, predicate, span=site.span)
 
 
 def vstore(site: Site, buffer: Any, begin: Shape, value: PrimExpr, predicate: PrimExpr | None = None) -> tir.Stmt:
-    """`A.vstore([i], value)`: a store of as many lanes as `value` has (TVM: `Buffer.vstore`)."""
+    """`A.vstore([i], value)`: a store with the lanes of `value` (TVM: `Buffer.vstore`)."""
     indices = make.vector_indices(begin, lanes_of(value.dtype) // lanes_of(buffer.dtype))
     return tir.BufferStore(buffer, value, indices, predicate, span=site.span)
 
@@ -40,7 +40,7 @@ def access_ptr(
     offset: PrimExpr | None = None,
     extent: PrimExpr | None = None,
 ) -> tir.Call:
-    """`A.access_ptr("rw")`: a pointer to the buffer, and what is done through it (TVM: `Buffer.access_ptr`)."""
+    """`A.access_ptr("rw")`: a pointer to the buffer, and the kind of access through it (TVM: `Buffer.access_ptr`)."""
     if not 1 <= content_lanes <= MAX_LANES:
         raise error("E0231", f"a vector of {content_lanes} lanes", site.span, f"give 1 to {MAX_LANES} lanes")
     start = constant(0, None) if offset is None else offset
@@ -70,7 +70,7 @@ def astype(site: Site, value: Any, dtype: DTypeName) -> tir.PrimExpr:
 
 
 def equal(site: Site, value: Any, other: PrimExpr) -> tir.PrimExpr:
-    """`x.equal(y)`: the comparison, folded where both are constants."""
+    """`x.equal(y)`: the comparison, folded if both are constants."""
     return make.equal(value, other, span=site.span)
 
 

@@ -1,4 +1,4 @@
-"""Forms that TVM has added since 0.21, each read as what the loop level has for it."""
+"""Forms that TVM has added since 0.21, mapped to existing nodes of the loop level."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def meta_var(site: Site, value: Any) -> Any:
 
 @form("T.masked_load")
 def masked_load(site: Site, dtype: DTypeName, buffer: Buffer, *indices_and_mask: PrimExpr) -> tir.BufferLoad:
-    """`T.masked_load("float32x4", A, T.Ramp(0, 1, 4), mask)`: the lanes of a load that a mask selects."""
+    """`T.masked_load("float32x4", A, T.Ramp(0, 1, 4), mask)`: loads the lanes that a mask selects."""
     *indices, mask = _with_mask(site, indices_and_mask)
     return make.buffer_load(buffer, indices, mask, span=site.span)
 
@@ -39,5 +39,5 @@ def _with_mask(site: Site, values: tuple[tir.PrimExpr, ...]) -> tuple[tir.PrimEx
 
 @form("T.Return")
 def return_(site: Site, value: PrimExpr) -> tir.Stmt:
-    """`T.Return(value)`: what `return value` means."""
+    """`T.Return(value)`: the same as `return value`."""
     return tir.Evaluate(tir.Call(value.dtype, Op("tir.ret"), (value,), span=site.span), span=site.span)

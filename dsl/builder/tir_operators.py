@@ -1,4 +1,4 @@
-"""Operators by name: `T.Add(a, b)` and its kin are plain nodes; `T.min(a, b)` and its kin fold constants, too."""
+"""Operators by name: `T.Add(a, b)` and the like build plain nodes; `T.min(a, b)` and the like also fold constants."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _register_binary(name: str, combine: Any, doc: str | None) -> None:
 
 
 def _pair(site: Site, a: Any, b: Any) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return both operands as expressions; a plain number takes the dtype of the other, where that can hold it."""
+    """Return both operands as expressions; a plain number becomes a constant."""
     values: list[tir.PrimExpr | float] = []
     for index, (value, name) in enumerate(((a, "a"), (b, "b"))):
         try:
@@ -74,25 +74,25 @@ for _name, _function in _FUNCTIONS.items():
 
 @form("T.Not")
 def logical_not(site: Site, a: Condition) -> tir.PrimExpr:
-    """`T.Not(a)`: what `not a` means."""
+    """`T.Not(a)`: the same as `not a`."""
     return tir.Not("bool", a, span=site.span)
 
 
 @form("T.Cast")
 def cast_node(site: Site, dtype: DTypeName, value: PrimExpr) -> tir.PrimExpr:
-    """`T.Cast("float16", x)`: the node, also of a constant."""
+    """`T.Cast("float16", x)`: the plain node; a constant is not folded."""
     return tir.Cast(dtype, value, span=site.span)
 
 
 @form("T.cast")
 def cast(site: Site, value: PrimExpr, dtype: DTypeName) -> tir.PrimExpr:
-    """`T.cast(x, "float16")`: the value as another dtype; a constant stays one."""
+    """`T.cast(x, "float16")`: the value as another dtype; a constant is folded."""
     return make.cast(value, dtype, site.span)
 
 
 @form("T.Select")
 def select(site: Site, condition: Condition, true_value: PrimExpr, false_value: PrimExpr) -> tir.PrimExpr:
-    """`T.Select(condition, a, b)`: both sides are evaluated."""
+    """`T.Select(condition, a, b)`: evaluates both sides."""
     true_value, false_value = make.match_types(true_value, false_value, site.span)
     return tir.Select(true_value.dtype, condition, true_value, false_value, span=site.span)
 
@@ -105,7 +105,7 @@ def ramp(site: Site, base: PrimExpr, stride: PrimExpr, lanes: PrimExpr) -> tir.P
 
 @form("T.Broadcast", "T.broadcast")
 def broadcast(site: Site, value: PrimExpr, lanes: PrimExpr) -> tir.PrimExpr:
-    """`T.Broadcast(value, lanes)`: as many copies of a scalar."""
+    """`T.Broadcast(value, lanes)`: a vector whose lanes are copies of a scalar."""
     return make.broadcast(value, lanes, site.span)
 
 
@@ -120,13 +120,13 @@ def shuffle(site: Site, vectors: Exprs, indices: Exprs) -> tir.PrimExpr:
 
 @form("T.Range", "I.Range")
 def range_node(site: Site, begin: PrimExpr, end: PrimExpr) -> tir.Range:
-    """`T.Range(begin, end)`: the integers from `begin` up to, not including, `end`."""
+    """`T.Range(begin, end)`: the integers from `begin` up to, but not including, `end`."""
     return range_of(begin, end)
 
 
 @form("T.comm_reducer")
 def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
-    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and what changes none."""
+    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`: how threads combine values, and the identity element."""
     if not isinstance(combiner, Closure):
         message = f"argument 1, 'combiner', of T.comm_reducer: expected a lambda, got {describe(combiner)}"
         raise site.error("E0202", message, node=site.argument("combiner", 0))
@@ -147,7 +147,7 @@ def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
 def index_map(
     site: Site, mapping: Any, *, inverse_index_map: Any = None, index_dtype: DTypeName = "int64"
 ) -> tir.IndexMap:
-    """`T.index_map(lambda i, j: (i // 16, j, i % 16))`: where each element of a layout goes."""
+    """`T.index_map(lambda i, j: (i // 16, j, i % 16))`: the position of each element in a new layout."""
     inverse = None if inverse_index_map is None else _index_map(site, inverse_index_map, index_dtype)
     made = _index_map(site, mapping, index_dtype)
     return tir.IndexMap(made.initial_indices, made.final_indices, inverse, span=site.span)

@@ -1,4 +1,4 @@
-"""Variables of TVM 0.27, which change: `x = A[0]` makes a buffer of one element, and further assignments store to it."""
+"""Mutable variables of TVM 0.27: `x = A[0]` declares a buffer of one element, and further assignments store to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ONE, _ZERO = tir.IntImm("int32", 1), tir.IntImm("int32", 0)
 
 
 def scalar_of(context: Context, name: str) -> tir.Buffer | None:
-    """Return the buffer that an assignment to `name` stores to: a scalar's, or any of one element."""
+    """Return the buffer that an assignment to `name` stores to: any buffer of one element, or None."""
     known: Any = context.scope.get(name)
     buffer = known.buffer if isinstance(known, tir.BufferLoad) else known
     is_single = isinstance(buffer, tir.Buffer) and [getattr(extent, "value", None) for extent in buffer.shape] == [1]
@@ -27,7 +27,7 @@ def scalar_of(context: Context, name: str) -> tir.Buffer | None:
 
 
 def declare_scalar(context: Context, name: syntax.Name, dtype: str, node: syntax.Stmt) -> tir.Buffer:
-    """Let `name` stand for the element of a new buffer."""
+    """Define `name` as the element of a new buffer."""
     check_assigned(context, name, None, node)
     function, span = context.tir, context.span(name)
     data = data_pointer(name.id, dtype, "local", span)
@@ -39,7 +39,7 @@ def declare_scalar(context: Context, name: syntax.Name, dtype: str, node: syntax
 
 
 def assign_scalar(context: Context, name: syntax.Name, value: tir.PrimExpr, node: syntax.Stmt) -> None:
-    """`x = value`: a store to the variable that `x` is, or to a new one; `x: T.int32 = value` always makes a new one."""
+    """Build `x = value`: a store to the variable `x`, or to a new one; `x: T.int32 = value` declares a new one."""
     known = scalar_of(context, name.id)
     buffer = declare_scalar(context, name, value.dtype, node) if known is None else known
     made = store(buffer, value, (_ZERO,), None, context.span(node))

@@ -1,4 +1,4 @@
-"""Frames that are no loop and no block: allocation, attributes, bindings, threads; and `T.evaluate`."""
+"""Frames other than loops and blocks: allocations, attributes, bindings, threads; and `T.evaluate`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def func_attr(site: Site, attrs: Attributes) -> None:
 
 @form("T.evaluate")
 def evaluate(site: Site, value: Any) -> tir.Stmt:
-    """`T.evaluate(value)`: computed for what it does."""
+    """`T.evaluate(value)`: evaluates an expression for its effect."""
     try:
         return tir.Evaluate(_value(value, site.span), span=site.span)
     except Mismatch:
@@ -66,7 +66,7 @@ def allocate(
     condition: Condition | None = None,
     annotations: Attributes | None = None,
 ) -> Frame:
-    """`A = T.allocate([128], "float32", "shared")`: memory behind a pointer."""
+    """`A = T.allocate([128], "float32", "shared")`: memory, accessed by a pointer."""
     var = tir.Var("handle", site.first_name, tir.PointerType(tir.PrimType(dtype), scope), span=site.span)
     test = _TRUE if condition is None else condition
 
@@ -80,7 +80,7 @@ def allocate(
 def allocate_const(
     site: Site, data: Any, dtype: DTypeName, extents: Ints, annotations: Attributes | None = None
 ) -> Frame:
-    """`A = T.allocate_const([1, 2, 3], "int32", [3])`: memory with known contents."""
+    """`A = T.allocate_const([1, 2, 3], "int32", [3])`: memory with constant contents."""
     import numpy
 
     from ...ir.numpy_dtype import numpy_dtype
@@ -109,7 +109,7 @@ def _plain(data: Any) -> Any:
 
 @form("T.attr")
 def attr(site: Site, node: Any, attr_key: Text | None = None, value: Any = None) -> Frame:
-    """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` of nothing: something said while the body runs."""
+    """`with T.attr(A.data, "key", value):`, or `T.attr({"key": value})` without a node: an attribute of the body."""
     pairs = node.items() if is_dict(node) else ((attr_key, value),)
     subject = tir.IntImm("int32", 0) if is_dict(node) else node
     if isinstance(subject, str | bool | int | float):
@@ -141,7 +141,7 @@ def _said(site: Site, value: Any) -> tir.PrimExpr:
 
 @form("T.realize")
 def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Condition = _TRUE) -> Frame:
-    """`T.realize(A[0:16], "local")`: the region of a buffer that is kept."""
+    """`T.realize(A[0:16], "local")`: the region of a buffer that is allocated."""
     buffer = buffer_slice.buffer
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:
@@ -154,7 +154,7 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
 
 @form("T.Assert")
 def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
-    """`with T.Assert(n > 0, "n is positive"):`: an `assert` that says where what it is for ends."""
+    """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
     if not is_condition(condition):
         raise site.error("E0206", f"a condition is bool, not {condition.dtype}", help="compare it with a value")
     return assert_frame(condition, message)
@@ -165,7 +165,7 @@ def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
 
 @form("T.LetStmt")
 def let_stmt(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var | None = None) -> Frame:
-    """`with T.LetStmt(value) as x:`, or with the variable given: `T.LetStmt(value, var=x)`."""
+    """`with T.LetStmt(value) as x:`, or with a given variable: `T.LetStmt(value, var=x)`."""
     if var is None and isinstance(type_annotation, Form):
         type_annotation = type_annotation.call(site, (), ())
     if var is None and isinstance(type_annotation, tir.Var):
@@ -181,7 +181,7 @@ def bind(site: Site, value: PrimExpr, type_annotation: Any = None, *, var: Var |
 
 @form("T.Let")
 def let_expr(site: Site, expr: PrimExpr, where: Any) -> tir.PrimExpr:
-    """`T.Let(x + x, where={x: value})`: an expression in which a variable stands for a value."""
+    """`T.Let(x + x, where={x: value})`: an expression in which a variable is bound to a value."""
     if not is_dict(where) or len(where) != 1:
         raise site.error("E0202", "argument 2, 'where', of T.Let: expected one variable and its value, as in {x: 1}")
     [(var, value)] = where.items()
@@ -202,7 +202,7 @@ def let(site: Site, v: Var, value: PrimExpr, body: PrimExpr | None = None) -> Fr
 
 @form("T.iter_var")
 def iter_var(site: Site, v: Any, dom: Any, iter_type: Text, thread_tag: Text) -> tir.IterVar:
-    """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`: an iterator, as `T.attr` takes it."""
+    """`T.iter_var(tx, T.Range(0, 128), "ThreadIndex", "threadIdx.x")`: an iterator, for `T.attr`."""
     kinds = {
         "DataPar": tir.IterVarType.DATA_PAR, "CommReduce": tir.IterVarType.COMM_REDUCE,
         "Ordered": tir.IterVarType.ORDERED, "DimInfo": tir.IterVarType.OPAQUE, "Opaque": tir.IterVarType.OPAQUE,

@@ -1,4 +1,4 @@
-"""Statements of a loop-level function; those that assign stand in `tir_assignments`."""
+"""Statements of a loop-level function; assignments are in `tir_assignments`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_body(
 ) -> tuple[tir.Stmt, Trivia | None]:
     """Return `statements` as one statement, and the comments that belong to the body as a whole.
 
-    A statement that fails is left out, and the names it defines are poisoned.
+    A statement that fails is left out, and the names that it defines are poisoned.
     """
     bodies: list[Body] = context.tir.bodies
     bodies.append(Body(declares))
@@ -59,7 +59,7 @@ def _defined_names(statement: syntax.Stmt) -> tuple[str, ...]:
 
 
 def joined(trivia: Trivia | None, body: Trivia | None) -> Trivia | None:
-    """Return the trivia of a statement with those that its body has as a whole."""
+    """Return the trivia of a statement joined with those of its body as a whole."""
     if body is None or trivia is None:
         return trivia or body
     return replace(trivia, end=body.end + trivia.end, parts=body.parts)
@@ -77,7 +77,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
         value.build()
     elif isinstance(value, tir.PrimExpr | bool | int):
         value, span = to_expr(context, value, node.value), context.span(node)
-        value = value if value.span is not None else replace(value, span=span)  # `break` is one node wherever it stands
+        value = value if value.span is not None else replace(value, span=span)  # all uses of `break` share one node
         body.add(tir.Evaluate(value, span=span, trivia=node.trivia))
     elif isinstance(value, tir.Stmt):
         body.add(replace(value, span=context.span(node), trivia=node.trivia))
@@ -138,7 +138,7 @@ def _with(context: Context, node: syntax.With) -> None:
 
 
 def _check_body(context: Context, target: syntax.Expr | None, body: Sequence[syntax.Stmt]) -> None:
-    """Look for further mistakes in the body of a statement that failed."""
+    """Check the body of a statement that failed for further errors."""
     context.tir.blocks.append(BlockFrame("", True))
     with context.scope.frame():
         for name in target_names(target):
@@ -190,7 +190,7 @@ def _assert(context: Context, node: syntax.Assert) -> None:
 
 
 def _strings(message: tuple[Any, ...]) -> list[str]:
-    """Return the texts in the message of an assertion, which newer TVM writes `("ValueError", ["part", …])`."""
+    """Return the strings in the message of an assertion, which newer TVM writes as `("ValueError", ["part", …])`."""
     parts = message[1] if len(message) == 2 and is_tuple(message[1]) else message
     return [str(part) for part in parts]
 

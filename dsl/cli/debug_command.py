@@ -184,7 +184,7 @@ class Debugger(Observer):
 
 
 def _is_step(stmt: tir.Stmt) -> bool:
-    """Whether a run can stop at `stmt`: it was written, and is no other statement's shell."""
+    """Return whether a run can stop at `stmt`: it was written, and is no other statement's shell."""
     return stmt.span is not None and not isinstance(stmt, tir.SeqStmt | tir.BlockRealize)
 
 

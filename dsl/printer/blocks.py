@@ -24,7 +24,7 @@ def _open_loops(printer: Printer) -> dict[object, tir.For]:
 
 
 def _is_remapped(axis: tir.IterVar, value: tir.PrimExpr, loops: dict[object, tir.For]) -> bool:
-    """Whether the axis runs over just what the loop whose variable it is bound to runs over."""
+    """Return whether the axis runs over just what the loop whose variable it is bound to runs over."""
     loop = loops.get(value)
     return (
         loop is not None

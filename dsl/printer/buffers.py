@@ -16,12 +16,12 @@ _DEFAULT_DTYPE = "float32"
 
 
 def is_constant(value: object, number: int) -> bool:
-    """Whether `value` is the integer constant `number` (TVM: `is_one`, `is_zero`)."""
+    """Return whether `value` is the integer constant `number` (TVM: `is_one`, `is_zero`)."""
     return isinstance(value, tir.IntImm) and value.value == number
 
 
 def is_zero_offset(offset: tir.PrimExpr | None) -> bool:
-    """Whether a buffer's element offset is zero."""
+    """Return whether a buffer's element offset is zero."""
     return offset is None or is_constant(offset, 0)
 
 

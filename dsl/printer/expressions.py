@@ -51,7 +51,7 @@ _ITER_TYPES = {
 
 
 def _is_operator(node: Any) -> bool:
-    """Whether the sign of the operator between the operands gives this node back, neither folded nor promoted."""
+    """Return whether the infix form parses back to this node, neither folded nor promoted."""
     a, b = node.a, node.b
     kind: type = node.__class__
     if kind is tir.Div and not a.dtype.startswith(("float", "bfloat")):
@@ -65,7 +65,7 @@ def _is_operator(node: Any) -> bool:
 
 
 def _makes(function: Any, operands: tuple[Any, ...], node: Any) -> bool:
-    """Whether `function` of `operands` is a node like `node`, with these very operands."""
+    """Return whether `function` of `operands` is a node like `node`, with these very operands."""
     try:
         made = function(*operands)
     except TvmsError:
@@ -265,7 +265,7 @@ def call(printer: Printer, node: tir.Call, dtype: str) -> str:
 
 
 def _reads_back(row: Intrinsic, node: tir.Call) -> bool:
-    """Whether `T.<name>(…)` is this very call: of the dtype that its arguments give, and not folded."""
+    """Return whether `T.<name>(…)` is this very call: of the dtype that its arguments give, and not folded."""
     if not row.in_script or result_dtype(row, node.args) not in (None, node.dtype):
         return False
     operator = OPERATORS.get(row.script)

@@ -16,7 +16,7 @@ from .variables import variables_in
 
 
 def _is_simple(buffer: tir.Buffer) -> bool:
-    """Whether the annotation `T.Buffer(shape, dtype)` says all there is to say (TVM: `IsSimpleBuffer`)."""
+    """Return whether the annotation `T.Buffer(shape, dtype)` says all there is to say (TVM: `IsSimpleBuffer`)."""
     return (
         not buffer.strides
         and not buffer.axis_separators

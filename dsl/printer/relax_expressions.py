@@ -197,7 +197,7 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
 
 
 def _same_value(a: Any, b: Any) -> bool:
-    """Whether two attribute values are the same, `1` and `True` and `1.0` being three."""
+    """Return whether two attribute values are the same, `1` and `True` and `1.0` being three."""
     return type(a) is type(b) and repr(a) == repr(b)
 
 

@@ -36,7 +36,7 @@ def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> s
 
 
 def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
-    """Whether the struct info of a bound value, by itself, is `info`."""
+    """Return whether the struct info of a bound value, by itself, is `info`."""
     if not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem | relax.Var | relax.Constant):
         return False
     if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar):
@@ -74,7 +74,7 @@ def _add_statement(printer: Printer, node: relax.VarBinding) -> None:
 
 
 def _is_statement(var: relax.Var, value: relax.Expr) -> bool:
-    """Whether a binding reads as its value alone, which is nothing."""
+    """Return whether a binding reads as its value alone, which is nothing."""
     info = var.struct_info
     if not isinstance(info, relax.TupleStructInfo) or info.fields:
         return False

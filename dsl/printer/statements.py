@@ -216,7 +216,7 @@ def _decl_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
 
 
 def _is_buffer_allocation(node: tir.Allocate) -> bool:
-    """Whether an allocation and the buffer declared right on it are one `T.decl_buffer`."""
+    """Return whether an allocation and the buffer declared right on it are one `T.decl_buffer`."""
     inner = node.body
     return (
         isinstance(inner, tir.DeclBuffer)
@@ -258,7 +258,7 @@ def _allocate(printer: Printer, node: tir.Allocate) -> None:
 
 
 def _is_accessed(printer: Printer, buffer: tir.Buffer) -> bool:
-    """Whether a buffer is used for more than the memory that it has."""
+    """Return whether a buffer is used for more than the memory that it has."""
     if printer.accessed is None:
         users = () if printer.root is None else walk(printer.root)
         below = [child for node in users if not isinstance(node, tir.DeclBuffer) for child in children(node)]

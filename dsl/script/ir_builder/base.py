@@ -54,7 +54,7 @@ class IRBuilder:
 
     @staticmethod
     def is_in_scope() -> bool:
-        """Whether a builder is open."""
+        """Return whether a builder is open."""
         return bool(IRBuilder._open)
 
     @staticmethod
