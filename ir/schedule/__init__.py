@@ -1,6 +1,6 @@
-"""Schedules: primitives that change how a program is run, and never what it computes.
+"""Schedules: primitives that change how a program executes, but not what it computes.
 
-Names are imported when they are first used: that a text may hold a schedule costs a program that has none nothing.
+Names are imported on first use, so that programs without schedules do not pay for this package.
 """
 
 from __future__ import annotations

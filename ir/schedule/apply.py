@@ -1,4 +1,4 @@
-"""The schedules of a module, applied: for a target, or by name."""
+"""Application of the schedules of a module: for a target, or by name."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .text import ScheduleText
 
 
 def kind_of(target: object) -> str | None:
-    """Return the kind of a target as a schedule or a command line names it: "llvm" of `{"kind": "llvm", …}`."""
+    """Return the kind of a target, as schedules and command lines write it: "llvm" for `{"kind": "llvm", …}`."""
     if isinstance(target, Mapping):
         target = target.get("kind")  # type: ignore[reportUnknownMemberType]
     return target.split()[0] if isinstance(target, str) and target else None
 
 
 def apply_schedules(module: IRModule, target: str) -> IRModule:
-    """Return the module with its schedules for `target` applied, and without all schedules.
+    """Return the module with its schedules for `target` applied, and without any schedules.
 
-    Of a function's schedules, the one whose target is `target` counts, else the one without a target. Two that count
-    alike are E0529; a step that is refused raises ScheduleError.
+    For each function, the schedule for `target` is applied, or else the one without a target. Raises E0529 if two
+    schedules qualify equally, and ScheduleError if a step is refused.
     """
     if not module.schedules:
         return module
@@ -51,7 +51,7 @@ def check_single(texts: tuple[ScheduleText, ...]) -> None:
 
 
 def apply_each(module: IRModule, texts: tuple[ScheduleText, ...]) -> IRModule:
-    """Return the module with the given schedules applied in order, and without all schedules."""
+    """Return the module with the given schedules applied in order, and without any schedules."""
     from .schedule import Schedule
 
     schedule = Schedule(replace(module, schedules={}))

@@ -1,7 +1,7 @@
-"""What primitives take: each kind of argument reads what a caller gives into what the primitive works on.
+"""Kinds of arguments of primitives. Each kind converts the value that a caller passes to the value that primitives use.
 
 A primitive names a kind by the annotation of its parameter, such as `loop: Loop` or `factors: Factors | None`. To
-readers of its code the name is the type that it gets; to the schedule it is the row of `KINDS` that reads it.
+readers of its code the name is a type alias; to the schedule it is the key of `KINDS`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ Attribute: TypeAlias = Any
 
 
 class Mismatch(Exception):
-    """An argument is not what its kind takes; it says what that is."""
+    """Argument of the wrong kind; the message says what was expected."""
 
 
 class Reading(Struct):
-    """What arguments are read against: the program, and what each handle stands for now."""
+    """Context for reading arguments: the program, and the current value of each handle."""
 
     program: Program
     handles: Mapping[Handle, Any]
 
     def node(self, handle: BlockRV | LoopRV) -> Any:
-        """Return the block or loop that a handle stands for; refused where it is gone (E0503)."""
+        """Return the block or loop of a handle; refused if it no longer exists (E0503)."""
         what = "block" if isinstance(handle, BlockRV) else "loop"
         if handle not in self.handles:
             raise Mismatch(f"a {what} of this schedule, not of another one")
@@ -60,13 +60,13 @@ class Reading(Struct):
         return node
 
     def expression(self, value: tir.PrimExpr) -> tir.PrimExpr:
-        """Return an expression with the numbers that the schedule chose in the place of their handles."""
+        """Return an expression with handles of numbers replaced by the numbers, simplified."""
         chosen = {handle: number for handle, number in self.handles.items() if isinstance(handle, ExprRV)}
         return simplify(substitute(value, chosen))
 
 
 class Kind(Struct, frozen=True):
-    """A kind of argument: what it expects, in words, and how it is read."""
+    """Kind of argument: a description of what is expected, and the function that reads it."""
 
     name: str
     expected: str
@@ -77,7 +77,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def kind(name: str, expected: str) -> Callable[[Any], Any]:
-    """Declare the decorated function as what reads arguments of a kind; it raises Mismatch where one does not fit."""
+    """Register the decorated function as the reader of a kind; it raises Mismatch if an argument does not fit."""
 
     def declare(read: Callable[[Reading, Any], Any]) -> Callable[[Reading, Any], Any]:
         KINDS[name] = Kind(name, expected, read)
@@ -192,7 +192,7 @@ def read_attribute(reading: Reading, value: Any) -> Any:
 
 
 def elements(value: Any) -> list[Any]:
-    """Return what stands in a list or tuple; Mismatch where it is neither."""
+    """Return the elements of a list or tuple; Mismatch if it is neither."""
     if not isinstance(value, list | tuple):
         raise Mismatch
     return list(value)  # type: ignore[reportUnknownArgumentType]

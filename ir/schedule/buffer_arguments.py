@@ -1,4 +1,4 @@
-"""Kinds of arguments that name buffers, blocks in numbers, and storage scopes."""
+"""Kinds of arguments for buffers, lists of blocks, dtypes and storage scopes."""
 
 from __future__ import annotations
 

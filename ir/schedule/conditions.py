@@ -1,7 +1,7 @@
-"""Named preconditions: what must hold of a program for a primitive to keep its meaning, and what to do where not.
+"""Named preconditions of primitives, each with its error code and its remedy.
 
-A primitive lists those it may refuse with; its code raises `CONDITION.refuse(reason, *places)`. One condition has one
-code, whichever primitive needs it.
+A primitive lists the conditions that it checks; its code raises `CONDITION.refuse(reason, *places)`. A condition has
+one code, regardless of the primitive that checks it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .. import tir
 
 
 class Refused(Exception):
-    """A primitive cannot be applied: the condition that does not hold, why, and the loops and blocks that show it."""
+    """Refusal of a primitive: the violated condition, the reason, and the loops and blocks that show it."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 class Condition(Struct, frozen=True):
-    """What must hold (`holds`, in the present tense), its code in `ir.codes`, and the remedy where it does not."""
+    """Precondition: the fact that must hold (`holds`, in the present tense), its code in `ir.codes`, and the remedy."""
 
     code: str
     holds: str
@@ -43,10 +43,10 @@ class Condition(Struct, frozen=True):
         argument: str | None = None,
         position: int | None = None,
     ) -> Refused:
-        """Return the exception to raise: `reason` says what is wrong, in words that name the loop or block.
+        """Return the exception to raise: `reason` says what is wrong and names the loop or block.
 
-        The argument that it is about is the one whose loop or block is the first of `places`, or the one called
-        `argument`, of which there may be many: then at `position`.
+        The message points at the argument called `argument` (for a variadic one, the one at `position`), or else at the
+        argument whose value is the first of `places`.
         """
         return Refused(self, reason, places, help or self.remedy, argument, position)
 
@@ -118,7 +118,7 @@ NOT_ROOT = Condition("E0523", "the block is not the root block", "name a block i
 
 
 def name_of(node: tir.Stmt) -> str:
-    """Return how messages call a loop or a block."""
+    """Return the name of a loop or a block for messages."""
     if isinstance(node, tir.For):
         return f"loop '{node.loop_var.name}'"
     if isinstance(node, tir.BlockRealize):

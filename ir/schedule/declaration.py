@@ -1,4 +1,4 @@
-"""How a primitive is declared: once. Method, `S.` form, trace entry, documentation and completion come from it.
+"""Declaration of primitives. Method, `S.` form, trace entry, documentation and completion are derived from it.
 
 @primitive(requires=(PLAIN_LOOP, STARTS_AT_ZERO), results=("outer loop", "inner loop"))
 def split(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
@@ -25,7 +25,7 @@ _ANY_PRIMITIVE = (ARGUMENT, EXISTS, ALIVE)
 
 
 class Argument(Struct, frozen=True):
-    """A parameter of a primitive: TVM's name, its kind, its default, and whether it takes all that is left."""
+    """Parameter of a primitive: TVM's name, its kind, its default, and whether it is variadic."""
 
     name: str
     kind: Kind
@@ -37,25 +37,25 @@ class Argument(Struct, frozen=True):
 
 
 class Primitive(Struct, frozen=True, eq=False):
-    """A primitive: what it takes, what must hold, what it returns, and `apply(program, *arguments)`, which does it."""
+    """Primitive: its arguments, preconditions and results, and its implementation `apply(program, *arguments)`."""
 
     name: str
     apply: Callable[..., Any]
     arguments: tuple[Argument, ...]
     requires: tuple[Condition, ...]
     results: tuple[str, ...]
-    """What the results are called in messages, such as "outer loop"; the last name stands for all further ones."""
+    """Names of the results in messages, such as "outer loop"; the last name also covers any further results."""
     is_query: bool
-    """Whether it leaves the program as it is."""
+    """Whether it leaves the program unchanged."""
 
     @property
     def doc(self) -> str:
-        """What it does and preserves."""
+        """Documentation: what it does and preserves."""
         return inspect.getdoc(self.apply) or ""
 
     @property
     def signature(self) -> inspect.Signature:
-        """The signature of the method of a schedule."""
+        """Signature of the method of a schedule."""
         parameters = [
             inspect.Parameter(
                 each.name,
@@ -71,7 +71,7 @@ class Primitive(Struct, frozen=True, eq=False):
         return inspect.Signature(parameters)
 
     def bind(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-        """Return the given arguments by name, without the defaults; what fits no parameter is refused (E0501)."""
+        """Return the given arguments by name, without defaults; refused if they do not match the signature (E0501)."""
         usage = f"write {self.name}{self.signature}"
         given: dict[str, Any] = {}
         by_position = [each for each in self.arguments if not each.keyword_only]
@@ -99,8 +99,11 @@ class Primitive(Struct, frozen=True, eq=False):
         return given
 
     def as_call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return arguments as texts write them: the first one, or all of the variadic one, by position; the others by
-        name, in the order of the declaration, where they are not the default."""
+        """Return the positional and named arguments in the form of texts.
+
+        The first argument, or all variadic ones, are positional; the others are named, in the order of the declaration,
+        without those that equal their defaults.
+        """
         args: tuple[Any, ...] = ()
         named: dict[str, Any] = {}
         for index, argument in enumerate(self.arguments):
@@ -117,7 +120,7 @@ class Primitive(Struct, frozen=True, eq=False):
         return args, named
 
     def read(self, reading: Reading, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the primitive takes them; one that does not fit its kind is refused (E0501)."""
+        """Return the arguments in the form that the primitive uses; refused if one does not fit its kind (E0501)."""
         result: dict[str, Any] = {}
         for index, argument in enumerate(self.arguments):
             if argument.variadic:
@@ -140,7 +143,7 @@ class Primitive(Struct, frozen=True, eq=False):
             raise ARGUMENT.refuse(reason, argument=argument.name, position=index + 1) from None
 
     def run(self, program: Any, arguments: dict[str, Any]) -> Any:
-        """Apply the primitive to `program`; a refusal is one of those that it declares."""
+        """Apply the primitive to `program`. It may only refuse with conditions that it declares."""
         named = dict(arguments)
         leading: list[Any] = []
         variadic = next((index for index, each in enumerate(self.arguments) if each.variadic), None)
@@ -156,16 +159,16 @@ class Primitive(Struct, frozen=True, eq=False):
 
 
 PRIMITIVES: dict[str, Primitive] = {}
-"""All primitives by name, in the order of their declaration."""
+"""All primitives by name, in the order of declaration."""
 
 
 def primitive(
     requires: tuple[Condition, ...] = (), results: tuple[str, ...] = ("result",), query: bool = False
 ) -> Callable[[_Apply], _Apply]:
-    """Declare the decorated function as the primitive of its name.
+    """Declare the decorated function as the primitive with its name.
 
-    `requires` lists the conditions that it may refuse with, besides those of every primitive; `results` says what
-    its results are called. A query changes nothing.
+    `requires` lists the conditions that it may refuse with, besides those of every primitive; `results` names its
+    results. A query leaves the program unchanged.
     """
 
     def declare(apply: _Apply) -> _Apply:

@@ -1,4 +1,4 @@
-"""What is said where a primitive is refused: the reason first, then the program as it is, with carets."""
+"""Messages for refused primitives: the reason, followed by the current program with carets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .program import Program
 
 
 class ScheduleError(TvmsError):
-    """A primitive that cannot be applied; the schedule is as it was before."""
+    """Refusal of a primitive; the schedule is unchanged."""
 
 
 def refusal(
@@ -27,9 +27,9 @@ def refusal(
     place: Span | str | None,
     level: str,
 ) -> ScheduleError:
-    """Return the error for a refused primitive: `arguments` are what it was called with, as far as they were read.
+    """Return the error for a refused primitive; `arguments` are the values read before the refusal.
 
-    `level` is "detail", or "fast" where the program is to be left out.
+    `level` is "detail", or "fast" to leave the program out.
     """
     notes = tuple([Note(text) for node in refused.places for text in _history(node, handles, program)])
     listing = _listing(refused.places, program) if level == "detail" else None
@@ -39,7 +39,7 @@ def refusal(
 
 
 def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any]) -> str:
-    """Return the argument that shows what is wrong, or the primitive alone."""
+    """Return the description of the argument that causes the refusal, or else the name of the primitive."""
     if refused.position is not None:
         return f"argument {refused.position}, '{refused.argument}' to {primitive.name}"
     index = 0
@@ -54,7 +54,7 @@ def _subject(primitive: Primitive, refused: Refused, arguments: Mapping[str, Any
 
 
 def _history(node: tir.Stmt, handles: Mapping[Handle, Any], program: Program) -> list[str]:
-    """Return where a loop or block came from, where a primitive of the schedule made it."""
+    """Return a note on the primitive that created a loop or block, if there is one."""
     name = node.loop_var.name if isinstance(node, tir.For) else getattr(node, "name_hint", "")
     origins = [_origin(handle) for handle, value in handles.items() if value is node]
     return [f"'{name}' is {origin}" for origin in origins if origin is not None and not origin.is_query][:1]
@@ -65,7 +65,7 @@ def _origin(handle: Handle) -> Origin | None:
 
 
 def _listing(places: tuple[tir.Stmt, ...], program: Program) -> str | None:
-    """Return the function that holds the first place, as it is now, with carets under all places in it."""
+    """Return the function that contains the first place, with carets under all places in it."""
     for place in places:
         if program.function_of(place) is not None:
             return script.underline(program.prim_func_of(place), places)

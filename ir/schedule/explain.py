@@ -1,4 +1,4 @@
-"""What each step of a schedule did, in words: the nest that blocks run in, and what it buys."""
+"""Explanation of the steps of a schedule: how each changes loop nests, vectorization and parallelism."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARALLEL = (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
 
 
 class Nest(Struct, frozen=True):
-    """A block and the loops around it, the outermost first, with the bytes that one iteration of each touches."""
+    """Block with its loops, outermost first, and the bytes that one iteration of each loop accesses."""
 
     block: tir.Block
     loops: tuple[tir.For, ...]
@@ -30,7 +30,7 @@ class Nest(Struct, frozen=True):
 
     @property
     def shape(self) -> str:
-        """The loops with their extents, and in brackets what one iteration touches."""
+        """Loops with their extents, each with the size of what one iteration accesses in brackets."""
         parts = [
             f"{loop.loop_var.name} {loop.extent}" + (f" [{_bytes(size)}]" if size is not None else "")
             for loop, size in zip(self.loops, self.touched, strict=True)
@@ -39,7 +39,7 @@ class Nest(Struct, frozen=True):
 
     @property
     def vector(self) -> str:
-        """The vectors that it computes in; empty where there are none."""
+        """Vectors that the block computes in; empty if there are none."""
         loops = [loop for loop in self.loops if loop.kind is tir.ForKind.VECTORIZED]
         if not loops or not self.block.writes:
             return ""
@@ -50,7 +50,7 @@ class Nest(Struct, frozen=True):
 
     @property
     def parallelism(self) -> str:
-        """How many iterations run at once; empty where they run one after the other."""
+        """Number of iterations that execute in parallel; empty if the nest is serial."""
         loops = [loop for loop in self.loops if loop.kind in _PARALLEL]
         if not loops:
             return ""
@@ -61,18 +61,18 @@ class Nest(Struct, frozen=True):
 
     @property
     def unrolled(self) -> str:
-        """The loops that are written out; empty where there are none."""
+        """Unrolled loops; empty if there are none."""
         names = [loop.loop_var.name for loop in self.loops if loop.kind is tir.ForKind.UNROLLED]
         return f"{', '.join(names)} written out" if names else ""
 
     @property
     def gains(self) -> tuple[str, ...]:
-        """What the kinds of its loops buy."""
+        """Effects of the loop kinds."""
         return self.vector, self.parallelism, self.unrolled
 
 
 def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> tuple[list[str], IRModule]:
-    """Return what each step of a schedule did, as lines, and the module that it made."""
+    """Return lines that explain each step of a schedule, and the scheduled module."""
     schedule = Schedule(module)
     lines: list[str] = []
     nests = nests_of(schedule.mod, text.function)
@@ -87,7 +87,7 @@ def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> tu
 
 
 def nests_of(module: IRModule, name: str) -> dict[str, Nest]:
-    """Return the nests of the innermost blocks of a function, by the names of the blocks."""
+    """Return the nests of the innermost blocks of a function, by block name."""
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
     found: dict[str, Nest] = {}
@@ -107,7 +107,7 @@ def _realizes(node: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.
 
 
 def _touched(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> Iterator[int | None]:
-    """Yield, for every loop, how many bytes of all buffers one of its iterations touches."""
+    """Yield, for every loop, how many bytes of all buffers one iteration accesses, or None if that is not constant."""
     values = dict(zip([axis.var for axis in realize.block.iter_vars], realize.iter_values, strict=True))
     for depth in range(len(loops)):
         domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops[depth + 1 :]}

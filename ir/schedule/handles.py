@@ -1,4 +1,4 @@
-"""Handles: what a schedule calls the blocks, loops and numbers it works on, however the program changes."""
+"""Handles of blocks, loops and numbers, which stay valid while the program changes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..base import Span
 
 
 class Origin(Struct, frozen=True):
-    """Where a handle came from: the primitive that made it, which of its results it is, and where that was called."""
+    """Origin of a handle: the primitive that created it, the role of the result, and the call."""
 
     primitive: str
     role: str
-    """Such as "the inner loop of" or "loop 3 of"."""
+    """Role of the result, such as "the inner loop of" or "loop 3 of"."""
     place: Span | str | None = None
-    """The call in a text, or "tune.py:31" in Python."""
+    """Position of the call in a text, or "tune.py:31" in Python."""
     is_query: bool = False
     """Whether the primitive only looked it up."""
 
@@ -30,23 +30,23 @@ class Origin(Struct, frozen=True):
 
 
 class BlockRV(Struct, frozen=True, eq=False, weakref=True):
-    """A block of the program being scheduled (TVM: `tvm.tir.schedule.BlockRV`)."""
+    """Handle of a block of the scheduled program (TVM: `tvm.tir.schedule.BlockRV`)."""
 
     origin: Origin
 
 
 class LoopRV(Struct, frozen=True, eq=False, weakref=True):
-    """A loop of the program being scheduled (TVM: `tvm.tir.schedule.LoopRV`)."""
+    """Handle of a loop of the scheduled program (TVM: `tvm.tir.schedule.LoopRV`)."""
 
     origin: Origin
 
 
 class ExprRV(tir.Var, frozen=True, eq=False):
-    """An integer that the schedule chose, such as a tile size; it may stand in expressions (TVM: `ExprRV`)."""
+    """Handle of an integer that the schedule chose, such as a tile size; it may be used in expressions (TVM: `ExprRV`)."""
 
 
 class ComputeLocation(Enum):
-    """What `sample_compute_location` may choose besides loops; the handle of a loop stands for it."""
+    """Results of `sample_compute_location` that are not loops; a handle of a loop refers to them."""
 
     INLINE = "where its consumers are"
     ROOT = "where it stands"
@@ -54,4 +54,4 @@ class ComputeLocation(Enum):
 
 Handle: TypeAlias = BlockRV | LoopRV | ExprRV
 Value: TypeAlias = tir.Block | tir.For | ComputeLocation | tir.IntImm
-"""What a handle stands for in the program as it is."""
+"""Value of a handle in the current program."""

@@ -1,4 +1,4 @@
-"""Kinds of arguments that say how something is laid out: index maps, what fills the padding, and whose layout it is."""
+"""Kinds of arguments for layouts: index maps, padding values, and buffers accessed by a block."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from .conditions import ARGUMENT, Condition, name_of
 from .program import Program
 
 AXIS_SEPARATOR = "axis_separator"
-"""What a function may return between indices: what stands before and after it is flattened apart (TVM:
-`IndexMap.AXIS_SEPARATOR`)."""
+"""Marker that a function may return between indices; the dimensions before and after it are flattened separately
+(TVM: `IndexMap.AXIS_SEPARATOR`).
+"""
 _INDEX_DTYPE = "int64"
 
 INJECTIVE = Condition(
@@ -36,16 +37,16 @@ PADDING_VALUE = Condition(
 
 
 class Layout(Struct, frozen=True):
-    """A change of index, as it was given: a node of the IR, or a function of indices."""
+    """Index map as it was given: a node of the IR, or a function of indices."""
 
     given: tir.IndexMap | Callable[..., Any]
     reading: Reading
 
     def of(self, program: Program, argument: str, dimensions: int, dtype: str) -> tuple[tir.IndexMap, tuple[int, ...]]:
-        """Return the map for that many dimensions, with indices of `dtype`, and where the function separates axes.
+        """Return the map for this number of dimensions, with indices of `dtype`, and the positions of axis separators.
 
-        The trace keeps what is returned, with indices of int64 and the handles of numbers. E0501 where the map is for
-        another number of dimensions.
+        The trace records the map with int64 indices and the handles of numbers. Raises E0501 if the map has another
+        number of dimensions.
         """
         index_map, separators = self._made(argument, dimensions)
         count = len(index_map.initial_indices)
@@ -73,16 +74,16 @@ class Layout(Struct, frozen=True):
 
 
 class Padding(Struct, frozen=True):
-    """What fills the padding, as it was given: a number, or a change from the index of an element to its value."""
+    """Value of the padding as it was given: a number, or a map from the index of an element to its value."""
 
     given: Any
     reading: Reading
 
     def of(self, program: Program, argument: str, dimensions: int, buffer: tir.Buffer, dtype: str) -> tir.IndexMap:
-        """Return the value for the elements of a layout of that many dimensions, with indices of `dtype`.
+        """Return the value for a layout with the given number of dimensions and indices of `dtype`.
 
-        Numbers get the dtype of `buffer`: int and float where it has those. Refused where the value does not fit
-        (E0555).
+        Python numbers are converted to the dtype of `buffer`: int for integers, float for floats. Refused if the value
+        does not fit (E0555).
         """
         if isinstance(self.given, tir.PrimExpr | int | float):
             variables = [tir.Var(dtype, f"i{index}") for index in range(dimensions)]
@@ -105,8 +106,10 @@ class Padding(Struct, frozen=True):
 
 
 def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, tir.Var]:
-    """Return a variable for each parameter of a function of indices; `*indices` takes as many as are left. Those that
-    are given by name have a star before theirs."""
+    """Return a variable for each parameter of a function of indices; `*indices` receives the remaining ones.
+
+    Names of keyword-only parameters are prefixed with a star.
+    """
     parameters = inspect.signature(function).parameters.values()
     rest = dimensions - sum(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
     names: list[str] = []
@@ -141,7 +144,7 @@ def _resolved(index_map: tir.IndexMap, reading: Reading) -> tir.IndexMap:
 
 
 def _typed(index_map: tir.IndexMap, dtype: str) -> tir.IndexMap:
-    """Return a map with indices of `dtype`; other variables in it keep theirs (TVM: `LegalizeIndexMapDType`)."""
+    """Return a map with indices of `dtype`; other variables in it keep their dtypes (TVM: `LegalizeIndexMapDType`)."""
     variables = {each: tir.Var(dtype, each.name) for each in index_map.initial_indices}
     final = [substitute(each, variables) for each in index_map.final_indices]
     known = {each: each for value in final for each in walk(value) if isinstance(each, tir.Var)}
@@ -184,9 +187,11 @@ def read_accessed_buffer(reading: Reading, value: Any) -> tuple[str, int] | str 
 def buffer_accessed(
     program: Program, block: tir.Block, named: tuple[str, int] | str | tir.Buffer
 ) -> tuple[str, tir.Buffer]:
-    """Return the buffer that argument `buffer` names among those that a block accesses, and whether as what it reads
-    ("read") or writes ("write"); a name stands for the latter, where it is both. Refused where there is none, or there
-    are several of that name (E0547)."""
+    """Return the accessed buffer that argument `buffer` names, with "read" or "write".
+
+    If a block reads and writes a buffer with the given name, "write" is returned. Refused if no buffer or several have
+    the name (E0547).
+    """
     if isinstance(named, tuple):
         which, index = named
         regions = block.reads if which == "read" else block.writes

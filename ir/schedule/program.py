@@ -1,7 +1,7 @@
-"""The program as one primitive sees it: what stands where, and how to change it so that all handles follow.
+"""The program during one primitive: queries on its structure, and changes that keep all handles valid.
 
-A primitive gets its blocks and loops as nodes of the current tree. After `replace`, nodes of the old tree are found
-anew by `current`. Nothing reaches the schedule until the primitive returns: a refusal leaves no trace.
+A primitive gets its blocks and loops as nodes of the current tree. After `replace`, `current` maps nodes of the old
+tree to the new tree. The schedule changes only when the primitive returns, so a refusal has no effect.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 
 
 class Program:
-    """A module being changed by one primitive."""
+    """Module that one primitive changes."""
 
     def __init__(self, module: IRModule, trees: dict[str, Tree], working_on: str | None, random: Random) -> None:
         self.module = module
         self.working_on = working_on
-        """The function in which names are looked up; None where that is not decided."""
+        """Function in which block names are looked up; None if it is ambiguous."""
         self.random = random
         self.decision: Any = None
-        """What a sampling primitive chose, for the trace."""
+        """Decision of a sampling primitive, for the trace."""
         self.recorded: dict[str, Any] = {}
-        """What the trace is to keep of arguments that cannot be written down as they were given, such as functions."""
+        """Values that the trace records in place of arguments that have no text, such as functions."""
         self.became: dict[tir.Stmt, tir.Stmt | None] = {}
         self._trees = trees
 
     def trial(self) -> Program:
-        """Return the program as it is, to try a primitive on."""
+        """Return a copy of the program, to try a primitive on."""
         return Program(self.module, self._trees, self.working_on, self.random)
 
     # --- Where things stand ----------------------------------------------------------------------------------
 
     def tree(self, name: str) -> Tree:
-        """Return where the statements of loop-level function `name` stand."""
+        """Return the statement tree of loop function `name`."""
         function = self.module.functions[name]
         assert isinstance(function, tir.PrimFunc)
         known = self._trees.get(name)
@@ -52,13 +52,13 @@ class Program:
         return known
 
     def function_of(self, node: tir.Stmt) -> str | None:
-        """Return the name of the function that `node` stands in; None where it stands nowhere."""
+        """Return the name of the function that contains `node`; None if there is none."""
         names = [name for name, function in self.module.functions.items() if isinstance(function, tir.PrimFunc)]
         names.sort(key=lambda name: name != self.working_on)
         return next((name for name in names if node in self.tree(name)), None)
 
     def facts_of(self, node: tir.Stmt) -> dict[object, bool]:
-        """Return what was found out so far about the function that `node` stands in, by question."""
+        """Return the cached facts about the function that contains `node`."""
         return self._tree_of(node).facts
 
     def _tree_of(self, node: tir.Stmt) -> Tree:
@@ -67,27 +67,27 @@ class Program:
         return self.tree(name)
 
     def prim_func_of(self, node: tir.Stmt) -> tir.PrimFunc:
-        """Return the function that `node` stands in."""
+        """Return the function that contains `node`."""
         return self._tree_of(node).function
 
     def around(self, node: tir.Stmt) -> Iterator[tir.Stmt]:
-        """Yield the statements around `node`, the innermost first."""
+        """Yield the ancestors of `node`, innermost first."""
         return self._tree_of(node).around(node)
 
     def parent(self, node: tir.Stmt) -> tir.For | tir.Block | None:
-        """Return the loop or block right around a loop or block (TVM: the parent of its sref)."""
+        """Return the innermost loop or block around a loop or block (TVM: the parent of its sref)."""
         return next((each for each in self.around(node) if isinstance(each, tir.For | tir.Block)), None)
 
     def statement_around(self, node: tir.Stmt) -> tir.Stmt | None:
-        """Return the statement right around `node`, of any kind."""
+        """Return the parent statement of `node`, of any kind."""
         return next(self.around(node), None)
 
     def scope_of(self, node: tir.Stmt) -> tir.Block | None:
-        """Return the block around `node`: the scope it is scheduled in; None around the root block."""
+        """Return the block around `node`, its scope; None for the root block."""
         return next((each for each in self.around(node) if isinstance(each, tir.Block)), None)
 
     def loops_of(self, node: tir.Stmt) -> tuple[tir.For, ...]:
-        """Return the loops around `node` within its scope, the outermost first (TVM: `GetLoops`)."""
+        """Return the loops around `node` within its scope, outermost first (TVM: `GetLoops`)."""
         loops: list[tir.For] = []
         for each in self.around(node):
             if isinstance(each, tir.Block):
@@ -97,13 +97,13 @@ class Program:
         return tuple(reversed(loops))
 
     def realize_of(self, block: tir.Block) -> tir.BlockRealize:
-        """Return the statement that runs `block`."""
+        """Return the `BlockRealize` of `block`."""
         realize = next(self.around(block))
         assert isinstance(realize, tir.BlockRealize)
         return realize
 
     def child_blocks(self, node: tir.Stmt) -> tuple[tir.Block, ...]:
-        """Return the blocks under a loop or in a block that stand in no block between, in order."""
+        """Return the outermost blocks below a loop or in a block, in order."""
         return child_blocks(node)
 
     def blocks_named(self, name: str, function: str) -> tuple[tir.Block, ...]:
@@ -112,7 +112,7 @@ class Program:
         return tuple([each for each in walk_statements(body) if isinstance(each, tir.Block) and each.name_hint == name])
 
     def block_named(self, name: str, function: str) -> tir.Block:
-        """Return the one block called `name`; refused where there is none, or several (E0502)."""
+        """Return the only block called `name`; refused if there is none, or several (E0502)."""
         found = self.blocks_named(name, function)
         if len(found) != 1:
             many = f"{len(found)} blocks are" if found else "no block is"
@@ -122,10 +122,10 @@ class Program:
     # --- Changes ---------------------------------------------------------------------------------------------
 
     def replace(self, old: tir.Stmt, new: tir.Stmt, became: Became | None = None) -> None:
-        """Put `new` in the place of `old`; `became` says what loops and blocks of the old tree are in the new one.
+        """Replace `old` by `new`; `became` maps loops and blocks of the old tree to those in the new one.
 
-        What `substitute` and `rewrite` built anew is known already, and so are the loops and blocks around `old`. A
-        loop with the same variable, and a block put in place of a block, are the same loop and block.
+        Nodes rebuilt by `substitute` and `rewrite` and ancestors of `old` need not be in `became`. A new loop with
+        the variable of the old one, and a block that replaces a block, inherit its handles.
         """
         name = self.function_of(old)
         assert name is not None, f"{name_of(old)} is no part of the program: ask for program.current(…)"
@@ -143,13 +143,15 @@ class Program:
             self.became[old] = new
 
     def replace_function(self, name: str, function: tir.PrimFunc, became: Became | None = None) -> None:
-        """Put `function` in the place of function `name`, as where its signature or attributes change."""
+        """Replace function `name` by `function`, for changes of its signature or attributes."""
         self.became.update(became or {})
         self.module = with_fields(self.module, functions={**self.module.functions, name: function})
 
     def rewrite(self, node: _Stmt, function: Any, mapping: Mapping[Any, Node] = {}) -> _Stmt:
-        """Return `node` with every key of `mapping` replaced by its value, and `function` applied to all other nodes,
-        children first, as `visit.rewrite`; handles follow the loops and blocks that are built anew."""
+        """Return `node` with the keys of `mapping` replaced by their values and `function` applied to all other nodes.
+
+        Children come first, as in `visit.rewrite`. Handles follow the loops and blocks that are rebuilt.
+        """
         result, rebuilt = rewrite_recording(node, function, mapping)
         for old, new in rebuilt:
             if isinstance(old, tir.For | tir.Block) and isinstance(new, tir.Stmt):
@@ -157,27 +159,27 @@ class Program:
         return result
 
     def substitute(self, node: _Stmt, mapping: Mapping[Any, Node]) -> _Stmt:
-        """Return `node` with every key of `mapping` replaced by its value; handles follow, as in `rewrite`."""
+        """Return `node` with the keys of `mapping` replaced by their values; handles follow, as in `rewrite`."""
         return self.rewrite(node, _leave, mapping) if mapping else node
 
     def current(self, node: tir.Stmt) -> Any:
-        """Return what a loop or block of an older tree is now; None where it is gone."""
+        """Return the current node of a loop or block of an older tree; None if it no longer exists."""
         return follow(node, self.became)
 
 
 def _leave(_: Node) -> None:
-    """Change nothing."""
+    """Keep the node."""
 
 
 def follow(node: tir.Stmt | None, became: Became) -> tir.Stmt | None:
-    """Return what `node` became in the end."""
+    """Return the node that finally replaced `node`."""
     while node is not None and node in became:
         node = became[node]
     return node
 
 
 def child_blocks(node: tir.Stmt) -> tuple[tir.Block, ...]:
-    """Return the blocks under a loop or in a block that stand in no block between, in order."""
+    """Return the outermost blocks below a loop or in a block, in order."""
     found: list[tir.Block] = []
     stack = list(reversed(statements_in(node)))
     while stack:

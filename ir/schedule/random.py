@@ -1,4 +1,4 @@
-"""The random numbers of sampling primitives: the same on every machine, and forkable."""
+"""Random numbers of sampling primitives: equal on every machine, and forkable."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BELOW_ONE = 1 - 2**-53
 
 
 class Random:
-    """The minimal standard generator of Park and Miller, as TVM's `LinearCongruentialEngine`.
+    """Park and Miller's minimal standard generator, as TVM's `LinearCongruentialEngine`.
 
-    Numbers are drawn from it as the GNU C++ library does, so that one seed gives the choices of TVM's own builds.
+    Numbers are drawn as in the GNU C++ library, so that a seed gives the same choices as in TVM's own builds.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -27,7 +27,7 @@ class Random:
         return self.state
 
     def below(self, count: int) -> int:
-        """Return a number from 0 to `count` - 1, each as likely (C++: `uniform_int_distribution`)."""
+        """Return a uniformly distributed number from 0 to `count` - 1 (C++: `uniform_int_distribution`)."""
         if count == 1:
             return 0
         share = (_MODULUS - 1) // count
@@ -37,7 +37,7 @@ class Random:
         return drawn // share
 
     def weighted(self, weights: Sequence[float]) -> int:
-        """Return a position in `weights`, as likely as its weight says (C++: `discrete_distribution`)."""
+        """Return a random index into `weights`, with probability proportional to the weight (C++: `discrete_distribution`)."""
         if len(weights) == 1:
             return 0
         total = sum(weights)
@@ -47,5 +47,5 @@ class Random:
         return bisect_left(sums, min(fraction, _BELOW_ONE))
 
     def fork(self) -> int:
-        """Return the seed of another generator."""
+        """Return the seed for another generator."""
         return self.next() * 32767 % 1999999973

@@ -1,4 +1,4 @@
-"""The schedule of a module: it applies primitives, keeps handles, trace and history, and says what went wrong."""
+"""The schedule of a module: applies primitives, and keeps handles, trace and history."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 class StmtSRef(Struct, frozen=True, eq=False):
-    """Where a block or loop stands (TVM: `tvm.tir.schedule.StmtSRef`)."""
+    """Block or loop with its ancestors (TVM: `tvm.tir.schedule.StmtSRef`)."""
 
     stmt: tir.Block | tir.For
     parent: StmtSRef | None
 
 
 class State(Struct, frozen=True, eq=False):
-    """A schedule at one moment. Trees are shared between moments, so that keeping all of them costs little."""
+    """State of a schedule after a step. States share trees, so keeping all of them is cheap."""
 
     module: IRModule
     handles: dict[Handle, Any]
@@ -52,12 +52,12 @@ class State(Struct, frozen=True, eq=False):
 
 
 class Schedule:
-    """A module that is being scheduled (TVM: `tvm.tir.Schedule`).
+    """Schedule of a module (TVM: `tvm.tir.Schedule`).
 
-    `mod` is a module or a loop-level function, which becomes the function `main`. `seed` starts the random numbers of
-    sampling primitives. With `debug_mask="all"` the program is verified after each primitive. Primitives that cannot
-    be applied raise ScheduleError, and leave the schedule as it was; `error_render_level="fast"` leaves the program
-    out of the message, which is shown in full by default ("detail").
+    `mod` is a module or a loop function, which becomes the function `main`. `seed` initializes the random numbers of
+    sampling primitives. With `debug_mask="all"` the program is verified after each primitive. A primitive that cannot
+    be applied raises ScheduleError and leaves the schedule unchanged; `error_render_level="fast"` omits the program
+    from the message, "detail" (the default) shows it in full.
     """
 
     def __init__(
@@ -82,21 +82,21 @@ class Schedule:
 
     @property
     def mod(self) -> IRModule:
-        """The module as it is now."""
+        """Current module."""
         return self._state.module
 
     @property
     def trace(self) -> Trace:
-        """What was done so far."""
+        """Primitives applied so far."""
         return Trace(self._state.insts, self._state.working_on or "main")
 
     @property
     def func_working_on(self) -> str | None:
-        """The function in which blocks are looked up."""
+        """Function in which block names are looked up."""
         return self._state.working_on
 
     def get(self, rand_var_or_sref: BlockRV | LoopRV | ExprRV | StmtSRef) -> Any:
-        """Return what a handle stands for: a `tir.Block`, a `tir.For`, or a number; E0503 where it is gone."""
+        """Return the value of a handle: a `tir.Block`, a `tir.For`, or a number. Raises E0503 if it is gone."""
         if isinstance(rand_var_or_sref, StmtSRef):
             return rand_var_or_sref.stmt
         if isinstance(rand_var_or_sref, ExprRV):
@@ -111,55 +111,55 @@ class Schedule:
             raise error("E0501", f"get: expected {mismatch}", None, "ask the schedule that made the handle") from None
 
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | tir.Block | tir.For) -> StmtSRef:
-        """Return where a block or loop stands."""
+        """Return the reference to a block or loop."""
         is_handle = isinstance(rand_var_or_stmt, BlockRV | LoopRV)
         node = self.get(rand_var_or_stmt) if is_handle else rand_var_or_stmt
         parent = self._program().parent(node)
         return StmtSRef(node, None if parent is None else self.get_sref(parent))
 
     def show(self, **options: Any) -> None:
-        """Print the module as it is now, and the schedule that made it so."""
+        """Print the current module and the schedule that led to it."""
         self.mod.show(**options)
         self.text().show(**options)
 
     def text(self, name: str = "schedule", target: Attrs | None = None) -> ScheduleText:
-        """Return the trace as a schedule that can stand beside the function in the text of the module."""
+        """Return the trace as a schedule for the text of the module."""
         return self.trace.as_text(name, target)
 
     def script(self, name: str = "schedule", **options: Any) -> str:
-        """Return the trace as the text of an `S.schedule`: parsed and applied, it makes the same module again."""
+        """Return the trace as the text of an `S.schedule`. Parsing and applying it gives the same module."""
         return self.text(name).script(**options)
 
     # --- What can be done besides primitives -----------------------------------------------------------------
 
     def work_on(self, func_name: str) -> None:
-        """Look blocks up in function `func_name` from now on; E0102 where there is none."""
+        """Look block names up in function `func_name` from now on. Raises E0102 if it does not exist."""
         if not isinstance(self.mod.functions.get(func_name), tir.PrimFunc):
             raise error("E0102", f"the module has no loop-level function '{func_name}'")
         state = self._state
         self._state = State(state.module, state.handles, state.insts, func_name, state.seed)
 
     def copy(self) -> Schedule:
-        """Return a schedule that goes on from here on its own; the handles of this one are good in it too."""
+        """Return an independent copy of the schedule; the handles of this one are also valid in it."""
         copy = object.__new__(Schedule)
         copy.__dict__.update(self.__dict__, _history=list(self._history), _trees=dict(self._trees))
         copy.seed(self.fork_seed())
         return copy
 
     def seed(self, seed: int) -> None:
-        """Start the random numbers anew; -1 takes any seed."""
+        """Set the seed of the random numbers; -1 chooses one at random."""
         state = self._state
         self._state = State(state.module, state.handles, state.insts, state.working_on, Random(seed).state)
 
     def fork_seed(self) -> int:
-        """Return the seed for another schedule."""
+        """Return a seed for another schedule."""
         random = Random(self._state.seed)
         seed = random.fork()
         self.seed(random.state)
         return seed
 
     def undo(self, steps: int = 1) -> None:
-        """Take the last primitives back; ValueError where there are fewer."""
+        """Undo the last primitives. Raises ValueError if there are fewer."""
         if not 0 <= steps <= len(self._history):
             raise ValueError(f"cannot undo {steps} of {len(self._history)} steps")
         if steps:
@@ -167,7 +167,7 @@ class Schedule:
             del self._history[-steps:]
 
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
-        """Whether decompose_padding takes a block and a loop."""
+        """Return whether decompose_padding can be applied to the block and the loop."""
         try:
             self.apply("decompose_padding", block, loop)
         except ScheduleError:
@@ -176,17 +176,17 @@ class Schedule:
         return True
 
     def remove_rv(self, rv: Handle) -> None:
-        """Forget a handle."""
+        """Remove a handle."""
         state = self._state
         handles = {handle: value for handle, value in state.handles.items() if handle is not rv}
         self._state = State(state.module, handles, state.insts, state.working_on, state.seed)
 
     def replay(self, text: ScheduleText) -> dict[str, Any]:
-        """Apply a schedule that is written down; return what its names stand for. The first refusal ends it, undone."""
+        """Apply the schedule of a text and return the values of its names. A refusal undoes all of its steps."""
         return self.replay_steps(text.function, text.steps, {})
 
     def replay_steps(self, function: str, steps: tuple[Step, ...], names: Mapping[str, Any]) -> dict[str, Any]:
-        """Apply steps in which `names` stand for what they map to; return these and what the steps name."""
+        """Apply the steps with the given values of `names`; return these and the names that the steps bind."""
         before, history, known = self._state, len(self._history), dict(names)
         self.work_on(function)
         try:
@@ -213,7 +213,7 @@ class Schedule:
     # --- Primitives ------------------------------------------------------------------------------------------
 
     def apply(self, name: str, *args: Any, **named: Any) -> Any:
-        """Apply the primitive called `name`: what its own method does."""
+        """Apply the primitive called `name`, as its method does."""
         return self.apply_at(_caller(), PRIMITIVES[name], args, named)
 
     def _program(self) -> Program:
@@ -224,7 +224,7 @@ class Schedule:
     def apply_at(
         self, place: Span | str | None, primitive: Primitive, args: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
-        """Apply a primitive that is called at `place`: in a text, or in Python as "file.py:12"."""
+        """Apply a primitive; `place` is the position of the call in a text, or "file.py:12" in Python."""
         state, program = self._state, self._program()
         read: dict[str, Any] = {}
         try:
@@ -242,7 +242,7 @@ class Schedule:
         return self._commit(primitive, program, given, result, place)
 
     def _check_jumps(self, program: Program) -> None:
-        """Refuse a change of a function with `break` or `continue`: no primitive knows what they skip."""
+        """Refuse to change a function with `break` or `continue`, as primitives do not track what they skip."""
         for name in self._jumping:
             if program.module.functions.get(name) is not self.mod.functions.get(name):
                 raise RUNS_TO_THE_END.refuse(f"a loop of '{name}' may end early")
@@ -278,7 +278,7 @@ class Schedule:
 
 
 def _listed(result: Any) -> list[Any]:
-    """Return what a primitive returned as a list; numbers as expressions."""
+    """Return the results of a primitive as a list, with numbers as expressions."""
     if isinstance(result, list | tuple):
         return [make.to_expr(each) if isinstance(each, int) else each for each in result]  # type: ignore[reportUnknownVariableType]
     return [] if result is None else _listed([result])
@@ -289,7 +289,7 @@ def _followed(value: Any, became: dict[tir.Stmt, tir.Stmt | None]) -> Any:
 
 
 def _handle(value: Any, origin: Origin) -> Handle | None:
-    """Return a new handle for what a primitive returned; None, where `split` is to infer a factor, stays None."""
+    """Return a new handle for a result of a primitive; None, a factor that `split` infers, stays None."""
     if isinstance(value, tir.Block):
         return BlockRV(origin)
     if isinstance(value, tir.For | ComputeLocation):
@@ -298,7 +298,7 @@ def _handle(value: Any, origin: Origin) -> Handle | None:
 
 
 def _name(value: Any) -> str:
-    """Return what a result is to be called in the text of the schedule."""
+    """Return a base name for a result in the text of the schedule."""
     match value:
         case tir.Block():
             return value.name_hint
@@ -317,7 +317,7 @@ def _origin(primitive: Primitive, index: int, count: int, place: Span | str | No
 
 
 def _caller() -> str | None:
-    """Return the file and line of the code outside this package that called a primitive."""
+    """Return the file and line outside this package that called a primitive."""
     frame = sys._getframe(1)  # type: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Intrinsics of machines: what they compute, and how they are called; `tensorize` puts the one for the other."""
+"""Hardware intrinsics: their semantics and their calls. `tensorize` replaces the former by the latter."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _registered: dict[str, TensorIntrin] = {}
 
 
 class TensorIntrin(Struct, frozen=True):
-    """An intrinsic (TVM: `tvm.tir.TensorIntrin`): two functions of the same buffers, each of which is one block.
+    """Intrinsic (TVM: `tvm.tir.TensorIntrin`): two functions with the same buffers, each consisting of one block.
 
-    `desc` says in loops what is computed, `impl` does it.
+    `desc` describes the computation as loops, `impl` calls the intrinsic.
     """
 
     desc: tir.PrimFunc
@@ -25,8 +25,10 @@ class TensorIntrin(Struct, frozen=True):
 
     @staticmethod
     def register(name: str, desc: tir.PrimFunc, impl: tir.PrimFunc, override: bool = False) -> None:
-        """Make an intrinsic known; ValueError where there is one of that name, unless `override`, or where its
-        functions do not take the same buffers."""
+        """Register an intrinsic.
+
+        Raises ValueError if the name is taken, unless `override`, or if the functions do not take the same buffers.
+        """
         if not override and TensorIntrin.get(name, allow_missing=True) is not None:
             raise ValueError(f"an intrinsic '{name}' is registered already")
         for function in (desc, impl):
@@ -38,7 +40,7 @@ class TensorIntrin(Struct, frozen=True):
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
-        """Return the intrinsic called `name`; None, or ValueError, where there is none."""
+        """Return the intrinsic called `name`. If there is none, raise ValueError, or return None if `allow_missing`."""
         if name not in _registered:
             _read_text(name)
         if name not in _registered and not allow_missing:
@@ -52,7 +54,7 @@ def _kind(function: tir.PrimFunc, parameter: tir.Var) -> tuple[str, int, str]:
 
 
 def _read_text(name: str) -> None:
-    """Register the intrinsic `name` where there is a text of it: the functions `NAME_desc` and `NAME_impl`."""
+    """Register the built-in intrinsic `name`, if there is one, from functions `NAME_desc` and `NAME_impl` of a text."""
     write = mma.TEXTS.get(name) or wmma.TEXTS.get(name)
     functions = _functions_of_processors() if write is None else script.parse(write(name), f"{name}.tvms").functions
     if f"{name}_desc" in functions:

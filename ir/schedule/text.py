@@ -1,4 +1,4 @@
-"""A schedule that is written down: `S.schedule name(function, target=…):` as nodes of the program."""
+"""Nodes of schedules in texts: `S.schedule name(function, target=…):`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..visit import substitute, walk
 
 
 class Name(tir.Var, frozen=True, eq=False):
-    """What a step before gave a name: a block, a loop, several of them, or a number, which may stand in expressions.
+    """Name bound by an earlier step: a block, a loop, a list of them, or a number, which may occur in expressions.
 
-    The same name is the same thing.
+    Names are equal if their strings are.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -27,23 +27,23 @@ class Name(tir.Var, frozen=True, eq=False):
 
 
 class Element(Node, frozen=True, eq=False):
-    """One of several results that a step gave one name: `loops[0]`."""
+    """Element of a list of results: `loops[0]`."""
 
     id: str
     index: int
 
 
 class Spread(Node, frozen=True, eq=False):
-    """All of several results that a step gave one name, each an argument: `*loops`."""
+    """List of results, unpacked into arguments: `*loops`."""
 
     id: str
 
 
 class Step(Commented, frozen=True, eq=False):
-    """`i0, i1 = S.split(i, factors=[None, 16])`: a primitive, its arguments, and the names of its results.
+    """Step of a schedule, `i0, i1 = S.split(i, factors=[None, 16])`: a primitive, its arguments, names of its results.
 
-    Arguments are plain values, tuples, dicts, the references above, and nodes such as index maps. The first one, and
-    those of which there may be any number, stand by position, all others by name.
+    Arguments are plain values, tuples, dicts, the nodes above, and nodes such as index maps. The first argument and
+    variadic ones are positional, all others are named.
     """
 
     primitive: str
@@ -51,22 +51,22 @@ class Step(Commented, frozen=True, eq=False):
     named: Attrs
     results: tuple[str, ...] = ()
     unpacks: bool = False
-    """Whether there is a name for each result; else one name stands for all that the primitive returns."""
+    """Whether each result has a name; if not, a single name denotes the list of all results."""
 
 
 class ScheduleText(Commented, frozen=True, eq=False):
-    """`S.schedule name(function, target=…):` with its steps."""
+    """Schedule of a text, `S.schedule name(function, target=…):`, with its steps."""
 
     name: str
     function: str
-    """The loop-level function that it schedules."""
+    """Name of the loop function that it schedules."""
     target: str | Attrs | None
-    """What it is meant for; None where it is for every target."""
+    """Target that it is for; None for every target."""
     steps: tuple[Step, ...]
 
 
 def resolve(value: Any, known: Mapping[str, Any]) -> Any:
-    """Return an argument of a step with what its names stand for."""
+    """Return an argument of a step with its names replaced by their values."""
     match value:
         case Name():
             return known[value.name]

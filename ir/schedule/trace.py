@@ -1,4 +1,4 @@
-"""What a schedule did: its instructions in order, as text in the manner of the module's (`S.schedule`)."""
+"""Traces: the instructions of a schedule, which can be printed as an `S.schedule`."""
 
 from __future__ import annotations
 
@@ -18,41 +18,43 @@ from .trace_forms import apply_json, as_json, as_python, results_of
 
 
 class Instruction(Struct, frozen=True, eq=False):
-    """A primitive with the arguments it was given and what came of it (TVM: `tir.schedule.Instruction`)."""
+    """Application of a primitive, with its arguments and results (TVM: `tir.schedule.Instruction`)."""
 
     primitive: Primitive
     arguments: dict[str, Any]
     results: Any
     """None, a handle, or a tuple of handles."""
     names: tuple[str, ...]
-    """What the results are to be called in text."""
+    """Base names of the results in texts."""
     decision: Any = None
-    """What a sampling primitive chose."""
+    """Decision of a sampling primitive."""
 
 
 class Trace(Struct, eq=False):
-    """The instructions of a schedule (TVM: `tir.schedule.Trace`). That of a schedule is a copy: what is appended to it
-    or taken from it changes no schedule."""
+    """Instructions of a schedule (TVM: `tir.schedule.Trace`).
+
+    `Schedule.trace` returns a copy; changing it does not affect the schedule.
+    """
 
     insts: tuple[Instruction, ...]
     function: str = "main"
-    """The name of the function that is scheduled."""
+    """Name of the scheduled function."""
 
     @property
     def decisions(self) -> dict[Instruction, Any]:
-        """What each sampling instruction chose."""
+        """Decisions of the sampling instructions."""
         return {each: each.decision for each in self.insts if each.decision is not None}
 
     def get_decision(self, inst: Instruction) -> Any:
-        """Return what an instruction chose; None where it chose nothing."""
+        """Return the decision of an instruction, or None."""
         return inst.decision
 
     def append(self, inst: Instruction, decision: Any = None) -> None:
-        """Add an instruction at the end, with what it is to choose."""
+        """Append an instruction, optionally with a decision."""
         self.insts = (*self.insts, inst if decision is None else replace(inst, decision=decision))
 
     def pop(self) -> Instruction | None:
-        """Take the last instruction away, and return it; None where there is none."""
+        """Remove and return the last instruction; return None if there is none."""
         last = self.insts[-1] if self.insts else None
         self.insts = self.insts[:-1]
         return last
@@ -62,7 +64,7 @@ class Trace(Struct, eq=False):
         self.as_text("schedule").show(**options)
 
     def simplified(self, remove_postproc: bool = False) -> Trace:
-        """Return the trace without the queries whose results nothing uses."""
+        """Return the trace without queries whose results are unused."""
         kept: list[Instruction] = []
         used: set[Any] = set()
         for each in reversed(list(_until_postproc(self.insts, remove_postproc))):
@@ -72,16 +74,16 @@ class Trace(Struct, eq=False):
         return Trace(tuple(reversed(kept)), self.function)
 
     def as_json(self, remove_postproc: bool = False) -> list[Any]:
-        """Return the trace as lists, strings and numbers, as TVM does; E0569 where it names variables of the program."""
+        """Return the trace as lists, strings and numbers, as TVM. Raises E0569 if it names variables of the program."""
         return as_json(list(_until_postproc(self.insts, remove_postproc)))
 
     @staticmethod
     def apply_json_to_schedule(json_obj: Any, sch: Any) -> None:
-        """Run on a schedule what `as_json` has returned; E0569 where that is no trace."""
+        """Apply the result of `as_json` to a schedule. Raises E0569 if it is not a trace."""
         apply_json(json_obj, sch)
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
-        """Return the trace as lines of Python that call the schedule `sch`."""
+        """Return the trace as lines of Python that call methods of the schedule `sch`."""
         return as_python(list(_until_postproc(self.insts, remove_postproc)))
 
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
@@ -93,7 +95,7 @@ class Trace(Struct, eq=False):
         return Trace(tuple(insts), self.function)
 
     def as_text(self, name: str, target: Attrs | None = None) -> ScheduleText:
-        """Return the trace as a schedule that is written down."""
+        """Return the trace as a schedule for a text."""
         namer = _Namer()
         steps = [namer.step(each) for each in self.insts]
         return ScheduleText(name, self.function, target, tuple(steps))
@@ -101,8 +103,11 @@ class Trace(Struct, eq=False):
     def apply_to_schedule(
         self, sch: Any, remove_postproc: bool = False, decision_provider: Callable[..., Any] | None = None
     ) -> None:
-        """Run the instructions on another schedule, with the decisions of this one or those that the provider,
-        called with an instruction, its arguments and its decision, gives instead."""
+        """Apply the instructions to another schedule, with the decisions of this trace.
+
+        `decision_provider` may replace them: it gets an instruction, its arguments, attributes and decision, and
+        returns the decision to use.
+        """
         known: dict[Handle, Any] = {}
         for each in _until_postproc(self.insts, remove_postproc):
             given = {name: _renamed(value, known) for name, value in each.arguments.items()}
@@ -130,7 +135,7 @@ def _flat(results: Any) -> list[Any]:
 
 
 def _handles_in(value: Any) -> Iterator[Any]:
-    """Yield the handles in arguments."""
+    """Yield the handles in an argument."""
     match value:
         case BlockRV() | LoopRV():
             yield value
@@ -147,7 +152,7 @@ def _handles_in(value: Any) -> Iterator[Any]:
 
 
 def _renamed(value: Any, known: Mapping[Any, Any]) -> Any:
-    """Return an argument with what handles are `known` as."""
+    """Return an argument with its handles replaced according to `known`."""
     match value:
         case BlockRV() | LoopRV() | ExprRV():
             return known.get(value, value)
@@ -162,7 +167,7 @@ def _renamed(value: Any, known: Mapping[Any, Any]) -> Any:
 
 
 class _Namer:
-    """Gives every handle a name of its own."""
+    """Gives every handle a unique name."""
 
     def __init__(self) -> None:
         self.names: dict[Handle, Name | Element] = {}

@@ -1,8 +1,8 @@
-"""A trace in TVM's forms: as JSON, which can be applied to a schedule again, and as lines of Python.
+"""TVM's forms of a trace: JSON, which can be applied to a schedule, and lines of Python.
 
-As JSON it is `[instructions, decisions]`: an instruction is `[kind, inputs, attributes, outputs]`, a decision is
-`[position of its instruction, what was chosen]`. Blocks, loops and numbers are called `b0`, `l1`, `v2`; other strings
-among the inputs stand in quotation marks. Index maps and expressions are nested lists of their nodes.
+The JSON form is `[instructions, decisions]`: an instruction is `[kind, inputs, attributes, outputs]`, a decision is
+`[index of its instruction, value]`. Blocks, loops and numbers are called `b0`, `l1`, `v2`; other strings
+among the inputs are quoted. Index maps and expressions are nested lists of their nodes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .trace import Instruction
 
 _INPUTS = ("Block", "Loop", "BlockOrLoop", "Location", "Blocks", "Factors", "Expression", "Attribute", "IndexMap")
-"""The kinds of arguments that are inputs, in which handles may stand; all others are attributes."""
+"""Kinds of arguments that are inputs, which may contain handles; all others are attributes."""
 _KINDS = {"rfactor": "RFactor", "reindex": "ReIndex", "unsafe_set_dtype": "UnsafeSetDType"}
-"""TVM's names of instructions that are not those of the primitives with capitals."""
+"""TVM's names of instructions that are not the name of the primitive in camel case."""
 _NODES = {
     each.__name__: each
     for each in (
@@ -32,7 +32,7 @@ _NODES = {
         tir.Min, tir.Max, tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE, tir.And, tir.Or, tir.Not, tir.Select,
     )
 }  # fmt: skip
-"""The expressions that can be written down; nothing else is made of what a text says."""
+"""Expressions that JSON can contain; no other nodes are created from it."""
 _FLATTENED = ("Factors",)
 
 
@@ -63,7 +63,7 @@ def as_json(insts: Sequence[Instruction]) -> list[Any]:
 
 
 def apply_json(json: Any, schedule: Any) -> None:
-    """Apply what `as_json` returned to a schedule; E0569 where it is no trace."""
+    """Apply the result of `as_json` to a schedule. Raises E0569 if it is not a trace."""
     try:
         insts, chosen = json
         decisions = dict(chosen)
@@ -102,17 +102,17 @@ def as_python(insts: Sequence[Instruction]) -> list[str]:
 
 
 def kind_of(primitive: Primitive) -> str:
-    """Return TVM's name of the instruction of a primitive."""
+    """Return TVM's name of the instruction for a primitive."""
     return _KINDS.get(primitive.name) or "".join([part.capitalize() for part in primitive.name.split("_")])
 
 
 def results_of(inst: Instruction) -> list[Any]:
-    """Return the handles that an instruction gave, in order."""
+    """Return the handles that an instruction returned, in order."""
     return list(inst.results) if isinstance(inst.results, tuple) else [] if inst.results is None else [inst.results]  # type: ignore[reportUnknownArgumentType]
 
 
 def _named(handle: Any, names: dict[Any, str]) -> str:
-    """Give a handle a name that no other has."""
+    """Return the unique name of a handle."""
     if handle is None:
         return "_"
     letter = "b" if isinstance(handle, BlockRV) else "l" if isinstance(handle, LoopRV) else "v"

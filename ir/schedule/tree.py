@@ -1,4 +1,4 @@
-"""Where the statements of a function stand, and how one is replaced: trees are never changed, only built anew."""
+"""Statement trees of functions: the parent of each statement, and replacement. Trees are immutable."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ _BELOW: dict[type[tir.Stmt], tuple[str, ...]] = {
     tir.ProducerStore: (),
     tir.Evaluate: (),
 }
-"""The fields in which statements stand; `body` in all others. What a block initialises with is no part of the tree
-of loops and blocks that one schedules (as in TVM)."""
+"""Fields that contain statements, `body` for other kinds. As in TVM, the `init` of a block is not part of the tree."""
 _BODY = ("body",)
 Became = Mapping[tir.Stmt, tir.Stmt | None]
 
 
 class Tree:
-    """The statements of a function by the statement around them."""
+    """Parents of the statements of a function."""
 
     def __init__(self, function: tir.PrimFunc) -> None:
         self.function = function
         self.facts: dict[object, bool] = {}
-        """What was found out about the function, by question: it does not change."""
+        """Cached facts about the function."""
         self.parents: dict[tir.Stmt, tir.Stmt | None] = {function.body: None}
         self.pipelines: list[tir.For] = []
-        """The loops that are annotated as software pipelines."""
+        """Loops annotated as software pipelines."""
         stack = [function.body]
         while stack:
             parent = stack.pop()
@@ -47,7 +46,7 @@ class Tree:
         return node in self.parents
 
     def around(self, node: tir.Stmt) -> Iterator[tir.Stmt]:
-        """Yield the statements around `node`, the innermost first."""
+        """Yield the ancestors of `node`, innermost first."""
         parent = self.parents[node]
         while parent is not None:
             yield parent
@@ -55,7 +54,7 @@ class Tree:
 
 
 def statements_in(node: tir.Stmt) -> tuple[tir.Stmt, ...]:
-    """Return the statements that stand directly in `node`, in order."""
+    """Return the child statements of `node`, in order."""
     found: list[tir.Stmt] = []
     for field in _BELOW.get(type(node), _BODY):
         value: Any = getattr(node, field)
@@ -67,7 +66,7 @@ def statements_in(node: tir.Stmt) -> tuple[tir.Stmt, ...]:
 
 
 def walk_statements(node: tir.Stmt) -> Iterator[tir.Stmt]:
-    """Yield `node` and the statements below it, each before those in it."""
+    """Yield `node` and the statements below it, in preorder."""
     stack = [node]
     while stack:
         node = stack.pop()
@@ -76,7 +75,7 @@ def walk_statements(node: tir.Stmt) -> Iterator[tir.Stmt]:
 
 
 def sequence(*statements: tir.Stmt) -> tir.Stmt:
-    """Return the statements in order as one; a sequence within them is not nested."""
+    """Return the statements as one, with nested sequences flattened."""
     flat: list[tir.Stmt] = []
     for statement in statements:
         flat.extend(statement.seq if isinstance(statement, tir.SeqStmt) else (statement,))
@@ -84,7 +83,7 @@ def sequence(*statements: tir.Stmt) -> tir.Stmt:
 
 
 def with_child(parent: tir.Stmt, old: tir.Stmt, new: tir.Stmt) -> tir.Stmt:
-    """Return `parent` with `new` where `old` stood in it."""
+    """Return `parent` with its child `old` replaced by `new`."""
     if isinstance(parent, tir.SeqStmt):
         return sequence(*[new if each is old else each for each in parent.seq])
     for field in _BELOW.get(type(parent), _BODY):
@@ -94,9 +93,9 @@ def with_child(parent: tir.Stmt, old: tir.Stmt, new: tir.Stmt) -> tir.Stmt:
 
 
 def replaced(tree: Tree, old: tir.Stmt, new: tir.Stmt) -> tuple[tir.PrimFunc, dict[tir.Stmt, tir.Stmt | None]]:
-    """Return the function with `new` for `old`, and what the loops and blocks around it became.
+    """Return the function with `old` replaced by `new`, and the mapping of its ancestors to the new tree.
 
-    Only what stands around `old` is built anew: O(depth).
+    Only the ancestors of `old` are rebuilt: O(depth).
     """
     became: dict[tir.Stmt, tir.Stmt | None] = {}
     for parent in tree.around(old):
