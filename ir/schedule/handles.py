@@ -42,7 +42,7 @@ class LoopRV(Struct, frozen=True, eq=False, weakref=True):
 
 
 class ExprRV(tir.Var, frozen=True, eq=False):
-    """Handle of an integer that the schedule chose, such as a tile size; it may be used in expressions (TVM: `ExprRV`)."""
+    """Handle of an integer that the schedule chose, such as a tile size; expressions may use it (TVM: `ExprRV`)."""
 
 
 class ComputeLocation(Enum):

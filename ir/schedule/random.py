@@ -37,7 +37,7 @@ class Random:
         return drawn // share
 
     def weighted(self, weights: Sequence[float]) -> int:
-        """Return a random index into `weights`, with probability proportional to the weight (C++: `discrete_distribution`)."""
+        """Return a random index into `weights`, weighted by them (C++: `discrete_distribution`)."""
         if len(weights) == 1:
             return 0
         total = sum(weights)

@@ -1,4 +1,4 @@
-"""Whether blocks run once for each value of their iterators, and all of them."""
+"""Affine bindings: whether a block executes once for each value of its iterators, and for all of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from .loops import is_one
 
 
 def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
-    """Whether the iterators' values are quasi-affine in the loops, and independent (TVM: `IsAffineBinding`). They may
-    leave out a part of their domains: see `runs_for_all`."""
+    """Return whether the iterators are bound to independent quasi-affine values of the loops (TVM: `IsAffineBinding`).
+
+    The values need not cover the domains of the iterators: see `runs_for_all`.
+    """
     if not loops:
         return True
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
@@ -21,13 +23,13 @@ def is_affine(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
 
 
 def runs_for_all(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> bool:
-    """Whether a block is told to run for all values of its iterators: affine in the loops, from the first to the last."""
+    """Return whether a block executes for all values of its iterators: affine bindings that cover their domains."""
     found = detect_iter_map(realize.iter_values, domains_of(loops), realize.predicate, IterMapLevel.SURJECTIVE)
     return found.is_detected and all(map(fills, found.indices, realize.block.iter_vars))
 
 
 def fills(values: IterSumExpr, axis: tir.IterVar) -> bool:
-    """Whether the values that an iterator is bound to are all of its domain."""
+    """Return whether the values that an iterator is bound to cover its domain."""
     assert axis.dom is not None
     if len(values.args) > 1 or not (prove(make.equal(values.base, axis.dom.min)).is_proven):
         return False
@@ -37,7 +39,7 @@ def fills(values: IterSumExpr, axis: tir.IterVar) -> bool:
 
 
 def is_affine_block(program: Program, block: tir.Block) -> bool:
-    """Whether a block's bindings are affine in all loops of its scope (TVM: `IsAffineBlockBinding`)."""
+    """Return whether the bindings of a block are affine in all loops of its scope (TVM: `IsAffineBlockBinding`)."""
     if program.scope_of(block) is None:
         return not block.iter_vars
     return is_affine(program.realize_of(block), program.loops_of(block))
@@ -50,7 +52,7 @@ def check_affine(program: Program, block: tir.Block) -> None:
 
 
 def check_affine_under(program: Program, block: tir.Block, loop: tir.For) -> None:
-    """Refuse a block whose bindings are not even affine in the loops from `loop` inwards (E0516)."""
+    """Refuse a block whose bindings are affine neither in the loops from `loop` inwards nor in all of them (E0516)."""
     loops = program.loops_of(block)
     if not is_affine(program.realize_of(block), loops[loops.index(loop) :]):
         check_affine(program, block)

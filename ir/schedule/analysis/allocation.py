@@ -1,4 +1,4 @@
-"""Buffers that blocks allocate, and how one of them is made into another."""
+"""Buffers allocated by blocks, and their replacement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOCATED = Condition(
 
 
 def allocating_block(program: Program, block: tir.Block, buffer: tir.Buffer) -> tir.Block:
-    """Return the block around `block`, or itself, that allocates `buffer`; refused where there is none (E0582)."""
+    """Return the block that allocates `buffer`: `block` or one around it; refused if there is none (E0582)."""
     for each in (block, *program.around(block)):
         if isinstance(each, tir.Block) and any(own is buffer for own in each.alloc_buffers):
             return each
@@ -32,7 +32,7 @@ def allocating_block(program: Program, block: tir.Block, buffer: tir.Buffer) -> 
 
 
 def pointers_of(site: tir.Block, buffer: tir.Buffer) -> dict[tir.Var, tir.Buffer]:
-    """Return the pointers to the memory of `buffer`, which `site` allocates: its own, and those of views of parts."""
+    """Return the pointers to the memory of `buffer`, which `site` allocates, and of its views, with their buffers."""
     found = {buffer.data: buffer}
     for node in walk(site):
         if isinstance(node, tir.MatchBufferRegion) and node.source.buffer.data in found:
@@ -47,8 +47,10 @@ def change_buffer(
     change: Callable[[tir.Buffer], tir.Buffer],
     access: Callable[[Node], Node] = lambda node: node,
 ) -> None:
-    """Make `buffer`, which `site` allocates, and the views of it into others; `access` gets what loads and stores
-    become."""
+    """Replace `buffer`, which `site` allocates, and its views by the results of `change`.
+
+    `access` is applied to the rewritten loads and stores.
+    """
     mapping = {pointer: change(each).data for pointer, each in pointers_of(site, buffer).items()}
     made = set(mapping.values())
 
@@ -67,13 +69,12 @@ def change_buffer(
 
 
 def with_scope(buffer: tir.Buffer, scope: str) -> tir.Buffer:
-    """Return a buffer in another storage scope."""
+    """Return a copy of a buffer in another storage scope."""
     return replace(buffer, data=data_pointer(buffer.data.name, buffer.dtype, scope), scope=scope)
 
 
 def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a storage scope in which threads would not find what other threads write (E0517), or would write the same
-    element (E0534)."""
+    """Refuse a scope that hides writes from threads that read them (E0517) or that makes threads race (E0534)."""
     touching = [each for each in walk_statements(site) if isinstance(each, tir.Block) and _touches(each, buffer)]
     for loop in walk_statements(program.prim_func_of(site).body):
         if not isinstance(loop, tir.For) or loop.thread_binding is None:

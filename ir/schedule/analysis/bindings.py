@@ -1,4 +1,4 @@
-"""What block iterators are bound to: kept short after loops change, and asked for what they are."""
+"""Bindings of block iterators: domains of loops, and simplification after loops change."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 
 
 def domains_of(loops: tuple[tir.For, ...]) -> dict[tir.Var, tir.Range]:
-    """Return what the variables of `loops` run over."""
+    """Return the domains of the variables of `loops`."""
     return {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
 
 
 def check_fixed_domains(program: Program, block: tir.Block) -> None:
-    """Refuse a block with an iterator whose domain varies with a loop around it (E0589): such a domain is no size."""
+    """Refuse a block with an iterator whose domain varies with a loop around it (E0589)."""
     loops = {loop.loop_var for loop in program.loops_of(block)}
     for axis in block.iter_vars:
         used = next((each for each in walk(axis.dom) if each in loops), None) if axis.dom is not None else None
@@ -40,9 +40,9 @@ def map_realizes(
     domains: Domains,
     enters: Callable[[tir.BlockRealize], bool] = lambda realize: not realize.iter_values,
 ) -> tir.Stmt:
-    """Return `node` with `function` applied to the blocks in it, which gets what the loops around run over.
+    """Return `node` with `function` applied to its blocks and the domains of the loops around them.
 
-    Blocks inside a block are reached where `enters` says so: by default, inside blocks without iterators.
+    Nested blocks are visited if `enters` holds for the outer block: by default, if it has no iterators.
     """
     if isinstance(node, tir.BlockRealize):
         block, result = node.block, function(node, domains)
@@ -68,10 +68,9 @@ def map_realizes(
 def simplified_bindings(
     program: Program, node: tir.Stmt, loops: tuple[tir.For, ...], preserve_unit_iters: bool
 ) -> tir.Stmt:
-    """Return `node` with the values that its blocks' iterators are bound to in their shortest form, as sums of the
-    iterations of loops; `loops` stand around it. With `preserve_unit_iters`, loops of one iteration stay in them.
+    """Return `node` with the bindings of its blocks simplified to sums over loops; `loops` are the loops around it.
 
-    TVM: `IterMapSimplifyBlockBinding`.
+    With `preserve_unit_iters`, loops of extent 1 stay in the bindings. TVM: `IterMapSimplifyBlockBinding`.
     """
 
     def simplified(realize: tir.BlockRealize, domains: Domains) -> tir.BlockRealize:

@@ -1,4 +1,4 @@
-"""Nests that become blocks: each iterator is divided into what the loops outside of the block and inside tell of it.
+"""Conversion of loop nests to blocks: each iterator is divided into parts from the outer and from the inner loops.
 
 TVM: `BlockizeImpl`, `BlockizeBlocks` (`src/tir/schedule/primitive/blockize_tensorize.cc`).
 """
@@ -38,18 +38,18 @@ DIVISIBLE = Condition(
 
 
 class Divided(Struct, frozen=True):
-    """A block divided between the loops outside and inside of a new block."""
+    """Block divided between the loops outside and inside of a new block."""
 
     axes: tuple[tir.IterVar, ...]
-    """The iterators of the new block, with their `values`, where `predicate` holds."""
+    """Iterators of the new block; they are bound to `values` under `predicate`."""
     values: tuple[tir.PrimExpr, ...]
     predicate: tir.PrimExpr
     inner: tir.BlockRealize
-    """The block in terms of them, without T.init."""
+    """The divided block in terms of the new iterators, without T.init."""
     nest: tir.Stmt
-    """The inner block in the loops inside."""
+    """The inner block in the inner loops."""
     init: tir.Stmt | None
-    """The loops in which the new block starts what the inner one adds to."""
+    """T.init of the new block, with its loops."""
     reads: tuple[tir.BufferRegion, ...]
     writes: tuple[tir.BufferRegion, ...]
     became: dict[tir.Stmt, tir.Stmt | None]
@@ -61,8 +61,11 @@ class Divided(Struct, frozen=True):
 
 
 def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keeps_units: bool) -> Divided:
-    """Divide a block between the loops around it, of which the innermost ones are to stand `inside`; with
-    `keeps_units`, iterators bound to loops of one iteration stay bound to them. Refused where that cannot be (E0580)."""
+    """Divide a block between the loops around it; the innermost ones, `inside`, become part of a new block.
+
+    With `keeps_units`, iterators bound to loops of extent 1 stay bound to them. Refused if the iterators cannot be
+    divided (E0580).
+    """
     realize, loops = program.realize_of(block), program.loops_of(block)
     outside = loops[: len(loops) - len(inside)]
     _check_nest(realize, inside, outside)
@@ -86,7 +89,7 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
         inner = part.inner if is_zero(start) else simplify(make.sub(part.inner, start))
         is_alone = is_one(part.outer_extent) and not (keeps_units and is_one(part.inner_extent))
         whole = make.const(0, outer.var.dtype) if is_alone else make.mul(outer.var, part.inner_extent)
-        if uses(start, far):  # loops outside of the scope, which the new block can use by its iterators only
+        if uses(start, far):  # the new block can use loops outside of its scope only in its bindings
             told, start = simplify(make.add(make.mul(part.outer, part.inner_extent), start)), make.const(0, start.dtype)
             outer, whole = replace(outer, dom=axis.dom), outer.var
         axes.append(outer)
@@ -125,7 +128,7 @@ def _up_to(extent: tir.PrimExpr) -> tir.Range:
 
 
 def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node], known: Domains) -> _Stmt:
-    """Return `node` with its iterators replaced, and the indices that are made of them in normal form."""
+    """Return `node` with its iterators replaced, and the affected indices simplified."""
     changed = {each for value in mapping.values() for each in walk(value) if isinstance(each, tir.Var)}
 
     def change(node: Any) -> Node | None:
@@ -139,7 +142,7 @@ def with_indices(program: Program, node: _Stmt, mapping: Mapping[tir.Var, Node],
 
 
 def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tuple[tir.Stmt, dict[tir.Stmt, tir.Stmt | None]]:
-    """Return a block in loops, and what the loops are there."""
+    """Return a block in loops, and the mapping of the given loops to the new ones."""
     nest, became = realize, dict[tir.Stmt, tir.Stmt | None]()
     for loop in reversed(loops):
         nest = became[loop] = replace(loop, body=nest)
@@ -149,8 +152,7 @@ def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tuple[tir.Stmt
 def _relaxed(
     regions: Sequence[tir.BufferRegion], axes: Sequence[tir.IterVar], loops: tuple[tir.For, ...]
 ) -> tuple[tir.BufferRegion, ...]:
-    """Return what is touched when iterators, and loops that stand in a block without iterators, run over their
-    domains."""
+    """Return the regions accessed when `axes`, and `loops` of blocks without iterators, range over their domains."""
     spans = {**domains_of(loops), **{axis.var: axis.dom for axis in axes if axis.dom is not None}}
     domains = {variable: from_range(each.min, each.extent) for variable, each in spans.items()}
     found: list[tir.BufferRegion] = []
@@ -162,7 +164,7 @@ def _relaxed(
 
 
 def _init(function: tir.PrimFunc, realize: tir.BlockRealize, init: tir.Stmt, loops: tuple[tir.For, ...]) -> tir.Stmt:
-    """Return `init` in the loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
+    """Return `init` in those loops of `realize` that it needs (TVM: `GenerateOuterInit`)."""
     block, used = realize.block, set(walk(init))
     pairs = [
         (axis, value)

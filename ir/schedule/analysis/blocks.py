@@ -1,8 +1,8 @@
-"""Blocks whose iterations may run in any order: complete blocks and reduction blocks, with TVM's definitions.
+"""Complete blocks and reduction blocks, whose iterations may run in any order, with TVM's definitions.
 
-A complete block has spatial iterators only, is the only writer of what it writes, and reads none of it. A reduction
-block has an `init`, affine bindings, spatial and reduction iterators, which all start and end in its scope, is the only
-writer of what it writes, and no reduction iterator picks the element that is written.
+A complete block has only spatial iterators, is the only writer of its outputs, and does not read them. A reduction
+block has an `init`, affine bindings, and spatial and reduction iterators that range over their domains within its
+scope; it is the only writer of its outputs, and their indices do not depend on reduction iterators.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 
 
 def why_not_complete(block: tir.Block, writers: Scope) -> str | None:
-    """Return what keeps `block` from being complete in a scope; None where it is."""
+    """Return why `block` is not complete in a scope; None if it is."""
     for axis in block.iter_vars:
         if axis.iter_type is not DATA_PAR:
             return f"its iterator '{axis.var.name}' is not spatial but {axis.iter_type.value}"
@@ -34,7 +34,7 @@ def why_not_complete(block: tir.Block, writers: Scope) -> str | None:
 
 
 def why_not_reduction(program: Program, block: tir.Block, writers: Scope) -> str | None:
-    """Return what keeps `block` from being a reduction block in a scope; None where it is."""
+    """Return why `block` is not a reduction block in a scope; None if it is."""
     if block.init is None:
         return "it has no T.init"
     if not is_affine_block(program, block):
@@ -49,8 +49,10 @@ def why_not_reduction(program: Program, block: tir.Block, writers: Scope) -> str
 
 
 def reduced_outside(program: Program, block: tir.Block) -> tir.Var | None:
-    """Return a reduction iterator that takes another value in the next run of the scope, so that the block runs T.init in
-    some of the runs only; None where there is none."""
+    """Return a reduction iterator that varies with loops outside of the scope; None if there is none.
+
+    The block executes T.init only in some executions of its scope then.
+    """
     outside = fixed_domains(program, block, program.loops_of(block))
     for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):
         if axis.iter_type is COMM_REDUCE and any(each in outside for each in walk(value)):
@@ -67,7 +69,7 @@ def _shared_output(block: tir.Block, writers: Scope) -> str | None:
 
 
 def _reduction_index(block: tir.Block) -> str | None:
-    """Return which reduction iterator picks the element that a store in `block` writes; None where none does."""
+    """Return a message on a reduction iterator that the index of a store depends on; None if there is none."""
     reduced = {axis.var for axis in block.iter_vars if axis.iter_type is COMM_REDUCE}
     written = {region.buffer for region in block.writes}
     for node in walk(block.body):
@@ -88,7 +90,7 @@ def check_complete(block: tir.Block, scope: tir.Block) -> None:
 
 
 def check_reduction(program: Program, block: tir.Block, scope: tir.Block) -> None:
-    """Refuse a block that is no reduction block in its scope (E0519)."""
+    """Refuse a block that is not a reduction block in its scope (E0519)."""
     _check(REDUCTION, block, why_not_reduction(program, block, Scope(scope)))
 
 
@@ -98,14 +100,16 @@ def check_complete_or_reduction(program: Program, block: tir.Block, scope: tir.B
 
 
 def check_not_output(block: tir.Block, scope: tir.Block) -> None:
-    """Refuse a block that writes what is not allocated in its scope (E0522)."""
+    """Refuse a block that writes a buffer not allocated in its scope (E0522)."""
     if is_output_block(block, scope):
         raise NOT_OUTPUT.refuse(f"{name_of(block)} writes what lives on after {name_of(scope)}", block)
 
 
 def check_compact_dataflow(program: Program, loop: tir.For) -> None:
-    """Refuse a loop under which a block is neither complete nor a reduction block, judged by what stands under the
-    loop alone (E0521; TVM: `CheckSubtreeCompactDataflow`)."""
+    """Refuse a loop with a block that is neither complete nor a reduction block among the blocks under the loop.
+
+    Raises E0521. TVM: `CheckSubtreeCompactDataflow`.
+    """
     under = Scope(loop)
     for block in under.blocks:
         reason = _why_neither(program, block, under)

@@ -1,4 +1,4 @@
-"""Copies of buffers: which buffer a block names, where a copy stands, and the statements that make it."""
+"""Copies of buffers: selection of the buffer, position of the copy, and the copying statements."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ IN_BOUNDS = Condition(
 
 
 def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: bool) -> tir.Buffer:
-    """Return the buffer that `index` names among those that a block writes, or reads; refused where there is none
-    (E0547)."""
+    """Return the buffer that `index` selects among those that a block writes or reads. Refused if none (E0547)."""
     regions, verb = (block.writes, "writes") if writes else (block.reads, "reads")
     if isinstance(index, int):
         if not 0 <= index < len(regions):
@@ -52,7 +51,7 @@ _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 
 
 class Spot(Struct, frozen=True):
-    """A place for a new statement: in `place`, a loop or the scope, before statement `before`, or after `after`."""
+    """Position for a new statement: in `place`, a loop or the scope, before statement `before` or after `after`."""
 
     place: tir.For | tir.Block
     before: tir.Stmt | None = None
@@ -60,8 +59,10 @@ class Spot(Struct, frozen=True):
 
 
 def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: tir.Block | None) -> Spot:
-    """Return where to stand between two blocks, right before the second; at the end of the scope where there is none
-    (TVM: `CacheLocDetector`)."""
+    """Return the position between two blocks right before the second; without a second, the end of the scope.
+
+    TVM: `CacheLocDetector`.
+    """
     if second is None:
         return Spot(scope, after=scope_body(scope))
     around = set(program.around(first))
@@ -75,7 +76,7 @@ def spot_between(program: Program, scope: tir.Block, first: tir.Block, second: t
 
 
 def scope_body(scope: tir.Block) -> tir.Stmt:
-    """Return what a scope does, below its declarations."""
+    """Return the body of a scope, below its declarations."""
     body = scope.body
     while isinstance(body, tir.AllocateConst | tir.DeclBuffer):
         body = body.body
@@ -83,7 +84,7 @@ def scope_body(scope: tir.Block) -> tir.Stmt:
 
 
 def insert(program: Program, spot: Spot, statement: tir.Stmt) -> None:
-    """Put a statement into its spot."""
+    """Insert a statement at a position."""
     at = spot.before or spot.after
     assert at is not None
     pair = (statement, at) if spot.before is not None else (at, statement)
@@ -98,7 +99,7 @@ def insert(program: Program, spot: Spot, statement: tir.Stmt) -> None:
 def region_in(
     program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.For | tir.Block
 ) -> tuple[tir.Range, ...]:
-    """Return a box around what a block accesses of a buffer while `place` stands still, within the buffer."""
+    """Return a bounding box of a block's accesses to a buffer in one iteration of `place`, clipped to the buffer."""
     loops = program.loops_of(block)
     inner = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
     intervals = {variable: from_range(each.min, each.extent) for variable, each in domains_of(inner).items()}
@@ -111,28 +112,30 @@ def region_in(
 def clipped(
     box: Sequence[tir.Range], shape: Sequence[tir.PrimExpr], domains: dict[tir.Var, tir.Range]
 ) -> tuple[tir.Range, ...]:
-    """Return the part of a box that lies in a buffer of `shape`."""
+    """Return the intersection of a box with a buffer of `shape`."""
     found: list[tir.Range] = []
     for axis, extent in zip(map(_simplified, box), shape, strict=True):
         whole = tir.Range(make.const(0, extent.dtype), extent)
         if not lies_in((axis,), (whole,), domains).is_proven:
             inside = intersect(from_range(axis.min, axis.extent), from_range(whole.min, whole.extent))
             axis = _simplified(cover(inside, extent))
-        if isinstance(axis.extent, tir.IntImm) and axis.extent.value < 0:  # a loop around runs for no iteration
+        if isinstance(axis.extent, tir.IntImm) and axis.extent.value < 0:  # a loop around it has no iterations
             axis = tir.Range(axis.min, make.const(0, axis.extent.dtype))
         found.append(axis)
     return tuple(found)
 
 
 def is_compact(program: Program, spot: Spot, scope: tir.Block, region: tuple[tir.Range, ...]) -> bool:
-    """Whether a copy is to hold no more than a region of a buffer: where it is made once in a scope, and the region does
-    not vary with loops outside of it, which a block may use by its iterators only."""
+    """Return whether a copy can be limited to a region of a buffer: it is made in the scope itself, once per execution.
+
+    The region must not vary with loops outside of the scope, which a block can use only in its bindings.
+    """
     outside = {each.loop_var for each in program.around(scope) if isinstance(each, tir.For)}
     return spot.place is scope and not any(each in outside for axis in region for each in walk(axis))
 
 
 def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] = ()) -> dict[tir.Var, tir.Range]:
-    """Return what the loops and the iterators of blocks around `node` run over, but for `inner` loops."""
+    """Return the domains of the loops and block iterators around `node`, except for `inner` loops."""
     found: dict[tir.Var, tir.Range] = {}
     for each in program.around(node):
         if isinstance(each, tir.For) and each not in inner:
@@ -143,7 +146,7 @@ def fixed_domains(program: Program, node: tir.Stmt, inner: tuple[tir.For, ...] =
 
 
 def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion) -> None:
-    """Refuse a region that may reach out of its buffer (E0549): to copy it would."""
+    """Refuse a region that may exceed its buffer (E0549), as a copy would access all of it."""
     whole = tuple([tir.Range(make.const(0, extent.dtype), extent) for extent in region.buffer.shape])
     domains = fixed_domains(program, scope) | {axis.var: axis.dom for axis in scope.iter_vars if axis.dom is not None}
     if not lies_in(region.region, whole, domains).is_proven:
@@ -155,7 +158,7 @@ def _simplified(axis: tir.Range) -> tir.Range:
 
 
 class Cache:
-    """A buffer that holds a copy of a part of another one."""
+    """Buffer that holds a copy of a region of another one."""
 
     def __init__(self, original: tir.Buffer, region: tuple[tir.Range, ...], scope: str, is_compact: bool) -> None:
         name = f"{original.name}_{scope}".replace(".", "_")
@@ -166,8 +169,10 @@ class Cache:
         self.original, self.region, self.is_compact = original, region, is_compact
 
     def use(self, program: Program, node: _Stmt) -> _Stmt:
-        """Return `node` with the copy in the place of the original; refused where only a part is copied and the node
-        uses the address of all, or sees a part of it (E0544)."""
+        """Return `node` with the original buffer replaced by the copy.
+
+        Refused if the copy is partial and the node uses the address or a view of the original (E0544).
+        """
         ends = zip(self.region, self.original.shape, strict=True)
         if not self.is_compact or all(is_zero(axis.min) and structural_equal(axis.extent, size) for axis, size in ends):
             return program.substitute(node, {self.original: self.buffer, self.original.data: self.buffer.data})
@@ -191,7 +196,7 @@ class Cache:
         return tuple([simplify(make.sub(index, axis.min)) for index, axis in zip(indices, self.region, strict=True)])
 
     def copy(self, is_read: bool) -> tuple[tir.Stmt, tir.Block]:
-        """Return the statements that copy from the original, or to it, and the block in them (TVM: `MakeCacheStage`)."""
+        """Return the loops and the block that copy from the original, or to it (TVM: `MakeCacheStage`)."""
         loops = [tir.Var(axis.extent.dtype, f"ax{at}") for at, axis in enumerate(self.region)]
         variables = [tir.Var(axis.extent.dtype, f"v{at}") for at, axis in enumerate(self.region)]
         extents = self.buffer.shape if self.is_compact else self.original.shape
@@ -222,5 +227,5 @@ def _point(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.BufferR
 
 
 def allocate(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:
-    """Allocate a buffer in a scope, after those that are there."""
+    """Allocate a buffer in a scope, after the existing ones."""
     program.replace(scope, replace(scope, alloc_buffers=(*scope.alloc_buffers, buffer)))

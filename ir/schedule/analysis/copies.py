@@ -1,4 +1,4 @@
-"""Statements that are to stand twice: a copy brings its own variables, blocks and buffers into being."""
+"""Duplication of statements: a copy has its own variables, blocks and buffers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from ...visit import defined_variables, substitute, walk
 
 
 def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc) -> Any:
-    """Return `node`, which stands in `function`, with `mapping` applied, and with new loop variables, iterators and
-    buffers, which are called as the old ones."""
+    """Return a copy of `node`, a part of `function`, with `mapping` applied.
+
+    Loop variables, iterators and buffers defined in it are new, with the same names.
+    """
     outside = set(defined_variables(function))
     inside = [variable for each in walk(node) for variable in defined_variables(each) if variable not in outside]
     renamed: dict[Any, Node] = {variable: replace(variable) for variable in inside}
@@ -21,7 +23,7 @@ def fresh_copy(node: tir.Stmt, mapping: dict[Any, Node], function: tir.PrimFunc)
 
 
 def buffers_of(node: tir.Stmt) -> tuple[tir.Buffer, ...]:
-    """Return the buffers that `node` accesses and does not allocate, in the order of their first mention."""
+    """Return the buffers that `node` accesses and does not allocate, in order of first occurrence."""
     found: dict[tir.Buffer, None] = {}
     own: set[tir.Buffer] = set()
     for each in walk(node):

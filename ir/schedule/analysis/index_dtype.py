@@ -1,4 +1,4 @@
-"""Functions whose indices are int64: what intrinsics are, where programs have such indices."""
+"""Conversion of the indices of a function to int64, for intrinsics in programs with int64 indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDE = "int64"
 
 
 def with_wide_indices(function: tir.PrimFunc) -> tir.PrimFunc:
-    """Return a function with loops, iterators, sizes and offsets of int64 (TVM: `IndexDataTypeNormalizer`)."""
+    """Return a function with int64 loops, iterators, shapes, strides and offsets (TVM: `IndexDataTypeNormalizer`)."""
     variables: dict[tir.Var, tir.Var] = {}
     for node in walk(function):
         found = (node.loop_var,) if isinstance(node, tir.For) else (node.var,) if isinstance(node, tir.IterVar) else ()

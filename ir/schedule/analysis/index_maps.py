@@ -1,7 +1,7 @@
-"""Changes of index: what they make of a shape, how they are undone, and which places they leave empty.
+"""Index maps: their effect on a shape, their inverse, and their padding.
 
-A map takes the elements of a box to places in another. Where what it divides by does not divide an extent, or an index
-is shifted before, some places belong to no element: the padding.
+A map takes the elements of a box to positions in another one. If a divisor in the map does not divide an extent, or
+an index is shifted before a division, some positions belong to no element: the padding.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _FALSE = tir.IntImm("bool", 0)
 
 
 class Inverse(Struct, frozen=True):
-    """How a map is undone: for each element's index, what it is in terms of `places`, the indices of a place; and
-    which places are padding."""
+    """Inverse of a map: the index of each element in terms of `places`, the indices of a position, and the condition
+    under which a position is padding.
+    """
 
     places: tuple[tir.Var, ...]
     elements: tuple[tir.PrimExpr, ...]
@@ -38,15 +39,15 @@ class Inverse(Struct, frozen=True):
 
 
 class _Axis(Struct, frozen=True):
-    """An index of the element as its distance, `variable`, from the start of a padded axis."""
+    """Index of the element, expressed by its distance, `variable`, from the start of a padded axis."""
 
     index: tir.Var
     variable: tir.Var
     start: int
-    """Where the elements begin."""
+    """Position of the first element."""
     extent: tir.PrimExpr
     unit: int
-    """What all divisors divide: the padded axis is as long as a multiple of it."""
+    """Least common multiple of all divisors; the length of the padded axis is a multiple of it."""
 
     @property
     def element(self) -> tir.PrimExpr:
@@ -63,8 +64,10 @@ class _Axis(Struct, frozen=True):
         return tir.Range(make.const(0, self.variable.dtype), padded)
 
     def padding(self, value: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
-        """Yield when `value`, which the variable has, lies in the padding: before the elements, or behind them (as in
-        TVM's `PadDividendToDivisor`, in which this is short in terms of places)."""
+        """Yield the conditions under which `value`, that of the variable, is in the padding before or after the elements.
+
+        They are as in TVM's `PadDividendToDivisor`, so that they are short in terms of positions.
+        """
         quotient, remainder = make.floordiv(value, self.unit), make.floormod(value, self.unit)
         if self.start:
             yield make.logical_and(make.equal(quotient, 0), make.less(remainder, self.start))
@@ -76,19 +79,18 @@ class _Axis(Struct, frozen=True):
 def map_indices(
     index_map: tir.IndexMap, indices: Sequence[tir.PrimExpr], domains: Mapping[tir.Var, tir.Range] | None = None
 ) -> tuple[tir.PrimExpr, ...]:
-    """Return where a map takes an index (TVM: `IndexMap.map_indices`), in normal form for variables in `domains`."""
+    """Return the image of an index (TVM: `IndexMap.map_indices`), simplified for variables in `domains`."""
     values = dict(zip(index_map.initial_indices, indices, strict=True))
     return tuple([shortened(substitute(each, values), domains) for each in index_map.final_indices])
 
 
 def shortened(index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range] | None = None) -> tir.PrimExpr:
-    """Return an index in normal form; a variable is one, though it has but one value."""
+    """Return an index in normal form; a variable stays, even if it has only one value."""
     return index if isinstance(index, tir.Var) else simplify(index, domains)
 
 
 def map_shape(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...] | None:
-    """Return the shape that a map makes of a shape; None where places before the first one would be needed
-    (TVM: `IndexMap.map_shape`)."""
+    """Return the image of a shape (TVM: `IndexMap.map_shape`); None if it would need negative positions."""
     axes = _axes(index_map, shape)
     shifted, domains = _shifted(index_map, axes), {axis.variable: axis.domain for axis in axes}
     found = detect_iter_map(shifted, domains, None, IterMapLevel.NO_CHECK)
@@ -104,8 +106,10 @@ def map_shape(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> tuple[t
 
 
 def inverse(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> Inverse | None:
-    """Return how a map of the elements of `shape` is undone; None where it is not known to take each to a place of
-    its own (TVM: `IndexMap.non_surjective_inverse`, which takes that for granted)."""
+    """Return the inverse of a map on the elements of `shape`; None if the map is not known to be injective.
+
+    TVM's `IndexMap.non_surjective_inverse` assumes that it is.
+    """
     axes = _axes(index_map, shape)
     sizes = map_shape(index_map, shape)
     if sizes is None:
@@ -132,7 +136,7 @@ def _proven_inverse(
     places: tuple[tir.Var, ...],
     bounds: Mapping[tir.Var, tir.Range],
 ) -> Inverse | None:
-    """Return the inverse of a map that is understood, and proven to have this inverse."""
+    """Return the inverse if it can be derived and proven."""
     domains = {
         index: tir.Range(make.const(0, index.dtype), extent)
         for index, extent in zip(index_map.initial_indices, shape, strict=True)
@@ -154,13 +158,13 @@ def _proven_inverse(
 
 
 def _own_place(index_map: tir.IndexMap, index: tir.Var, places: Sequence[tir.Var]) -> tir.PrimExpr:
-    """Return the value of an index that is always 0: where it has a place of its own, that."""
+    """Return the value of an index that is always 0: its own position if it has one, or else 0."""
     own = [place for place, final in zip(places, index_map.final_indices, strict=True) if final is index]
     return own[0] if own else make.const(0, index.dtype)
 
 
 def is_one_to_one(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> bool:
-    """Whether every place that a map makes of `shape` belongs to one element."""
+    """Return whether a map of `shape` is bijective, so that there is no padding."""
     undone, sizes = inverse(index_map, shape), map_shape(index_map, shape)
     if undone is None or sizes is None or undone.has_padding:
         return False
@@ -180,7 +184,7 @@ def _axes(index_map: tir.IndexMap, shape: Sequence[tir.PrimExpr]) -> list[_Axis]
 
 
 def _divisions(index: tir.PrimExpr, variable: tir.Var) -> Iterator[tuple[int, int]]:
-    """Yield what is added to a variable before it is divided, and the divisor, for the divisions of it alone."""
+    """Yield the offset and the divisor of each division of the variable plus an offset."""
     for node in walk(index):
         if isinstance(node, tir.FloorDiv | tir.FloorMod) and isinstance(node.b, tir.IntImm):
             dividend, divisor = node.a, node.b.value
@@ -198,7 +202,7 @@ def _shifted(index_map: tir.IndexMap, axes: Sequence[_Axis]) -> list[tir.PrimExp
 
 
 def _length(index: IterSumExpr) -> tir.PrimExpr:
-    """Return how far a fused index reaches, from its base."""
+    """Return the length of the range of a fused index."""
     return make.mul(index.args[0].extent, index.args[0].scale) if index.args else make.const(1, index.base.dtype)
 
 

@@ -1,4 +1,4 @@
-"""What loops are asked for, by several primitives."""
+"""Queries and checks of loops that several primitives share."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def check_plain(loop: tir.For) -> None:
 
 
 def check_starts_at_zero(loop: tir.For) -> None:
-    """Refuse a loop that starts elsewhere (E0505)."""
+    """Refuse a loop that does not start at 0 (E0505)."""
     if not prove(equal(loop.min, 0)).is_proven:
         raise STARTS_AT_ZERO.refuse(f"{name_of(loop)} starts at {loop.min}", loop)
 
 
 def is_one(expr: tir.PrimExpr) -> bool:
-    """Whether `expr` is the constant 1."""
+    """Return whether `expr` is the constant 1."""
     return isinstance(expr, tir.IntImm) and expr.value == 1
 
 
 def is_zero(expr: tir.PrimExpr) -> bool:
-    """Whether `expr` is the constant 0."""
+    """Return whether `expr` is the constant 0."""
     return isinstance(expr, tir.IntImm) and expr.value == 0
 
 
 def widest_dtype(*expressions: tir.PrimExpr) -> str:
-    """Return the integer dtype that holds the values of all."""
+    """Return the widest integer dtype of the expressions."""
     return f"int{max(parse_dtype(each.dtype).bits for each in expressions)}"
 
 
@@ -53,7 +53,7 @@ def nest_of(node: tir.Stmt, depth: int) -> list[tir.For]:
 
 
 def outermost_loop(program: Program, block: tir.Block) -> tir.Stmt:
-    """Return the outermost loop around a block, or what runs it; refused where loops hold anything else (E0558)."""
+    """Return the outermost loop around a block, or its `BlockRealize`; refused if a loop has other contents (E0558)."""
     inner: tir.Stmt = program.realize_of(block)
     for loop in reversed(program.loops_of(block)):
         if loop.body is not inner:

@@ -1,4 +1,4 @@
-"""Whether a block computes what the description of an intrinsic says, and on which parts of which buffers.
+"""Matching of a block against the description of an intrinsic, which also gives the regions of its buffers.
 
 TVM: `TensorizeComparator` (`src/tir/schedule/ir_comparator.cc`).
 """
@@ -26,19 +26,19 @@ MATCHES = Condition(
 
 
 class Matching:
-    """A block, laid beside the description of an intrinsic."""
+    """Comparison of a block with the description of an intrinsic."""
 
     def __init__(self, block: tir.Block, place: tir.Stmt) -> None:
         self.block, self.place = block, place
         self.buffers: dict[tir.Buffer, tir.Buffer] = {}
-        """The buffers of the program by those of the description."""
+        """Buffers of the program, by the buffers of the description."""
         self.starts: dict[tir.Buffer, tuple[tir.PrimExpr, ...]] = {}
-        """Where the part of each buffer of the program begins."""
+        """Start of the region of each buffer of the program."""
         self._variables: dict[tir.Var, Node] = {}
         self._domains: Domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
 
     def match(self, described: tir.Block) -> None:
-        """Lay the block beside its description; refused where they differ (E0581)."""
+        """Match the block against its description; refused if they differ (E0581)."""
         self._regions(self.block.writes, described.writes)
         self._regions(self.block.reads, described.reads)
         self._statement(self.block.body, described.body)
@@ -169,14 +169,14 @@ class Matching:
 
 
 def _is_index(expr: tir.PrimExpr) -> bool:
-    """Whether an expression is one of indices, which may be written in other ways."""
+    """Return whether an expression consists of indices only; these are compared by value, not by form."""
     return (is_int(expr.dtype) or is_bool(expr.dtype)) and not any(
         isinstance(each, tir.BufferLoad | tir.Call | tir.Cast) for each in walk(expr)
     )
 
 
 def _constant(node: Node) -> tuple[Any, ...]:
-    """Return what makes an expression what it is, besides its operands."""
+    """Return the fields that distinguish expressions of one kind, besides their operands."""
     return tuple(
         [
             getattr(node, name, None)

@@ -1,7 +1,7 @@
-"""Blocks that move under a loop: where they may stand there, and what must still hold when they do.
+"""Moving blocks under a loop: possible positions, and the checks after the move.
 
-TVM: `ComputeAtOrReverseComputeAtImpl`. What TVM does not ask is asked here after the move: that every block still
-finds what it reads, that no iteration is lost or added, and that a reduction begins before it goes on.
+TVM: `ComputeAtOrReverseComputeAtImpl`. Unlike TVM, the move is checked: every block still reads written elements,
+no iteration is lost or added, and a reduction starts with its T.init.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ POSITION = Condition(
     "leave 'index' out: -1 is the last such place, -2 the first",
 )
 _RELAXED = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
-"""Loops on which threads share what a block writes to a storage scope: all of them need it."""
+"""Thread loops that share a storage scope: a block must provide what all of their iterations need."""
 _PLAIN = (tir.For, tir.SeqStmt, tir.DeclBuffer, tir.AllocateConst, tir.AttrStmt, tir.BlockRealize)
 
 
 def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool, unit_loops: bool, index: int) -> None:
-    """Move a block with new loops under `loop`, to the iterations that its consumers need there (`is_compute_at`), or
-    to those that its producers allow there."""
+    """Move a block, with new loops, under `loop`.
+
+    It executes the iterations that its consumers need there (`is_compute_at`), or those that its producers allow.
+    """
     root = scope_root(program, block)
     check_stage_pipeline(program, root)
     check_complete_or_reduction(program, block, root)
@@ -90,7 +92,7 @@ def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.B
 
 
 def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool, index: int) -> int:
-    """Return before which statement of the loop the block is to stand (TVM: `FindInsertionPoint`)."""
+    """Return the index of the statement of the loop before which the block is inserted (TVM: `FindInsertionPoint`)."""
     producers, consumers = scope.producers(block), scope.consumers(block)
     under = blocks_under(loop)
     inside = {each for part in under for each in part}
@@ -110,17 +112,17 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
 
 
 def parts_of(loop: tir.For) -> tuple[tir.Stmt, ...]:
-    """Return the statements right under a loop."""
+    """Return the child statements of a loop."""
     return loop.body.seq if isinstance(loop.body, tir.SeqStmt) else (loop.body,)
 
 
 def blocks_under(loop: tir.For) -> list[tuple[tir.Block, ...]]:
-    """Return the outermost blocks in each statement right under a loop."""
+    """Return the outermost blocks in each child statement of a loop."""
     return [(each.block,) if isinstance(each, tir.BlockRealize) else child_blocks(each) for each in parts_of(loop)]
 
 
 def _facts(program: Program, loop: tir.For) -> Facts:
-    """Return what is known of variables right under `loop`; sizes of parameters are not negative."""
+    """Return the facts on variables in the body of `loop`; sizes of parameters are not negative."""
     sizes = [size for buffer in program.prim_func_of(loop).buffer_map.values() for size in buffer.shape]
     known: dict[tir.Var, Domain] = {
         each: Interval(make.const(0, each.dtype), None) for each in sizes if isinstance(each, tir.Var)
@@ -131,8 +133,10 @@ def _facts(program: Program, loop: tir.For) -> Facts:
 def _regions(
     program: Program, block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool
 ) -> tuple[dict[tir.Buffer, list[list[Interval]]], dict[tir.Buffer, list[list[Interval]]]]:
-    """Return what one iteration of a block provides of each buffer, and what other blocks require of it in one
-    iteration of the loop (TVM: `CalculateProvidedRequiredRegions`)."""
+    """Return the regions that an iteration of a block provides, and those that an iteration of the loop requires.
+
+    TVM: `CalculateProvidedRequiredRegions`.
+    """
     provided: dict[tir.Buffer, list[list[Interval]]] = {}
     required: dict[tir.Buffer, list[list[Interval]]] = {}
     for region in block.writes if is_compute_at else block.reads:
@@ -149,7 +153,7 @@ def _regions(
 
 
 def relaxed_loops(program: Program, block: tir.Block, loop: tir.For, storage_scope: str) -> tuple[tir.For, ...]:
-    """Return the loops around a block under `loop`, and those over threads that share a scope around it."""
+    """Return the loops between a block and `loop`, and the thread loops around it that share `storage_scope`."""
     loops = program.loops_of(block)
     inner = list(loops[loops.index(loop) + 1 :])
     tags = _RELAXED.get(storage_scope.split(".")[0], ())
@@ -166,8 +170,10 @@ def _nest(
     facts: Facts,
     unit_loops: bool,
 ) -> tir.Stmt:
-    """Return a block in loops of its own, in which its iterators run over `domains`; comments of the loops in which it
-    stood go above (TVM: `ScopeReconstructor.MakeNewLoop`)."""
+    """Return a block in new loops in which its iterators range over `domains` (TVM: `ScopeReconstructor.MakeNewLoop`).
+
+    Comments of its old loops are kept above the new nest.
+    """
     loops: list[tuple[tir.Var, tir.PrimExpr]] = []
     values: list[tir.PrimExpr] = []
     conditions = list[tir.PrimExpr]()
@@ -214,15 +220,14 @@ def _insert(program: Program, loop: tir.For, nest: tir.Stmt, place: int, removed
 
 
 def _instances(program: Program, block: tir.Block) -> Place:
-    """Return the values that the iterators of a block take, as a region."""
+    """Return the set of values of the iterators of a block, as a region."""
     realize = program.realize_of(block)
     points = tuple([tir.Range(each, make.const(1, each.dtype)) for each in realize.iter_values])
     return Place(points, domains_of(program.loops_of(block)), (realize.predicate,))
 
 
 def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all: bool, needs_all: bool) -> None:
-    """Refuse a move after which a block runs other iterations than before, a reduction begins anew, or a block does not
-    find what it reads (E0517, E0534, E0577)."""
+    """Refuse a move that changes iterations, restarts a reduction, or breaks a dependence (E0517, E0534, E0577)."""
     root = scope_root(program, block)
     scope, realize, loops = Scope(root), program.realize_of(block), program.loops_of(block)
     for each in scope.dependencies:

@@ -1,6 +1,6 @@
-"""Which iterations of a block provide the elements that are needed: its regions, solved for its iterators.
+"""Iterations of a block that provide needed elements: its regions, solved for its iterators.
 
-The domains found here are TVM's (`src/tir/schedule/primitive/compute_at.cc`), so that loops made of them read alike.
+The domains are those of TVM (`src/tir/schedule/primitive/compute_at.cc`), so that the resulting loops look the same.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Regions: TypeAlias = Mapping[tir.Buffer, Sequence[Box]]
 
 
 class Facts:
-    """What is known of variables at a place of a program, and what follows from it."""
+    """Domains of the variables at a point of a program, and what follows from them."""
 
     def __init__(self, domains: Mapping[tir.Var, Domain]) -> None:
         self.domains = dict(domains)
         self._simplifier = Simplifier(domains)
 
     def learn(self, variable: tir.Var, domain: Domain) -> None:
-        """Take in what a new variable ranges over."""
+        """Record the domain of a new variable."""
         self.domains[variable] = domain
         self._simplifier.bind(variable, domain)
 
@@ -46,23 +46,23 @@ class Facts:
         return self._simplifier.run(expr)
 
     def prove(self, condition: tir.PrimExpr) -> bool:
-        """Whether `condition` is proven to hold."""
+        """Return whether `condition` is proven to hold."""
         short = self.simplify(condition)
         return bool(short.value) if isinstance(short, tir.IntImm) else prove(condition, self.domains).is_proven
 
 
 class IteratorDomain(Struct, frozen=True):
-    """What an iterator runs over: `domain`, where it lies within `bound`. None: not known yet, or no condition."""
+    """Domain of an iterator, and the bound that a predicate must check. None: unknown domain, or no predicate."""
 
     domain: Interval | None = None
     bound: Interval | None = None
 
     def joined(self, other: IteratorDomain) -> IteratorDomain:
-        """Return a domain around both, and a bound around both."""
+        """Return the union of both domains and of both bounds."""
         return IteratorDomain(_either(self.domain, other.domain), _either(self.bound, other.bound))
 
     def within(self, axis: tir.Range, facts: Facts) -> IteratorDomain:
-        """Return this domain for an iterator over `axis`, without the bound where it says nothing."""
+        """Return this domain for an iterator over `axis`, without a redundant bound."""
         whole = from_range(axis.min, axis.extent)
         bound = _simplified(whole if self.bound is None else intersect(self.bound, whole), facts)
         if self.domain is None:
@@ -79,8 +79,10 @@ class IteratorDomain(Struct, frozen=True):
 
 
 def needed_iterations(block: tir.Block, provided: Regions, required: Regions, facts: Facts) -> list[IteratorDomain]:
-    """Return what the iterators of `block` must run over, in order, so that the regions `provided` by one iteration
-    make up all that is `required`; refused where that is not told (E0577)."""
+    """Return the domains of the iterators of `block` for which the `provided` regions cover all `required` ones.
+
+    Refused if the domains cannot be derived (E0577).
+    """
     found = {axis.var: IteratorDomain() for axis in block.iter_vars}
     for buffer, boxes in provided.items():
         if not required.get(buffer):
@@ -122,7 +124,7 @@ def _equal(a: tir.PrimExpr | None, b: tir.PrimExpr | None, facts: Facts) -> bool
 
 
 def _span(buffer: tir.Buffer, axis: int) -> Interval:
-    """Return the indices of a buffer on an axis."""
+    """Return the valid indices of a buffer along an axis."""
     extent = buffer.shape[axis]
     return Interval(make.const(0, extent.dtype), make.maximum(make.sub(extent, 1), make.const(0, extent.dtype)))
 
@@ -130,8 +132,10 @@ def _span(buffer: tir.Buffer, axis: int) -> Interval:
 def _solved_together(
     block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, facts: Facts
 ) -> list[tuple[tir.Var, IteratorDomain]] | None:
-    """Return domains where all indices together tell the iterators, one to one; None where they do not
-    (TVM: `UpdateBlockVarDomainAffine`)."""
+    """Return the domains if all indices together determine the iterators, one to one; None otherwise.
+
+    TVM: `UpdateBlockVarDomainAffine`.
+    """
     indices = [axis.min for axis in one if axis.min is not None and axis.is_point]
     if len(indices) != len(one) or any(axis.min is None or axis.max is None for axis in required):
         return None
@@ -143,7 +147,7 @@ def _solved_together(
     found, bounds = _inverse(result.indices, required, facts), _inverse(result.indices, spans, facts)
     for index, wanted, span in zip(indices, required, spans, strict=True):
         if isinstance(index, tir.Var) and index in domains and index not in found:
-            found[index], bounds[index] = wanted, span  # iterators of one iteration are no part of an iter map
+            found[index], bounds[index] = wanted, span  # iter maps omit iterators of extent 1
     return [(variable, IteratorDomain(domain, bounds[variable])) for variable, domain in found.items()]
 
 
@@ -159,7 +163,7 @@ def _inverse(indices: Sequence[IterSumExpr], box: Box, facts: Facts) -> dict[tir
 def _solved_apart(
     block: tir.Block, buffer: tir.Buffer, one: Box, required: Box, facts: Facts
 ) -> list[tuple[tir.Var, IteratorDomain]]:
-    """Return domains axis by axis (TVM: `UpdateBlockVarDomainDimwise`)."""
+    """Return the domains, derived axis by axis (TVM: `UpdateBlockVarDomainDimwise`)."""
     own = {axis.var for axis in block.iter_vars}
     found: list[tuple[tir.Var, IteratorDomain]] = []
     for axis, (provided, wanted) in enumerate(zip(one, required, strict=True)):
@@ -177,8 +181,10 @@ def _solved_apart(
 def _solved(
     provided: Interval, required: Interval, span: Interval, facts: Facts
 ) -> tuple[tir.Var, IteratorDomain] | None:
-    """Return the iterator in an index, and what it runs over where the index takes all values of `required`
-    (TVM: `SolveBlockVarDomain`)."""
+    """Return the iterator in an index, and its domain if the index takes all values of `required`.
+
+    TVM: `SolveBlockVarDomain`.
+    """
     assert provided.min is not None
     assert provided.max is not None
     index = facts.simplify(provided.min)
@@ -213,7 +219,7 @@ def _divided(interval: Interval, factor: tir.PrimExpr, facts: Facts) -> Interval
 
 
 def _multiplied(interval: Interval, factor: tir.PrimExpr, facts: Facts) -> Interval:
-    """Return the values that divided by `factor`, rounded down, lie in `interval`."""
+    """Return the values whose floor quotient by `factor` lies in `interval`."""
     least = None if interval.min is None else make.mul(interval.min, factor)
     most = None if interval.max is None else make.sub(make.add(make.mul(interval.max, factor), factor), 1)
     return _simplified(Interval(least, most), facts)

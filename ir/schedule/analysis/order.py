@@ -1,6 +1,4 @@
-"""Whether iterations may change their order: of two that touch the same element, one writing it, the first must stay
-first. What cannot be proven apart is taken to touch.
-"""
+"""Order of iterations: dependent ones must keep their order. Accesses that are not proven disjoint are dependent."""
 
 from __future__ import annotations
 
@@ -28,28 +26,28 @@ from .scope import Scope
 _FALSE = tir.IntImm("bool", 0)
 _PRIVATE: dict[str, bool] = dict.fromkeys(("local", "warp", "wmma", "m16n8k8", "metal"), False)
 _SHARED = {"block": {"shared": False, **_PRIVATE}, "thread": _PRIVATE, "vthread": _PRIVATE}
-"""Of which storage scopes the iterations of a loop on that kind of thread have memory of their own: False."""
+"""Storage scopes that are private to each iteration of a loop, by the kind of its thread axis: False."""
 
 
 class Access(Struct, frozen=True):
-    """A region that a block touches, in terms of the variables of the loops around it."""
+    """Region that a block accesses, in terms of the variables of the loops around it."""
 
     block: tir.Block
     buffer: tir.Buffer
     region: tuple[tir.Range, ...]
     is_write: bool
     domains: Domains
-    """The loops between the statement that was asked about and the block."""
+    """Loops between the analysed statement and the block."""
     outside: tir.Stmt | None = None
-    """The statement that touches the region, where that is no block: `block` has no iterators then."""
+    """The accessing statement if it is not a block; `block` then has no iterators."""
 
     @property
     def place(self) -> tir.Stmt:
-        """What touches the region."""
+        """The statement or block that accesses the region."""
         return self.outside or self.block
 
     def touches(self, other: Access) -> bool:
-        """Whether their order may matter: one writes a buffer that the other touches too."""
+        """Return whether the accesses may depend on each other: same buffer, and at least one writes."""
         return self.buffer is other.buffer and (self.is_write or other.is_write)
 
 
@@ -59,8 +57,10 @@ def accesses(
     opens_frames: bool = False,
     known: Mapping[tir.Var, tir.PrimExpr] = {},
 ) -> Iterator[Access]:
-    """Yield what the outermost blocks in `node` touch, and the statements outside of them; in place of frames, if asked, the
-    blocks in them. `known` are the values of the variables around `node`."""
+    """Yield the accesses of the outermost blocks in `node`, and of the statements outside of blocks.
+
+    With `opens_frames`, frames are replaced by the blocks in them. `known` are the values of variables around `node`.
+    """
     inside: Domains = {} if domains is None else domains
     yield from _outside_of_blocks(node, inside, known)
     if isinstance(node, tir.BlockRealize):
@@ -83,7 +83,7 @@ def accesses(
 
 
 def _outside_of_blocks(node: tir.Stmt, domains: Domains, known: Mapping[tir.Var, tir.PrimExpr]) -> Iterator[Access]:
-    """Yield what a statement that is no block touches by itself: in its values and conditions, and where it stores."""
+    """Yield the accesses of a statement itself, without its child statements: loads in its operands, and its store."""
     skipped = {
         id(each) for each in (*statements_in(node), *([node.block] if isinstance(node, tir.BlockRealize) else []))
     }
@@ -99,7 +99,7 @@ def _outside_of_blocks(node: tir.Stmt, domains: Domains, known: Mapping[tir.Var,
 
 
 def is_frame(block: tir.Block) -> bool:
-    """Whether a block has no iterators that would say what its iterations are, and nothing but blocks in it."""
+    """Return whether a block has no iterators and contains only blocks."""
     return not (block.iter_vars or block.match_buffers) and _holds_blocks_alone(block.body)
 
 
@@ -109,13 +109,13 @@ def _holds_blocks_alone(stmt: tir.Stmt) -> bool:
 
 
 def conflicts(first: tir.Stmt, second: tir.Stmt) -> tir.Buffer | None:
-    """Return a buffer that keeps two statements in order: both touch it, and one writes it."""
+    """Return a buffer that both statements access and at least one writes, or None."""
     others = list(accesses(second))
     return next((mine.buffer for mine in accesses(first) for other in others if mine.touches(other)), None)
 
 
 class Pair:
-    """An iteration of the loops around one access, and another iteration, of the loops around another access."""
+    """Two iterations: one of the loops around an access, and one of the loops around another access."""
 
     def __init__(self, mine: Access, loops: Sequence[tir.For], other: Access, others: Sequence[tir.For]) -> None:
         theirs = [*[loop.loop_var for loop in others], *other.domains]
@@ -129,11 +129,11 @@ class Pair:
         self.apart = _apart(mine.region, tuple([substitute(each, fresh) for each in other.region]))
 
     def is_apart(self, given: Sequence[tir.PrimExpr]) -> bool:
-        """Whether the accesses are proven to have no element in common where all of `given` hold."""
+        """Return whether the accesses are proven to be disjoint if all of `given` hold."""
         return prove(self.apart, self.domains, given).is_proven
 
     def before(self, first: Sequence[tir.Var], second: Sequence[tir.Var]) -> Iterator[list[tir.PrimExpr]]:
-        """Yield the cases in which the iteration `first` comes before `second`: as conditions that hold together."""
+        """Yield the cases in which iteration `first` precedes `second`, each as conditions that hold together."""
         for depth in range(len(first)):
             same = [make.equal(x, y) for x, y in zip(first[:depth], second[:depth], strict=True)]
             yield [*same, make.less(first[depth], second[depth])]
@@ -142,8 +142,10 @@ class Pair:
 def conflict_of_later(
     first: tir.Stmt, second: tir.Stmt, loops: Sequence[tir.For], others: Sequence[tir.For]
 ) -> tir.Buffer | None:
-    """Return a buffer that an iteration of `loops` around `first` touches, and an earlier iteration of `others` around
-    `second` too, one of them writing; None where it is proven that there is none."""
+    """Return a buffer on which an iteration of `loops` around `first` may depend on an earlier one of `others`.
+
+    `others` are the loops around `second`. Returns None if it is proven that there is no such buffer.
+    """
     for mine in accesses(first):
         for other in accesses(second):
             if mine.touches(other):
@@ -154,8 +156,10 @@ def conflict_of_later(
 
 
 def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
-    """Refuse an order of loops in which iterations in `body`, of which the second needs the first, would change places
-    (E0534). Iterations of one block that has iterators are free: those say so."""
+    """Refuse an order of loops that swaps dependent iterations of `body` (E0534).
+
+    Iterations of the same block with iterators may be swapped, as their kinds permit it.
+    """
     found = list(accesses(body, opens_frames=True))
     places = [old.index(loop) for loop in new]
     for mine in found:
@@ -178,9 +182,9 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
 
 
 def check_kinds_hold(program: Program, block: tir.Block) -> None:
-    """Refuse a block whose instances depend on each other along axes that are claimed to be spatial or a reduction (E0534).
+    """Refuse a block whose instances depend on each other along axes declared as spatial or reduction (E0534).
 
-    Such axes are taken at their word only where no dependence can be shown: what indices in memory are, is a promise.
+    If no dependence can be shown, the declaration is trusted; for instance, indices may be read from memory.
     """
     facts, question = program.facts_of(block), (check_kinds_hold, block)
     known = facts.get(question)
@@ -198,7 +202,7 @@ def check_kinds_hold(program: Program, block: tir.Block) -> None:
 
 
 def _updates_alone(block: tir.Block) -> bool:
-    """Whether it is plain to see that instances store elements of their own, which no other instance reads."""
+    """Return whether each instance obviously stores its own elements, which no other instance reads."""
     stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
     memory = {store.buffer.data: store for store in stores}
     spatial = {axis.var for axis in block.iter_vars if axis.iter_type is not COMM_REDUCE}
@@ -215,17 +219,17 @@ def _updates_alone(block: tir.Block) -> bool:
 
 
 def is_shared(storage_scope: str, thread: str | None) -> bool:
-    """Whether the iterations of a loop, on a `thread` axis, have the memory of a storage scope in common."""
+    """Return whether the iterations of a loop on a `thread` axis share the memory of a storage scope."""
     scopes = _SHARED.get("" if thread is None else thread.split("Idx")[0].split(".")[0], {})
     return scopes.get(storage_scope.split(".")[0], True)
 
 
 def check_independent(program: Program, loop: tir.For, thread: str | None) -> None:
-    """Refuse a loop of which two iterations touch one element, one of them writing it (E0534).
+    """Refuse a loop with two iterations that access the same element, at least one of them writing it (E0534).
 
-    On a `thread` axis, iterations have memory of their own in some storage scopes. A complete block may compute an
-    element in several iterations, where that is always the same value; what reads it then must find it written in its
-    own iteration. On threadIdx, iterations of a reduction combine what they add up.
+    On a `thread` axis, some storage scopes are private to an iteration. A complete block may compute an element in
+    several iterations, as the value is the same; its readers must then find it written in their own iteration. On
+    threadIdx, iterations of a reduction combine their partial results.
     """
     reduces = thread is not None and thread.startswith("threadIdx")
     found = [each for each in accesses(loop.body) if is_shared(each.buffer.scope, thread)]
@@ -246,9 +250,9 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
 
 
 def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduces: bool) -> bool:
-    """Whether two iterations may touch the same element."""
+    """Return whether two iterations may access the same element."""
     if not (mine.block.iter_vars and other.block.iter_vars):
-        return False  # what it computes may vary with the loop itself
+        return False  # the result may depend on the loop variable itself
     if mine.block is other.block:
         combines = reduces or why_not_complete(mine.block, scope) is None
         return combines and tells_iterators(mine.block)
@@ -261,8 +265,7 @@ def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduc
 
 
 def tells_iterators(block: tir.Block) -> bool:
-    """Whether an element that a block writes tells its iterators, but for reductions: then one that is written twice is
-    written by the same iteration twice."""
+    """Return whether a written element determines all iterators except for reductions, so that one instance writes it."""
     fresh = {axis.var: tir.Var(axis.var.dtype, f"{axis.var.name}_") for axis in block.iter_vars}
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}
@@ -277,8 +280,10 @@ def tells_iterators(block: tir.Block) -> bool:
 
 
 def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool:
-    """Whether each iteration of `loop` writes elements of its own, as can be told without a proof: iterators are bound
-    one to one, and those in which the loop is are indices of what is written."""
+    """Return whether each iteration of `loop` writes its own elements, by a quick test without a proof.
+
+    The bindings must be bijective, and the iterators that depend on the loop must be indices of every written region.
+    """
     realize = program.realize_of(block)
     domains = domains_of(program.loops_of(block))
     if not detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.BIJECTIVE).is_detected:
@@ -292,7 +297,7 @@ def _has_own_elements(program: Program, block: tir.Block, loop: tir.For) -> bool
 
 
 def _apart(a: tuple[tir.Range, ...], b: tuple[tir.Range, ...]) -> tir.PrimExpr:
-    """Return the condition that two regions have no element in common."""
+    """Return the condition that two regions are disjoint."""
     parts: list[tir.PrimExpr] = []
     for x, y in zip(a, b, strict=True):
         parts.append(make.less_equal(make.add(x.min, x.extent), y.min))

@@ -1,5 +1,7 @@
-"""Whether a scope is a pipeline of stages: each block reads what blocks before it have written, all of it
-(TVM: `CheckRegionCoverAndStagePipeline`)."""
+"""Stage pipelines: scopes in which each block reads only elements that preceding blocks have written.
+
+TVM: `CheckRegionCoverAndStagePipeline`.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +25,25 @@ from .loops import is_one
 from .scope import DepKind, Scope
 
 EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
-"""The annotations that list the buffers whose regions are declared, not found out, by their numbers."""
+"""Annotations that list the indices of buffers whose regions are declared instead of derived."""
 Box: TypeAlias = tuple[Interval, ...]
 
 
 def bindings_of(realize: tir.BlockRealize) -> dict[tir.Var, tir.PrimExpr]:
-    """Return what the iterators of a block are bound to."""
+    """Return the bindings of the iterators of a block."""
     return dict(zip([axis.var for axis in realize.block.iter_vars], realize.iter_values, strict=True))
 
 
 def bound_region(region: tir.BufferRegion, values: Mapping[tir.Var, tir.PrimExpr]) -> tuple[tir.Range, ...]:
-    """Return a block's region in terms of the loops around it."""
+    """Return a region of a block in terms of the loops around it."""
     return tuple([tir.Range(substitute(each.min, values), substitute(each.extent, values)) for each in region.region])
 
 
 def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: tir.PrimExpr) -> Box | None:
-    """Return a box of which every element is touched when loops run over `domains`, where one is known
-    (TVM: `EstimateRegionLowerBound`)."""
+    """Return a box that is accessed completely when loops range over `domains`; None if none is known.
+
+    TVM: `EstimateRegionLowerBound`.
+    """
     if not domains:
         return tuple([from_range(each.min, each.extent) for each in region]) if is_one(predicate) else None
     found = detect_iter_map([each.min for each in region], domains, predicate, IterMapLevel.SURJECTIVE)
@@ -59,14 +63,16 @@ def surely_touched(region: tuple[tir.Range, ...], domains: Domains, predicate: t
 
 
 def possibly_touched(region: tuple[tir.Range, ...], domains: Domains) -> Box:
-    """Return a box around all that is touched when loops run over `domains` (TVM: `EstimateRegionUpperBound`)."""
+    """Return a bounding box of the accesses when loops range over `domains` (TVM: `EstimateRegionUpperBound`)."""
     intervals = {variable: from_range(each.min, each.extent) for variable, each in domains.items()}
     return tuple([eval_set(from_range(each.min, each.extent), intervals) for each in region])
 
 
 def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...], domains: Domains) -> bool:
-    """Whether a box holds another one, as far as that lies in a buffer of `shape`; `domains` are those of the loops
-    that stay fixed meanwhile."""
+    """Return whether a box contains the part of another one that lies in a buffer of `shape`.
+
+    `domains` are those of the loops that are fixed.
+    """
     if produced is None:
         return False
     for outer, inner, extent in zip(produced, consumed, shape, strict=True):
@@ -85,8 +91,10 @@ def covers(produced: Box | None, consumed: Box, shape: tuple[tir.PrimExpr, ...],
 
 
 def is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> bool:
-    """Whether all that a block reads of buffers that blocks before it write is written by then, in each place where
-    they have a loop in common (TVM: `region_cover`): as boxes, or where they do not tell, element by element."""
+    """Return whether a block only reads written elements of buffers that preceding blocks write (TVM: `region_cover`).
+
+    This is checked in each common loop of reader and writers: by boxes, and element by element if boxes do not suffice.
+    """
     facts, question = program.facts_of(consumer), (scope.node, consumer)
     if question not in facts:
         facts[question] = _is_region_covered(program, scope, consumer)
@@ -120,9 +128,11 @@ def _is_region_covered(program: Program, scope: Scope, consumer: tir.Block) -> b
 
 
 def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
-    """Whether a block writes all of a region that it declares: not where annotate_buffer_access said so of it or of a
-    block in it, nor where it does so under a condition, nor where the one store that it consists of writes but an
-    element of it."""
+    """Return whether a block writes all of a region that it declares.
+
+    It may not if the region was set by annotate_buffer_access, for the block or one inside, if the body is conditional,
+    or if it is a single store to one element of the region.
+    """
     store = block.body
     blocks = (each for each in walk_statements(block) if isinstance(each, tir.Block))
     if isinstance(store, tir.IfThenElse) or any(EXPLICIT["write"] in each.annotations for each in blocks):
@@ -136,8 +146,10 @@ def is_surely_written(block: tir.Block, write: tir.BufferRegion) -> bool:
 
 
 def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: tir.Block | None = None) -> bool:
-    """Whether a statement between `place` and a block decides whether the block runs; not one that also stands around the
-    block `beside`."""
+    """Return whether the execution of a block depends on a condition between `place` and the block.
+
+    Conditions that are also around the block `beside` do not count.
+    """
     shared = set[tir.Stmt]() if beside is None else set(program.around(beside))
     for each in program.around(block):
         if each is place:
@@ -148,7 +160,7 @@ def is_conditional(program: Program, block: tir.Block, place: tir.Stmt, beside: 
 
 
 def _touched(program: Program, block: tir.Block, region: tir.BufferRegion, place: tir.Stmt) -> Place:
-    """Return what a block touches of a buffer, inside its bounds, while `place` stands still."""
+    """Return the elements within the bounds of a buffer that a block accesses in one iteration of `place`."""
     realize = program.realize_of(block)
     inside: list[tir.Range] = []
     for axis, extent in zip(bound_region(region, bindings_of(realize)), region.buffer.shape, strict=True):
@@ -168,14 +180,14 @@ def _produced(program: Program, block: tir.Block, write: tir.BufferRegion, place
 def _loops_below(
     program: Program, block: tir.Block, place: tir.Stmt
 ) -> tuple[tuple[tir.For, ...], tuple[tir.For, ...]]:
-    """Return the loops around a block that stand in `place`, and the others."""
+    """Return the loops around a block that are inside `place`, and the others."""
     loops = program.loops_of(block)
     split = loops.index(place) + 1 if isinstance(place, tir.For) else 0
     return loops[split:], loops[:split]
 
 
 def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Iterator[tuple[tir.Stmt, list[tir.Block]]]:
-    """Yield the producers of a block by the innermost loop, or block, that holds both, the innermost first."""
+    """Yield the producers of a block, grouped by the innermost loop or block that contains both, innermost first."""
     around = [each for each in program.around(consumer) if isinstance(each, tir.For | tir.Block)]
     places: dict[tir.Stmt, list[tir.Block]] = {each: [] for each in around}
     for dependency in scope.before(consumer):
@@ -186,7 +198,7 @@ def _by_common_place(program: Program, scope: Scope, consumer: tir.Block) -> Ite
 
 
 def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple[tir.Block, ...]] | None:
-    """Return why a scope is no pipeline of stages, and the blocks that show it; None where it is one."""
+    """Return why a scope is not a stage pipeline, and the blocks that show it; None if it is one."""
     scope = Scope(root)
     for each in scope.dependencies:
         if each.kind is DepKind.WAR:
@@ -201,7 +213,7 @@ def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple
 
 
 def check_stage_pipeline(program: Program, root: tir.Block) -> None:
-    """Refuse a scope that is no pipeline of stages (E0517)."""
+    """Refuse a scope that is not a stage pipeline (E0517)."""
     found = why_no_stage_pipeline(program, root)
     if found is not None:
         raise STAGE_PIPELINE.refuse(found[0], *found[1])

@@ -1,4 +1,4 @@
-"""The order of a reduction: it begins with its start, and where the first of equal values wins, it stays as it is."""
+"""Order of a reduction: it starts with T.init, and keeps its order if the first of equal values wins."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from .reductions import reducer_of, uses
 
 
 def depends_on_order(block: tir.Block) -> bool:
-    """Whether what a reduction gives may depend on the order of its iterations: in the block, or in one inside it, a
-    choice among values decides over another element too, as in an argmax that keeps the first of equal values, or two
-    steps are known that do not commute."""
+    """Return whether the result of a reduction may depend on the order of its iterations.
+
+    It does if, in the block or one inside it, a selected value decides over another element, as in an argmax that keeps
+    the first of equal values, or if two steps are known not to commute.
+    """
     return any(isinstance(each, tir.Block) and _is_ordered(each) for each in walk(block))
 
 
@@ -51,7 +53,7 @@ def check_orderless(block: tir.Block, *places: tir.Stmt) -> None:
 
 
 def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
-    """Refuse another order of the loops of a reduction whose result may depend on it (E0534)."""
+    """Refuse a new order of the loops of a reduction whose result may depend on it (E0534)."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     values = [value for axis, value in pairs if axis.iter_type is COMM_REDUCE]
     before, after = ([loop for loop in loops if any(uses(each, [loop]) for each in values)] for loops in (old, new))
@@ -60,7 +62,7 @@ def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Seq
 
 
 def check_in_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
-    """Refuse a reduction whose result may depend on its order, unless that is the order of its iterators (E0534)."""
+    """Refuse a reduction whose result may depend on its order, unless it runs in the order of its iterators (E0534)."""
     for domains, given, values, later in _later_iterations(realize, loops) if depends_on_order(realize.block) else ():
         ordered: tir.PrimExpr = make.const(True, "bool")
         for value, other in reversed(list(zip(values, later, strict=True))):
@@ -70,7 +72,7 @@ def check_in_order(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> Non
 
 
 def check_starts_first(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
-    """Refuse loops in which an iteration of a reduction runs twice, or its start comes after another one (E0577)."""
+    """Refuse loops that repeat an iteration of a reduction, or execute its first one after another one (E0577)."""
     block = realize.block
     if not is_bijective(realize.iter_values, domains_of(loops), realize.predicate):
         raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} might run twice", block)
@@ -85,8 +87,11 @@ def check_starts_first(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) ->
 def _later_iterations(
     realize: tir.BlockRealize, loops: tuple[tir.For, ...]
 ) -> Iterator[tuple[dict[tir.Var, tir.Range], list[tir.PrimExpr], list[tir.PrimExpr], list[tir.PrimExpr]]]:
-    """Yield the cases in which one iteration for an element comes after another: domains, what holds then, and the values
-    of the reduction's iterators in the earlier one and in the later one."""
+    """Yield the cases in which one iteration for an element follows another one.
+
+    Each is a tuple: domains, conditions that hold, and the values of the reduction iterators in the earlier and in the
+    later iteration.
+    """
     domains = domains_of(loops)
     fresh: dict[tir.Var, Node] = {loop.loop_var: replace(loop.loop_var) for loop in loops}
     both = {**domains, **{substitute(v, fresh): substitute(domain, fresh) for v, domain in domains.items()}}

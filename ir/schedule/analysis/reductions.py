@@ -1,4 +1,4 @@
-"""Reductions: what they combine and how, and whether their loops may be told from those of their results."""
+"""Reductions: their reducers, and whether T.init can move to a separate loop nest."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ Values: TypeAlias = tuple[tir.PrimExpr, ...]
 
 
 def uses(node: Node, loops: Sequence[tir.For]) -> bool:
-    """Whether the variable of one of `loops` is in `node`."""
+    """Return whether `node` contains the variable of one of `loops`."""
     return any(each is loop.loop_var for each in walk(node) for loop in loops)
 
 
 def check_runs_once(
     realize: tir.BlockRealize, loops: tuple[tir.For, ...], below: tuple[tir.For, ...], dropped: Sequence[tir.For]
 ) -> None:
-    """Refuse iterations that repeat others, which would start a sum anew, domains that vary with dropped loops, and loops
-    without iterations of a reduction over something, which starts nothing."""
+    """Refuse repeated iterations, domains that vary with dropped loops, and reduction loops that may be empty (E0572).
+
+    A repeated iteration would restart a reduction that is in progress.
+    """
     _check_not_empty(realize, loops)
     if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
         raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
@@ -52,8 +54,10 @@ def check_runs_once(
 
 
 def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> None:
-    """Refuse a reduction loop that may run for no iteration, unless an iterator has no values then: a reduction over nothing
-    is what it starts from, but a block that does not run starts nothing (E0572)."""
+    """Refuse a reduction loop that may have no iterations, unless the domain of an iterator is then empty (E0572).
+
+    An empty reduction yields the value of T.init, but a block that does not execute does not initialize anything.
+    """
     bound = [
         (axis.dom, value)
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
@@ -73,7 +77,7 @@ def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> N
 def start_condition(
     realize: tir.BlockRealize, loops: tuple[tir.For, ...], kept: Sequence[tir.For], dropped: Sequence[tir.For]
 ) -> tir.PrimExpr:
-    """Return the condition of a block in the `kept` loops alone: what that of the reduction says of them."""
+    """Return the predicate of the reduction restricted to the `kept` loops."""
     parts = conjuncts(realize.predicate)
     own = [each for each in parts if not uses(each, dropped)]
     first: dict[tir.Var, Node] = {each.loop_var: each.min for each in dropped}
@@ -86,20 +90,20 @@ def start_condition(
 
 
 def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return the conditions that all must hold where `condition` does."""
+    """Return the operands of a conjunction."""
     if isinstance(condition, tir.And):
         return [*conjuncts(condition.a), *conjuncts(condition.b)]
     return [] if is_one(condition) else [condition]
 
 
 class Reducer(Struct, frozen=True):
-    """How values are combined, with the identity for values of given dtypes (TVM: `ReducerRegistry`)."""
+    """Combining function and its identity for given dtypes (TVM: `ReducerRegistry`)."""
 
     combine: Callable[[Values, Values], Values]
     identity: Callable[[Sequence[str]], Values]
     size: int = 1
     is_ordered: bool = False
-    """Whether the first of equal values wins: then parts must be combined in their order."""
+    """Whether the first of equal values wins, so that partial results must be combined in order."""
 
 
 def _first_best(better: Callable[..., tir.PrimExpr]) -> Callable[[Values, Values], Values]:
@@ -148,7 +152,7 @@ _REDUCERS = (
 
 
 class Reduction(Struct, frozen=True):
-    """What a block reduces: the elements, in the order of the reducer, and the new value for each."""
+    """Reduction of a block: the elements, in the order of the reducer, and the new value for each."""
 
     reducer: Reducer
     elements: tuple[tir.BufferLoad, ...]
@@ -156,12 +160,12 @@ class Reduction(Struct, frozen=True):
 
     @property
     def identity(self) -> Values:
-        """What the elements start from."""
+        """Initial values of the elements."""
         return self.reducer.identity([each.dtype for each in self.elements])
 
 
 def reduction_of(block: tir.Block) -> Reduction:
-    """Return what a reduction block combines; refused where that is no known reducer (E0579)."""
+    """Return the reduction of a block; refused if its reducer is unknown (E0579)."""
     inits, updates = _stores(block, block.init), _updates(block)
     starts = {each.buffer: each for each in inits}
     if len(starts) != len(inits) or len(inits) != len(updates):
@@ -183,7 +187,7 @@ def reduction_of(block: tir.Block) -> Reduction:
 
 
 def reducer_of(block: tir.Block) -> Reducer | None:
-    """Return how a block combines elements with values, wherever it starts; None where that is not known."""
+    """Return the reducer of the update of a block, regardless of its T.init; None if it is unknown."""
     try:
         found = next(_reductions(_updates(block)), None)
     except Refused:
@@ -192,7 +196,7 @@ def reducer_of(block: tir.Block) -> Reducer | None:
 
 
 def _reductions(updates: Sequence[tir.BufferStore]) -> Iterator[Reduction]:
-    """Yield what updates may be, by each of the reducers that they have the form of."""
+    """Yield a reduction for each reducer that the updates have the form of."""
     elements = tuple([tir.BufferLoad(each.buffer.dtype, each.buffer, each.indices) for each in updates])
     for reducer in _REDUCERS:
         values = _new_values(reducer, elements, tuple([each.value for each in updates]))
@@ -209,7 +213,7 @@ def _stores(block: tir.Block, node: tir.Stmt | None) -> list[tir.BufferStore]:
 
 
 def _updates(block: tir.Block) -> list[tir.BufferStore]:
-    """Return the stores of a block, in the order of the variables that hold what is stored, where there are some."""
+    """Return the stores of a block; if `let` variables hold the stored values, in the order of the variables."""
     variables: dict[tir.Var, tir.PrimExpr] = {}
     body = block.body
     while isinstance(body, tir.LetStmt):
@@ -230,7 +234,7 @@ def _updates(block: tir.Block) -> list[tir.BufferStore]:
 
 
 def _new_values(reducer: Reducer, elements: Values, combined: Values) -> Values | None:
-    """Return the values that `reducer` combines `elements` with; None where it does not."""
+    """Return the values that `reducer` combines with `elements`; None if the update does not have its form."""
     if reducer.size != len(elements):
         return None
     x = tuple([tir.Var(each.dtype, f"x{index}") for index, each in enumerate(elements)])
@@ -244,7 +248,7 @@ def _new_values(reducer: Reducer, elements: Values, combined: Values) -> Values 
 
 
 def _matches(pattern: Node, value: Node, holes: set[tir.Var], found: dict[Node, Node]) -> bool:
-    """Whether `value` is `pattern` with one value for each hole, which is put in `found`."""
+    """Return whether `value` matches `pattern`, with one value for each hole, which is added to `found`."""
     if isinstance(pattern, tir.Var):
         if pattern in holes:
             found.setdefault(pattern, value)

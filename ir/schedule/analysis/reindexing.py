@@ -1,4 +1,4 @@
-"""Copies of a buffer that are laid out as the iterators of one block use it."""
+"""Copies of a buffer in the layout of the iterators of one block."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ONE_POINT = Condition(
 
 
 class Loops(Struct, frozen=True):
-    """The loops around a copy: their variables with their domains, what its iterators are bound to, and when it runs."""
+    """Loops around a copy: the domains of their variables, the bindings of its iterators, and its predicate."""
 
     domains: Mapping[tir.Var, tir.Range]
     values: tuple[tir.PrimExpr, ...]
@@ -44,8 +44,7 @@ class Loops(Struct, frozen=True):
 
 
 class Reindexing(Struct, frozen=True):
-    """A block uses element `indices` of `old`; it is to use element `places` of `new`, both in terms of its iterators
-    `axes`."""
+    """Replacement of element `indices` of `old` by element `places` of `new`, both in terms of the iterators `axes`."""
 
     block: tir.Block
     old: tir.Buffer
@@ -56,8 +55,7 @@ class Reindexing(Struct, frozen=True):
     writes: bool
 
     def apply(self, program: Program, scope: tir.Block, spot: Spot, loops: Loops, name: str) -> tir.Block:
-        """Put the copy into its spot, allocate the new buffer, and let the block use it; return the block that
-        copies."""
+        """Insert the copy, allocate the new buffer, and let the block use it; return the copying block."""
         nest, copied = self._copy(loops, name)
         insert(program, spot, nest)
         now = program.current(self.block)
@@ -70,8 +68,7 @@ class Reindexing(Struct, frozen=True):
         return copied
 
     def check(self, program: Program) -> None:
-        """Refuse a copy that reads out of bounds (E0549), that writes an element twice (E0553), or writes what the
-        block may not have made (E0551, E0552)."""
+        """Refuse out-of-bounds reads (E0549), duplicate writes (E0553), and unwritten elements (E0551, E0552)."""
         domains = {axis.var: axis.dom for axis in self.axes if axis.dom is not None}
         if not _is_injective(self.places, self.axes):
             raise INJECTIVE.refuse(f"iterations of {name_of(self.block)} might share a place", self.block)
@@ -129,7 +126,7 @@ class Reindexing(Struct, frozen=True):
 
 
 def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
-    """Return the one index at which a block accesses a buffer; refused where there are others (E0562, E0544)."""
+    """Return the index at which a block accesses a buffer; refused if there are several (E0562, E0544)."""
     inside = (block.body,) if block.init is None else (block.init, block.body)
     found: list[tuple[tir.PrimExpr, ...]] = []
     for part in inside:
@@ -151,18 +148,18 @@ def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, 
 
 
 def used_axes(block: tir.Block, indices: Sequence[tir.PrimExpr]) -> tuple[tir.IterVar, ...]:
-    """Return the iterators of a block that stand in indices."""
+    """Return the iterators of a block that occur in indices."""
     used = {each for index in indices for each in walk(index)}
     return tuple([axis for axis in block.iter_vars if axis.var in used])
 
 
 def ends_of(axes: Sequence[tir.IterVar]) -> tuple[tir.PrimExpr, ...]:
-    """Return where the domains of iterators end: as many places as an index needs that is one of them."""
+    """Return the ends of the domains of iterators, which are the extents of a buffer indexed by them."""
     return tuple([simplify(make.add(axis.dom.min, axis.dom.extent)) for axis in axes if axis.dom is not None])
 
 
 def renamed_buffer(buffer: tir.Buffer, name: str, shape: tuple[tir.PrimExpr, ...], scope: str) -> tir.Buffer:
-    """Return a compact buffer of the same dtype, with another name, shape and scope."""
+    """Return a compact buffer with the same dtype and another name, shape and scope."""
     pointer = data_pointer(name, buffer.dtype, scope)
     return replace(buffer, data=pointer, shape=shape, name=name, scope=scope, strides=(), elem_offset=None, axis_separators=())  # fmt: skip
 
@@ -172,7 +169,7 @@ def _ranges(indices: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:
 
 
 def check_covers(program: Program, block: tir.Block) -> None:
-    """Refuse a block that may not run for all values of its iterators (E0516, E0552)."""
+    """Refuse a block that may not execute for all values of its iterators (E0516, E0552)."""
     realize, domains = program.realize_of(block), domains_of(program.loops_of(block))
     found = detect_iter_map(realize.iter_values, domains, realize.predicate, IterMapLevel.SURJECTIVE)
     if not found.is_detected:
@@ -183,7 +180,7 @@ def check_covers(program: Program, block: tir.Block) -> None:
 
 
 def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
-    """Refuse a block that may not run at all for some values of `axes` (E0552)."""
+    """Refuse a block that may not execute for some values of `axes`, as a loop may be empty (E0552)."""
     bound = zip(block.iter_vars, program.realize_of(block).iter_values, strict=True)
     used = {each for axis, value in bound if axis in axes for each in walk(value)}
     for loop in program.loops_of(block):
@@ -192,14 +189,14 @@ def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar])
 
 
 def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) -> bool:
-    """Whether no two values of iterators give the same indices; the start of an index does not matter."""
+    """Return whether different values of the iterators give different indices. Offsets of indices do not matter."""
     starts = {axis.var: make.const(0, axis.var.dtype) for axis in axes}
     shifted = [make.sub(each, substitute(each, starts)) for each in indices]
     return inverse(tir.IndexMap(tuple(starts), tuple(shifted)), ends_of(axes)) is not None
 
 
 def surely_stores(body: tir.Stmt, buffer: tir.Buffer) -> bool:
-    """Whether a block stores to a buffer whenever it runs."""
+    """Return whether each execution of a block stores to a buffer."""
     if isinstance(body, tir.BufferStore):
         return body.buffer is buffer and body.predicate is None
     return isinstance(body, tir.SeqStmt) and any(surely_stores(each, buffer) for each in statements_in(body))

@@ -1,4 +1,4 @@
-"""Another layout for a buffer: its accesses rewritten, and its padding filled where the new layout has some."""
+"""Layout changes of a buffer: its accesses are rewritten, and the padding of the new layout is filled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Vars = Sequence[tir.Var]
 
 
 def is_parameter(function: tir.PrimFunc, buffer: tir.Buffer) -> bool:
-    """Whether a buffer is a parameter, or else allocated; refused where it is but a part of another one (E0544)."""
+    """Return whether a buffer is a parameter, as opposed to allocated. Refused if it is a view (E0544)."""
     if any(each is buffer for each in function.buffer_map.values()):
         return True
     for node in walk(function.body):
@@ -49,14 +49,14 @@ def check_not_called(program: Program, name: str) -> None:
 
 
 class Relayout(Struct, frozen=True):
-    """What becomes of `old`: the element at an index is the one of `new` where `index_map` takes it."""
+    """Replacement of buffer `old` by `new`; `index_map` maps the index of an element in `old` to that in `new`."""
 
     old: tir.Buffer
     new: tir.Buffer
     index_map: tir.IndexMap
 
     def rewritten(self, program: Program, body: tir.Stmt) -> tir.Stmt:
-        """Return a function's body with all accesses of the new buffer, in normal form where they are."""
+        """Return the body of a function with accesses of the old buffer replaced, with simplified indices."""
         domains = _domains_in(body)
 
         def moved(node: Node) -> Node | None:
@@ -71,7 +71,7 @@ class Relayout(Struct, frozen=True):
         return program.rewrite(body, moved)
 
     def _declared(self, block: tir.Block) -> tir.Block | None:
-        """Return a block, whose body accesses the new buffer by now, that declares it."""
+        """Return a block that declares the new buffer, which its body already accesses."""
         kept = [each for each in (*block.reads, *block.writes) if each.buffer is self.old]
         if not kept and all(each is not self.old for each in block.alloc_buffers):
             return None
@@ -91,15 +91,18 @@ class Relayout(Struct, frozen=True):
 
 
 class PaddingFiller(Struct, frozen=True):
-    """Fills the places of a new layout that belong to no element: in the nest that writes all elements, where there
-    is one; else after the last write; and where nothing is written, it says what the caller has filled them with."""
+    """Fills the positions of a new layout that belong to no element.
+
+    They are filled in the nest that writes all elements if there is one, or else after the last write. If nothing is
+    written, an assumption states that the caller has filled them.
+    """
 
     relayout: Relayout
     inverse: Inverse
     value: tir.IndexMap
 
     def fill(self, program: Program, root: tir.Block) -> None:
-        """Change the function whose root block is `root`."""
+        """Change the function with root block `root`."""
         old = self.relayout.old
         nests = [each for each in _loops_in(root) if self._is_traversal(each)]
         for nest in nests:
@@ -115,7 +118,7 @@ class PaddingFiller(Struct, frozen=True):
     # --- In the nest that writes all elements ----------------------------------------------------------------
 
     def _is_traversal(self, outermost: tir.For) -> bool:
-        """Whether a perfect nest visits the elements in order, and does nothing but write each at its turn."""
+        """Return whether a perfect nest visits all elements in order, and only writes the current one."""
         old = self.relayout.old
         loops = nest_of(outermost, len(old.shape))
         if len(loops) != len(old.shape):
@@ -127,7 +130,7 @@ class PaddingFiller(Struct, frozen=True):
         return self._writes_only(loops[-1].body, [loop.loop_var for loop in loops])
 
     def _writes_only(self, body: tir.Stmt, loops: _Vars) -> bool:
-        """Whether `body` holds loops, blocks, and stores of the element at `loops` alone."""
+        """Return whether `body` contains only loops, blocks, and stores of the element at `loops`."""
         match body:
             case tir.BufferStore():
                 return body.buffer is self.relayout.old and body.predicate is None and _are(body.indices, loops)
@@ -155,8 +158,11 @@ class PaddingFiller(Struct, frozen=True):
     def _padded(
         self, program: Program, body: Any, elements: Mapping[tir.Var, tir.PrimExpr], at: Mapping[tir.Var, tir.Var]
     ) -> Any:
-        """Return a statement of the nest for all places: `elements` gives the indices of the element that belongs to a
-        place, and `at` the variables that stand for the place."""
+        """Return a statement of the nest for all positions.
+
+        `elements` maps the old loop variables to the indices of the element at a position; `at` maps positions to the
+        variables that denote them.
+        """
         if isinstance(body, tir.BlockRealize):
             return self._padded_block(program, body, elements, at)
         if isinstance(body, tir.BufferStore):
@@ -213,7 +219,7 @@ class PaddingFiller(Struct, frozen=True):
         return self._own_nest(tir.BlockRealize(self.inverse.places, self.inverse.padding, block))
 
     def _assumption(self) -> tir.Stmt:
-        """Return a nest that says what the padding holds."""
+        """Return a nest with assumptions on the values of the padding."""
         new, (axes, indices) = self.relayout.new, self._axes()
         padding = substitute(self.inverse.padding, dict(zip(self.inverse.places, indices, strict=True)))
         holds = make.equal(make.buffer_load(new, indices), map_indices(self.value, indices)[0])
@@ -231,7 +237,7 @@ class PaddingFiller(Struct, frozen=True):
         return tuple(axes), indices
 
     def _own_nest(self, realize: tir.BlockRealize) -> tir.Stmt:
-        """Return loops over all places around a block; they have variables of their own."""
+        """Return a block in new loops over all positions."""
         own = {place: replace(place) for place in self.inverse.places}
         return substitute(_nest(self.inverse.places, self.relayout.new.shape, realize), own)
 
@@ -251,8 +257,10 @@ def _are(indices: Sequence[tir.PrimExpr], variables: _Vars) -> bool:
 
 
 def _iterators_at(realize: tir.BlockRealize, loops: _Vars) -> _Vars | None:
-    """Return what stands for `loops` in a block: themselves where no iterator is bound to them, or the iterators, one
-    for each and in order, that are; None where it is neither."""
+    """Return the variables that denote `loops` inside a block, or None if there are none.
+
+    They are the loop variables if no iterator is bound to them, or spatial iterators bound to them in the same order.
+    """
     values, axes = realize.iter_values, realize.block.iter_vars
     using = [at for at, value in enumerate(values) if any(each in loops for each in walk(value))]
     if not using:
@@ -271,10 +279,10 @@ def _loops_in(node: tir.Stmt) -> Iterator[tir.For]:
 
 
 def _last_write(node: tir.Stmt, buffer: tir.Buffer, around: tuple[tuple[tir.Stmt, frozenset[tir.Var]], ...]) -> Any:
-    """Return the outermost loop on which the index of the last store to a buffer depends, or the innermost block
-    around a store that depends on none; None where nothing is stored.
+    """Return the outermost loop that the index of the last store to a buffer depends on.
 
-    `around` are the loops and blocks around `node`, each with the variables that follow from the loop's.
+    Returns the innermost block around the store if the index depends on no loop, None if there is no store. `around`
+    are the loops and blocks around `node`, each with the variables that depend on the loop.
     """
     match node:
         case tir.BufferStore() if node.buffer is buffer:
@@ -302,7 +310,7 @@ def _last_write(node: tir.Stmt, buffer: tir.Buffer, around: tuple[tuple[tir.Stmt
 
 
 def _domains_in(body: tir.Stmt) -> dict[tir.Var, tir.Range]:
-    """Return what all loops and iterators of a function run over."""
+    """Return the domains of all loops and iterators of a function."""
     found: dict[tir.Var, tir.Range] = {}
     for node in walk(body):
         if isinstance(node, tir.For):

@@ -1,4 +1,4 @@
-"""Blocks that leave their place, with the loops that hold nothing else, and their comments, which stay."""
+"""Removal of blocks, together with loops that become empty. Their comments stay."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ OPAQUE = Condition(
 
 
 def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
-    """Take a block out of the program, with the loops around it that hold nothing else, and return them; refused where
-    its scope would be empty (E0545; TVM: `LeafBlockRemovalPlan`)."""
+    """Remove a block and the loops that contain nothing else, and return them.
+
+    Refused if the scope would be empty (E0545). TVM: `LeafBlockRemovalPlan`.
+    """
     nest: tir.Stmt = program.realize_of(block)
     around = program.statement_around(nest)
     while isinstance(around, tir.For):
@@ -33,7 +35,7 @@ def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
 
 
 def comments_in(node: Node) -> tuple[str, ...]:
-    """Return all comments in `node`, in the order of the text."""
+    """Return all comments in `node`, in textual order."""
     return tuple([line for each in walk(node) for line in _lines(getattr(each, "trivia", None))])
 
 
@@ -45,17 +47,17 @@ def _lines(trivia: Trivia | None) -> tuple[str, ...]:
 
 
 def add_comments(program: Program, node: tir.Stmt, comments: tuple[str, ...]) -> None:
-    """Write comments above a block, or above another statement."""
+    """Add comments above a block or another statement."""
     if comments:
         statement = program.realize_of(node) if isinstance(node, tir.Block) else node
         program.replace(statement, replace(statement, trivia=joined(Trivia(comments), statement.trivia)))
 
 
 def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None = None) -> None:
-    """Refuse a buffer that is used by its address, or seen as another buffer, whole or in part (E0544).
+    """Refuse a buffer whose address is used, or that has views (E0544).
 
-    Where a copy in scope `copied_to` is to take its place, a block below that declares to access it may use its
-    address, if it has no strides, and see a part of it, in the same scope.
+    If a copy in scope `copied_to` will replace it, a nested block that declares an access to it may use its address,
+    if it has no strides, and view a part of it in the same scope.
     """
     stack: list[tuple[Node, bool]] = [(child, False) for child in children(node)]
     while stack:
@@ -77,7 +79,7 @@ def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None =
 
 
 def uses_address(block: tir.Block, buffer: tir.Buffer) -> bool:
-    """Whether a block uses the address of a buffer, or of a part of it: what it does there, only its regions tell."""
+    """Return whether a block uses the address of a buffer or of a view; only its regions then describe the accesses."""
     pointers = {buffer.data, *[each.buffer.data for each in block.match_buffers if each.source.buffer is buffer]}
     stack = list(children(block.body))
     while stack:
@@ -90,7 +92,7 @@ def uses_address(block: tir.Block, buffer: tir.Buffer) -> bool:
 
 
 def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> None:
-    """Allocate `buffer` in `scope` no more."""
+    """Remove the allocation of `buffer` from `scope`."""
     realize = program.realize_of(scope)
     kept = tuple([each for each in scope.alloc_buffers if each is not buffer])
     block = replace(scope, alloc_buffers=kept)
@@ -98,7 +100,7 @@ def without_buffer(program: Program, scope: tir.Block, buffer: tir.Buffer) -> No
 
 
 def with_regions(block: tir.Block, visible: tuple[tir.Buffer, ...]) -> tir.Block:
-    """Return a block with what it reads and writes found anew, in `visible` and what it named before."""
+    """Return a block with its regions derived anew, for the buffers in `visible` and those that it declared before."""
     known = [region.buffer for region in (*block.reads, *block.writes)]
     reads, writes, opaque = detect_regions(block, dict.fromkeys((*known, *visible)))
     for region in opaque:

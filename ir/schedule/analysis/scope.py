@@ -1,4 +1,4 @@
-"""Which blocks of a scope depend on which, buffer by buffer (TVM: `BlockScope`)."""
+"""Dependences between the blocks of a scope, by buffer (TVM: `BlockScope`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tree import statements_in
 
 
 class DepKind(Enum):
-    """Why one block must run before another: it writes what the other reads, and so on."""
+    """Kind of a dependence."""
 
     RAW = "read after write"
     WAW = "write after write"
@@ -23,7 +23,7 @@ class DepKind(Enum):
 
 
 class Dependency(Struct, frozen=True):
-    """`dst` stands after `src`, and they touch the same buffer."""
+    """Dependence of `dst` on the preceding block `src`: both access the same buffer."""
 
     src: tir.Block
     dst: tir.Block
@@ -31,7 +31,7 @@ class Dependency(Struct, frozen=True):
 
 
 class Scope:
-    """The blocks right under a block or loop, in the order of the text, and what they owe each other."""
+    """Outermost blocks in a block or loop, in textual order, and their dependences."""
 
     def __init__(self, node: tir.Stmt) -> None:
         self.node = node
@@ -58,28 +58,28 @@ class Scope:
                 table.setdefault(region.buffer, []).append(block)
 
     def is_used_outside(self, buffer: tir.Buffer) -> bool:
-        """Whether a statement outside of blocks writes a buffer, or reads one that blocks write."""
+        """Return whether a statement outside of blocks writes a buffer, or reads one that blocks write."""
         return buffer in self._written_outside or (buffer in self._read_outside and buffer in self.writers)
 
     def before(self, block: tir.Block) -> list[Dependency]:
-        """Return why `block` must run after others."""
+        """Return the dependences of `block` on others."""
         return [each for each in self.dependencies if each.dst is block]
 
     def after(self, block: tir.Block) -> list[Dependency]:
-        """Return why others must run after `block`."""
+        """Return the dependences of others on `block`."""
         return [each for each in self.dependencies if each.src is block]
 
     def producers(self, block: tir.Block) -> list[tir.Block]:
-        """Return the blocks before it that write what `block` reads or writes (TVM: `GetProducers`)."""
+        """Return the preceding blocks that write what `block` reads or writes (TVM: `GetProducers`)."""
         return _unique(each.src for each in self.before(block) if each.kind is not DepKind.WAR)
 
     def consumers(self, block: tir.Block) -> list[tir.Block]:
-        """Return the blocks after it that read or write what `block` writes (TVM: `GetConsumers`)."""
+        """Return the following blocks that read or write what `block` writes (TVM: `GetConsumers`)."""
         return _unique(each.dst for each in self.after(block) if each.kind is not DepKind.WAR)
 
 
 def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
-    """Return the block around `node`; refused for the root block, which has none (E0523)."""
+    """Return the block around `node`; refused for the root block (E0523)."""
     scope = program.scope_of(node)
     if scope is None:
         raise NOT_ROOT.refuse("the root block has no block around it", node)
@@ -87,12 +87,12 @@ def scope_root(program: Program, node: tir.Stmt) -> tir.Block:
 
 
 def is_output_block(block: tir.Block, scope: tir.Block) -> bool:
-    """Whether a block writes what is not allocated in its scope (TVM: `IsOutputBlock`)."""
+    """Return whether a block writes a buffer that is not allocated in its scope (TVM: `IsOutputBlock`)."""
     return any(all(region.buffer is not each for each in scope.alloc_buffers) for region in block.writes)
 
 
 def _touched_outside(node: tir.Stmt) -> tuple[set[tir.Buffer], set[tir.Buffer]]:
-    """Return what statements outside of blocks read, and write."""
+    """Return the buffers that statements outside of blocks read, and those that they write."""
     reads, writes = set[tir.Buffer](), set[tir.Buffer]()
     stack = list(statements_in(node))
     while stack:

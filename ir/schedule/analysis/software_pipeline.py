@@ -1,4 +1,4 @@
-"""Whether loops that are annotated as software pipelines can run as such: asked after every primitive."""
+"""Check after every primitive that loops annotated as software pipelines can be lowered as such."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .scope import Scope
 
 
 def check_software_pipelines(program: Program, before: IRModule) -> None:
-    """Refuse a program in which a loop is annotated as a pipeline that it cannot run as (E0588), unless it was so before."""
+    """Refuse a loop annotated as a pipeline that it cannot run as (E0588), unless it was so before the primitive."""
     for name, function in program.module.functions.items():
         if function is before.functions.get(name) or not isinstance(function, tir.PrimFunc):
             continue
@@ -36,7 +36,7 @@ def _as_it_was(program: Program, before: IRModule) -> Program:
 
 
 def _before(program: Program, before: IRModule, name: str, loop: tir.For) -> tir.For | None:
-    """Return the loop of the program before that became `loop`."""
+    """Return the loop of the previous program that became `loop`."""
     if name not in before.functions:
         return None
     loops = [each for each in walk(before.functions[name]) if isinstance(each, tir.For)]
@@ -45,7 +45,7 @@ def _before(program: Program, before: IRModule, name: str, loop: tir.For) -> tir
 
 
 def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
-    """Return why a loop cannot run as its annotations say; None where it can, or where they are not complete yet."""
+    """Return why a loop cannot run as its annotations say; None if it can, or if they are incomplete."""
     try:
         body = pipelines.body_of(loop)
         pipelines.check_count(loop, body)
@@ -59,8 +59,7 @@ def _why_not(program: Program, loop: tir.For) -> NotPipelined | None:
 
 
 def _used_here_alone(program: Program, loop: tir.For) -> list[tir.Buffer]:
-    """Return the buffers that blocks around a loop allocate and that nothing uses outside of it: the lowering can allocate
-    them inside."""
+    """Return the buffers allocated around a loop that only the loop uses, so that lowering can move them inside."""
     around = list(program.around(loop))
     allocated = [buffer for each in around if isinstance(each, tir.Block) for buffer in each.alloc_buffers]
     outside, stack = set[object](), [around[-1] if around else loop]
@@ -72,7 +71,7 @@ def _used_here_alone(program: Program, loop: tir.For) -> list[tir.Buffer]:
 
 
 def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> None:
-    """Raise NotPipelined where an iteration may read of a buffer that stages share what an earlier iteration has written."""
+    """Raise NotPipelined if stages share a buffer and an iteration may read what an earlier iteration wrote to it."""
     scope = Scope(loop)
     for block in scope.blocks:
         for read in block.reads:

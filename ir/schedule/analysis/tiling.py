@@ -1,6 +1,6 @@
-"""Random tiles of loops: factors whose product is the extent, every way to share its primes out as likely.
+"""Random tiles of loops: factors whose product is the extent. Every distribution of its primes is equally likely.
 
-TVM: `SamplePerfectTile`, with the same choices for the same seed.
+TVM: `SamplePerfectTile`, with the same decisions for the same seed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..random import Random
 
 
 def constant_extent(loop: tir.For) -> int | None:
-    """Return how often a loop runs; None where that is not constant, or never."""
+    """Return the extent of a loop; None if it is not constant, or not positive."""
     return loop.extent.value if isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0 else None
 
 
@@ -39,7 +39,7 @@ def perfect_tile(random: Random, extent: int, n: int) -> list[int]:
 
 
 def prime_factors(number: int) -> Iterator[tuple[int, int]]:
-    """Yield the primes that divide `number`, in order, each with how often."""
+    """Yield the prime factors of `number` in ascending order, with their multiplicities."""
     prime = 2
     while number > 1:
         if prime > isqrt(number):
@@ -54,7 +54,7 @@ def prime_factors(number: int) -> Iterator[tuple[int, int]]:
 
 
 def _distinct(random: Random, n: int, count: int) -> list[int]:
-    """Return `count` different numbers below `n`, at least two of them."""
+    """Return `count` different random numbers below `n`, at least two of them."""
     if count == 2:
         first, second = random.below(n), random.below(n - 1)
         return [first, second + (second >= first)]
@@ -66,7 +66,7 @@ def _distinct(random: Random, n: int, count: int) -> list[int]:
 
 
 def refitted(decision: Sequence[int], extent: int) -> list[int]:
-    """Return factors that were chosen before, changed where the loop has become another one."""
+    """Return the factors of an earlier decision, adapted if the extent of the loop has changed."""
     factors = list(decision)
     for index in range(len(factors) - 1, 0, -1):
         if extent % factors[index]:
@@ -76,19 +76,19 @@ def refitted(decision: Sequence[int], extent: int) -> list[int]:
 
 
 def check_count(n: int) -> None:
-    """Refuse tiles of no factors (E0501)."""
+    """Refuse a number of factors less than 1 (E0501)."""
     if n < 1:
         raise ARGUMENT.refuse(f"a tile has at least one factor, not {n}", argument="n", help="give a larger 'n'")
 
 
 def check_decision(decision: Sequence[int], n: int) -> None:
-    """Refuse factors that are no tile of `n` factors (E0501)."""
+    """Refuse a decision that does not consist of `n` positive factors (E0501)."""
     if len(decision) != n or any(factor < 1 for factor in decision[1:]):
         raise wrong_decision(f"{n} factors, all but the first of them positive", decision)
 
 
 def wrong_decision(expected: str, decision: object) -> Refused:
-    """Return the refusal of a decision that cannot have been made (E0501)."""
+    """Return the refusal of an invalid decision (E0501)."""
     shown = list(decision) if isinstance(decision, tuple) else decision  # type: ignore[reportUnknownArgumentType]
     help = "leave it out, and one is made"
     return ARGUMENT.refuse(f"the decision is {expected}, not {shown}", argument="decision", help=help)

@@ -1,4 +1,4 @@
-"""Comments follow their statements: what becomes of them where statements are made into others."""
+"""Comments of statements that are merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...base import Trivia
 
 
 def joined(*trivias: Trivia | None) -> Trivia | None:
-    """Return the comments of statements that become one, in order; all but the last trailing comment stand above."""
+    """Return the comments of merged statements, in order. Trailing comments except the last one move above."""
     present = [each for each in trivias if each is not None]
     if len(present) <= 1:
         return present[0] if present else None

@@ -1,4 +1,4 @@
-"""Whether a copy holds what is read of it: what blocks surely write, and what has been written when they read."""
+"""Validity of copies: elements that blocks are certain to write, and elements that are written before they are read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL_WRITTEN = Condition(
 def writes_all(
     program: Program, block: tir.Block, buffer: tir.Buffer, region: tuple[tir.Range, ...], spot: Spot
 ) -> bool:
-    """Whether a block surely writes all elements of a region while `spot.place` stands still."""
+    """Return whether a block is certain to write all elements of a region in one iteration of `spot.place`."""
     if is_conditional(program, block, spot.place):
         return False
     loops = program.loops_of(block)
@@ -51,7 +51,7 @@ def sure_writes(
     conditions: tuple[tir.PrimExpr, ...] = (),
     values: Mapping[tir.Var, tir.PrimExpr] = {},
 ) -> list[Place]:
-    """Return what `node` surely writes of a buffer: where, for which loops, and under which conditions."""
+    """Return the elements of a buffer that `node` is certain to write: regions with their loops and conditions."""
     match node:
         case tir.BufferStore() if node.buffer is buffer and node.predicate is None:
             point = tuple([tir.Range(substitute(each, values), make.const(1, each.dtype)) for each in node.indices])
@@ -77,7 +77,7 @@ def sure_writes(
 def check_written_before(
     program: Program, scope: Scope, writer: tir.Block | None, reader: tir.Block, buffer: tir.Buffer
 ) -> None:
-    """Refuse a block that may read what `writer` has not written by then (E0550)."""
+    """Refuse a block that may read elements that `writer` has not yet written (E0550)."""
     if writer is not None:
         is_before = scope.blocks.index(writer) < scope.blocks.index(reader)
         if not is_before or not is_region_covered(program, scope, reader):
@@ -89,8 +89,7 @@ def check_written_before(
 
 
 def check_written_outside(program: Program, root: tir.Stmt, buffer: tir.Buffer) -> None:
-    """Refuse a block to read all of the region of a buffer that it declares to read, where blocks before it, outside, may not
-    have written that (E0550)."""
+    """Refuse to read all of a declared region that preceding blocks outside may not have written completely (E0550)."""
     around = program.scope_of(root) if isinstance(root, tir.Block) else None
     if around is None or not isinstance(root, tir.Block):
         return
@@ -104,8 +103,10 @@ def check_written_outside(program: Program, root: tir.Stmt, buffer: tir.Buffer) 
 
 
 def check_all_read(program: Program, copying: tir.Block) -> None:
-    """Refuse a block that may read what blocks before it in its scope have not written, or, of what none there writes,
-    more than the scope declares to read (E0550)."""
+    """Refuse a block that may read unwritten elements of a buffer (E0550).
+
+    Elements that no preceding block of the scope writes must lie in the region that the scope declares to read.
+    """
     root, realize = scope_root(program, copying), program.realize_of(copying)
     scope = Scope(root)
     read = copying.reads[0]
@@ -125,7 +126,7 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
 
 
 def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block that adds to what an earlier run of its scope has left in a buffer (E0551)."""
+    """Refuse a block that accumulates onto values from an earlier execution of its scope (E0551)."""
     axis = None if block.init is None else reduced_outside(program, block)
     if axis is not None:
         raise FRESH.refuse(

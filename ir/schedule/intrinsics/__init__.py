@@ -1,2 +1,1 @@
-"""The intrinsics that are known from the start, as texts, or as what writes their texts: what each computes, and how it is
-called."""
+"""Built-in intrinsics: texts, or functions that generate texts, of their descriptions and implementations."""

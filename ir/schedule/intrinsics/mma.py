@@ -1,8 +1,8 @@
-"""Products on the matrix units of NVIDIA's GPUs by registers: each thread of a warp holds elements of the tiles.
+"""Matrix products on NVIDIA's tensor cores with `mma`: each thread of a warp holds elements of the tiles in registers.
 
-The names are TVM's (`tvm.tir.tensor_intrin.cuda`), and so is where elements are said to be: of a tile of 16 × 16 in memory
-of the scope "warp", (32, 8), column by column of its 8 × 8 parts, as `ldmatrix` has it. Factors that are turned on their way,
-and right ones, really lie in threads in another order; as loads and products say the same of them, together they are right.
+The names are TVM's (`tvm.tir.tensor_intrin.cuda`), and so is the layout of a 16 × 16 tile in the scope "warp": (32, 8),
+by columns of its 8 × 8 parts, as in `ldmatrix`. Transposed and right operands really have another distribution over
+threads; loads and products use the same one, so the result is correct.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ZEROS = {"f16": "T.float16(0)", "f32": "T.float32(0)", "i32": "0"}
 
 
 def _place(kind: str, row: str, column: str, is_by_columns: bool = False) -> str:
-    """Return the thread that holds an element, and which of its elements that is."""
+    """Return the thread that holds an element, and the element's index within that thread."""
     if kind != "i8":
         return f"4 * ({row} % 8) + {column} % 8 // 2, 4 * ({column} // 8) + {row} // 8 * 2 + {column} % 2"
     if is_by_columns:
@@ -150,4 +150,4 @@ def _rows() -> Iterator[tuple[str, Callable[[str], str]]]:
 
 
 TEXTS = dict(_rows())
-"""By the name of each intrinsic what writes its text: the functions `NAME_desc` and `NAME_impl`."""
+"""Generators of the text of each intrinsic, by name: the functions `NAME_desc` and `NAME_impl`."""

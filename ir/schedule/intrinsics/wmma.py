@@ -1,7 +1,7 @@
-"""Products on the matrix units of NVIDIA's GPUs by fragments, which a warp loads, multiplies, adds up and stores as a whole.
+"""Matrix products on NVIDIA's tensor cores with `wmma`: a warp loads, multiplies and stores whole fragments.
 
-The names are TVM's (`tvm.tir.tensor_intrin.cuda`): `wmma_load_16x16x16_f16_a_trans_shared_dyn` loads a left factor of
-float16 that lies column by column in memory of the scope "shared.dyn".
+The names are TVM's (`tvm.tir.tensor_intrin.cuda`): `wmma_load_16x16x16_f16_a_trans_shared_dyn` loads a left operand of
+dtype float16 that is stored column by column in the scope "shared.dyn".
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ def _buffer(name: str, kind: str, scope: str, strides: str = "") -> str:
 
 
 def _index(name: str, pitch: str) -> str:
-    """Which of its buffer's fragments a part is: they are numbered row by row."""
+    """Index of a fragment within its buffer; fragments are numbered row by row."""
     return f"{name}.elem_offset // {pitch} // 16 * ({pitch} // 16) + {name}.elem_offset % {pitch} // 16"
 
 
 def _function(
     name: str, buffers: list[tuple[str, str, str]], reads: str, writes: str, body: str, pitches: str = ""
 ) -> str:
-    """Return the text of a function of buffers, each with its name, its type and its scope; with `pitches` each has
-    variables for its strides, `x1` and `x0` for the one whose letter is x."""
+    """Return the text of a function of buffers, each given by name, type and scope.
+
+    With `pitches`, each buffer has variables for its strides: `x1` and `x0` for the one with letter x.
+    """
     letters = iter(pitches)
     strides = [f"{letter}1, {letter}0" if (letter := next(letters, "")) else "" for _ in buffers]
     lines = [f"T.prim_func {name}({', '.join(f'{buffer.lower()}: T.handle' for buffer, _, _ in buffers)}):"]
@@ -107,4 +109,4 @@ def _rows() -> Iterator[tuple[str, Callable[[str], str]]]:
 
 
 TEXTS = dict(_rows())
-"""By the name of each intrinsic what writes its text: the functions `NAME_desc` and `NAME_impl`."""
+"""Generators of the text of each intrinsic, by name: the functions `NAME_desc` and `NAME_impl`."""
