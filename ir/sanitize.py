@@ -10,6 +10,7 @@ Programs are an exception: in a file or a pipe they stay as they are, byte by by
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import unicodedata
@@ -97,6 +98,15 @@ def workflow_value(text: str, is_property: bool = False) -> Safe:
 
 
 # --- Sinks ----------------------------------------------------------------------------------------------------
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether to colour text for `stream`: NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE decide, else whether it is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(variable, "0") != "0" for variable in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
 def emit(text: Safe, stream: TextIO | None = None, end: LiteralString = "\n") -> None:

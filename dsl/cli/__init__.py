@@ -18,7 +18,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.sanitize import say
 from ..builder.remedies import did_you_mean
 from . import options
-from .reporting import UsageError, exit_code, report
+from .reporting import UsageError, choose_colors, exit_code, report
 
 COMMANDS = {
     "check": "read files and report every mistake in them",
@@ -52,26 +52,47 @@ class _Parser(argparse.ArgumentParser):
         help = f"'{self.prog} --help' says more"
         if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             help = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) or help
+        elif found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
+            help = did_you_mean(found[1], re.findall(r"--[\w-]+", self.format_help())) or help
         raise UsageError(message, self.format_usage(), help)
 
 
-def _build_parser() -> argparse.ArgumentParser:
+def build_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser of the command line, and those of its subcommands by name."""
     parser = _Parser(
         prog="tvms",
         description="A tensor compiler whose programs are plain text files.",
         epilog="Exit codes: 0 fine, 1 findings, 2 usage or input, 3 internal error. 'tvms COMMAND --help' says more.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"tvms {_version()}")
+    parser.add_argument("-V", "--version", action="version", version=f"tvms {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parsers: dict[str, argparse.ArgumentParser] = {}
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
-        options.ADD[name](command)
-    return parser
+        description = f"{text[0].upper()}{text[1:]}."
+        parsers[name] = commands.add_parser(name, help=text, description=description, allow_abbrev=False)
+        options.ADD[name](parsers[name])
+        parsers[name].add_argument(
+            "--color", choices=("auto", "always", "never"), default="auto",
+            help="when to use colours (default: auto, which follows the terminal, NO_COLOR and FORCE_COLOR)",
+        )  # fmt: skip
+    return parser, parsers
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    """Parse a command line; `help`, alone or before a command, is `--help`."""
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:2], "--help"]
+    parser, parsers = build_parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parsers[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return arguments
 
 
 def _run(argv: list[str]) -> int:
-    arguments = _build_parser().parse_args(argv)
+    arguments = _parse(argv)
+    choose_colors(arguments.color)
     command = import_module(f"{__name__}.{arguments.command}_command")
     if getattr(arguments, "sandbox", False):
         from .sandbox import Limits, run_inside

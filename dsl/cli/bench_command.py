@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(function, tir.PrimFunc)
         else 0
     )
-    _rates(flops, sum(getattr(value, "nbytes", 0) for value in values), median, arguments.threads)
+    _rates(flops, sum(getattr(value, "nbytes", 0) for value in values), median, arguments.threads or 0)
     for name, decisions in executable.decisions.items():
         for decision in decisions:
             say(f"  {name}: {decision}")

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Format files in place, or say which are not formatted (`--check`, `--diff`); `-` goes to standard output."""
     if arguments.stdin_filename and arguments.paths != ["-"]:
         raise UsageError("--stdin-filename goes with the path '-' alone")
-    changed = 0
+    changed = failed = 0
     found: list[Diagnostic] = []
     files = find_files(arguments.paths)
     for path in files:
@@ -29,10 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
             changed += _format(path, arguments)
         except TvmsError as problem:
             found.extend(problem.diagnostics)
+            failed += 1
     if found:
         report(in_order(found))
     if files != ["-"]:
-        _summarize(changed, len(files), arguments.check or arguments.diff)
+        _summarize(changed, failed, len(files), arguments.check or arguments.diff)
     return exit_code(found) or int(changed > 0 and (arguments.check or arguments.diff))
 
 
@@ -60,8 +61,9 @@ def _show_difference(source: Source, formatted: str) -> None:
         write_program(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
 
 
-def _summarize(changed: int, count: int, only_looked: bool) -> None:
-    noun = "file" if changed == 1 else "files"
+def _summarize(changed: int, failed: int, count: int, only_looked: bool) -> None:
     verb = "would be reformatted" if only_looked else "reformatted"
-    left = count - changed
-    say(f"{changed} {noun} {verb}, {left} left unchanged", sys.stderr)
+    parts = [f"{changed} {'file' if changed == 1 else 'files'} {verb}", f"{count - changed - failed} left unchanged"]
+    if failed:
+        parts.append(f"{failed} not formatted because of errors")
+    say(", ".join(parts), sys.stderr)

@@ -90,7 +90,6 @@ def _add_fmt(parser: argparse.ArgumentParser) -> None:
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders (all .tvms and .py files below), or -")
-    parser.add_argument("--from", dest="source", choices=("auto",), default="auto", help="dialects are recognised")
     parser.add_argument("--to", choices=DIALECTS, required=True, help="the dialect to write")
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, or the folder of the converted tree")
 
@@ -219,9 +218,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         default="prove",
         help="check all indices as the program runs, those that are not proven, or none (default: prove)",
     )
-    parser.add_argument(
-        "--threads", type=at_least(0), default=0, metavar="N", help="threads of a parallel loop (default: all)"
-    )
+    parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads of a parallel loop (default: all)")
     parser.add_argument("--no-schedule", action="store_true", help="leave functions that nobody scheduled as they are")
     parser.add_argument(
         "-O", dest="opt_level", type=int, choices=range(4), default=3, help="how much LLVM optimises (default: 3)"
@@ -298,7 +295,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "schedule": not arguments.no_schedule,
         "bounds": arguments.bounds,
-        "threads": arguments.threads,
+        "threads": arguments.threads or 0,
         "level": arguments.opt_level,
     }
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 
 from ...ir.diagnostics import Diagnostic
-from ...ir.sanitize import emit
+from ...ir.sanitize import emit, wants_color
 
 
 class UsageError(Exception):
@@ -19,17 +19,20 @@ class UsageError(Exception):
         self.help = help
 
 
-def wants_color(stream: object = None) -> bool:
-    """Whether to colour what is written to `stream` (stderr): a terminal, and NO_COLOR is not set."""
-    target = sys.stderr if stream is None else stream
-    return not os.environ.get("NO_COLOR") and bool(getattr(target, "isatty", lambda: False)())
+def choose_colors(when: str) -> None:
+    """Make this process, and those that it starts, use colours `always` or `never`; `auto` leaves that to the environment."""
+    if when == "auto":
+        return
+    for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        os.environ.pop(variable, None)
+    os.environ["FORCE_COLOR" if when == "always" else "NO_COLOR"] = "1"
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Write diagnostics to standard error."""
     from ..diagnostics import render
 
-    emit(render(tuple(diagnostics), color=wants_color()), sys.stderr)
+    emit(render(tuple(diagnostics), color=wants_color(sys.stderr)), sys.stderr)
 
 
 def report_notes(notes: Iterable[Diagnostic]) -> None:
@@ -40,7 +43,14 @@ def report_notes(notes: Iterable[Diagnostic]) -> None:
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
     """2 where a file could not be read or parsed, or the command line is wrong; 1 for other errors; 0 for warnings."""
-    codes = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]
-    if any(code.startswith(("E00", "E08")) for code in codes):
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if any(_is_usage(diagnostic) for diagnostic in errors):
         return 2
-    return 1 if codes else 0
+    return 1 if errors else 0
+
+
+def _is_usage(diagnostic: Diagnostic) -> bool:
+    """Whether the command line or a file is at fault: also a target or pass that does not exist, unless a text names it."""
+    if diagnostic.code in ("E0601", "E0903"):
+        return diagnostic.span is None
+    return diagnostic.code.startswith(("E00", "E08"))

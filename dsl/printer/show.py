@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import Any
 
-from ...ir.sanitize import emit, visible, write_program
+from ...ir.sanitize import emit, visible, wants_color, write_program
 
 
 def show(
@@ -20,7 +19,7 @@ def show(
 ) -> None:
     """Print `node`: as HTML in a notebook, in colours in a terminal, else plain; `options` are those of `script`.
 
-    `color` forces colours on or off; by default they follow the terminal and the variable NO_COLOR. The colours are
+    `color` forces colours on or off; by default they follow the terminal and the variables NO_COLOR and FORCE_COLOR. The colours are
     those of the terminal, and the layout is canonical, whatever `style` and `black_format` ask for (TVM's arguments).
     """
     from ..highlighting import to_ansi, to_html
@@ -32,7 +31,7 @@ def show(
         display.display(display.HTML(to_html(visible(text, keep="\n\t"))))
         return
     if color is None:
-        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        color = wants_color(sys.stdout)
     if color:
         emit(to_ansi(visible(text, keep="\n\t")))
     else:

@@ -1,0 +1,107 @@
+"""What every subcommand has in common: usage, help, colours, exit codes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tvms.dsl.cli import COMMANDS, main
+
+SAMPLES = Path(__file__).parent.parent.parent / "samples"
+MATMUL = str(SAMPLES / "02_matmul.tvms")
+PERCEPTRON = str(SAMPLES / "04_perceptron.tvms")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no variable for colours in, and none out."""
+    for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM"):
+        monkeypatch.setenv(variable, "")
+        monkeypatch.delenv(variable)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", command]) == 0
+    asked = capsys.readouterr().out
+    assert asked.startswith(f"usage: tvms {command} ")
+    assert main([command, "--help"]) == 0
+    assert capsys.readouterr().out == asked
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: tvms [-h] [-V] COMMAND ...")
+    assert main(["-V"]) == 0
+    version = capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == version
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in COMMANDS if command not in ("explain", "doctor", "fuzz", "opt")]
+)
+def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needed = {"convert": ["--to", "tvms"], "reduce": ["--passes", "LegalizeOps"]}.get(command, [])
+    assert main([command, MATMUL, *needed, "--colour"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"usage: tvms {command} ")
+    assert error.endswith("error[E0801]: unrecognized arguments: --colour\n  = help: did you mean '--color'?\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", MATMUL, "--entry", "nope"], "error[E0805]: there is no function 'nope'"),
+        (["run", MATMUL, "--target", "nope"], "error[E0601]: there is no target 'nope'"),
+        (["compile", MATMUL, "--target", "nope"], "error[E0601]: there is no target 'nope'"),
+        (["opt", PERCEPTRON, "--passes", "Nope"], "error[E0903]: there is no pass 'Nope'"),
+        (["fuzz", "nope"], "error[E0813]: there is no law 'nope'"),
+        (["explain", "E9999"], "error[E0804]: there is no code 'E9999'"),
+        (["bench", MATMUL, "--threads", "0"], "error[E0801]: argument --threads: '0' is not a number of at least 1"),
+    ],
+)
+def test_names_that_do_not_exist_are_usage_errors(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "option", "is_coloured"),
+    [
+        ({}, "auto", False),
+        ({"FORCE_COLOR": "1"}, "auto", True),
+        ({"CLICOLOR_FORCE": "1"}, "auto", True),
+        ({"CLICOLOR_FORCE": "0"}, "auto", False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "auto", False),
+        ({"FORCE_COLOR": "1"}, "never", False),
+        ({"NO_COLOR": "1"}, "always", True),
+        ({"TERM": "dumb"}, "always", True),
+    ],
+)
+def test_colors(variables: dict[str, str], option: str, is_coloured: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    os.environ.update(variables)
+    assert main(["print", "/nope", "--color", option]) == 2
+    assert ("\x1b[" in capsys.readouterr().err) == is_coloured
+
+
+@pytest.mark.parametrize(("terminal", "is_coloured"), [("xterm", True), ("dumb", False)])
+def test_a_dumb_terminal_has_no_colors(
+    terminal: str, is_coloured: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["print", "/nope"]) == 2
+    assert ("\x1b[" in capsys.readouterr().err) == is_coloured
+
+
+def test_files_that_cannot_be_formatted_are_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fine = tmp_path / "fine.tvms"
+    fine.write_text((SAMPLES / "02_matmul.tvms").read_text())
+    assert main(["fmt", str(fine), str(tmp_path / "none.tvms")]) == 2
+    assert capsys.readouterr().err.endswith(
+        "0 files reformatted, 1 left unchanged, 1 not formatted because of errors\n"
+    )
