@@ -100,6 +100,9 @@ class Executable:
         _, tensors = script.dump(self.module)
         return pack(self._built, self._image, self._target, self._settings, tensors)
 
+    def __repr__(self) -> str:
+        return f"<Executable for {self._target.name}: {', '.join(self._entries)}>"
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 

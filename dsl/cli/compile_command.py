@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...ir.files import write_together
 from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
@@ -37,11 +39,22 @@ def run(arguments: argparse.Namespace) -> int:
                 result = aot.header(module, target)
             case "so":
                 result = aot.shared_library(module, target, settings)
+                if arguments.output is not None:
+                    return _write_library(result, aot.header(module, target), arguments.output)
             case "module":
                 result = compile(module, target, **options.settings_of(arguments)).to_bytes()
             case kind:
                 result = emit(module, kind, target, settings)
     write_output(result, arguments.output)
+    return 0
+
+
+def _write_library(library: bytes, header: str, path: str) -> int:
+    """Write a shared library, and its C header beside it."""
+    beside = str(Path(path).with_suffix(".h"))
+    if beside == path:
+        raise UsageError(f"-o {path}: the library would replace its header", help="name a file with suffix .so")
+    write_together([(header, beside), (library, path)])
     return 0
 
 

@@ -179,7 +179,12 @@ def _add_debug(parser: argparse.ArgumentParser) -> None:
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("--emit", choices=EMIT_KINDS, default="llvm", help="what to write (default: llvm)")
+    parser.add_argument(
+        "--emit",
+        choices=EMIT_KINDS,
+        default="llvm",
+        help="what to write; beside a library OUT.so, its C header OUT.h is written (default: llvm)",
+    )
     parser.add_argument(
         "--target",
         default="llvm",
@@ -253,16 +258,20 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply", metavar="NAME", action="append", help="the schedule to apply (default: all; may be repeated)"
     )
+    parser.add_argument("--target", help="apply the schedules for this target, such as llvm or cuda, and those for all")
     parser.add_argument(
         "--until", metavar="LINE", type=at_least(1), help="stop after the step in this line of the file"
     )
-    parser.add_argument("--explain", action="store_true", help="say what each step did instead of printing the module")
+    parser.add_argument(
+        "--explain", action="store_true", help="print the schedule with a comment on what each step did, not the module"
+    )
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
 
 
 def _add_view(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
+    parser.add_argument("--entry", metavar="NAME", help="the function to draw (default: all)")
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="the picture, OUT.svg or OUT.html (default: FILE's name with .svg)"
     )

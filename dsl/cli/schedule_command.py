@@ -1,8 +1,9 @@
-"""`tvms schedule FILE`: the module that its schedules make, or in words what each step of them did."""
+"""`tvms schedule FILE`: the module that its schedules make, or the schedules with a comment on what each step did."""
 
 from __future__ import annotations
 
 import argparse
+from textwrap import indent
 
 from msgspec.structs import replace
 
@@ -17,19 +18,23 @@ from .files import write_module
 
 def run(arguments: argparse.Namespace) -> int:
     """Apply the schedules; print or write the module, or explain the steps."""
-    from ...ir.schedule.apply import check_single
+    from ...ir.schedule.apply import apply_each, check_single, schedules_for
     from ...ir.schedule.explain import explain
 
     module = load_verified(arguments.file)
     texts = _chosen(module, arguments.apply, arguments.file)
-    if arguments.apply is None:
+    if arguments.target is not None:
+        texts = schedules_for(replace(module, schedules={text.name: text for text in texts}), arguments.target)
+    elif arguments.apply is None:
         check_single(texts)
-    module, lines = replace(module, schedules={}), list[str]()
+    module = replace(module, schedules={})
     for text in texts:
-        said, module = explain(module, text, _until(text.steps, arguments.until))
-        lines += [f"schedule {text.name} of {text.function}", *said]
-    if arguments.explain:
-        say("\n".join(lines))
+        steps = _until(text.steps, arguments.until)
+        if arguments.explain:
+            say(_head(text))
+            module = explain(module, text, steps, _say_indented)
+        else:
+            module = apply_each(module, (replace(text, steps=steps),))
     if arguments.output is not None or not arguments.explain:
         write_module(module, arguments.dialect, arguments.output)
     return 0
@@ -45,6 +50,16 @@ def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[Sched
         raise error("E0814", f"'{path}' has no schedule", None, "write one: S.schedule name(function):")
     found = [each for name, each in module.schedules.items() if names is None or name in names]
     return tuple([each for each in found if isinstance(each, ScheduleText)])
+
+
+def _head(text: ScheduleText) -> str:
+    """Return the line that opens a schedule, below its comments."""
+    *lines, _ = replace(text, steps=()).script().strip().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#tvms")).strip("\n")
+
+
+def _say_indented(text: str) -> None:
+    say(indent(text, "    "))
 
 
 def _until(steps: tuple[Step, ...], line: int | None) -> tuple[Step, ...]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ...ir.sanitize import say
 from ..load import load_verified
+from .arguments import select_entry
 from .files import write_output
 from .reporting import UsageError
 
@@ -19,7 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
     kind = Path(output).suffix
     if kind not in (".svg", ".html"):
         raise UsageError(f"-o {output}: a picture is a .svg or a .html file")
-    write_output(picture(load_verified(arguments.file), arguments.file, as_html=kind == ".html"), output)
+    module = load_verified(arguments.file)
+    if arguments.entry is not None:
+        name, function = select_entry(module, arguments.entry)
+        module = replace(module, functions={name: function})
+    write_output(picture(module, arguments.file, as_html=kind == ".html"), output)
     if arguments.output is None:
         say(output)
     return 0

@@ -21,11 +21,17 @@ def kind_of(target: object) -> str | None:
 def apply_schedules(module: IRModule, target: str) -> IRModule:
     """Return the module with its schedules for `target` applied, and without any schedules.
 
-    For each function, the schedule for `target` is applied, or else the one without a target. Raises E0529 if two
-    schedules qualify equally, and ScheduleError if a step is refused.
+    Raises ScheduleError if a step is refused, and the errors of `schedules_for`.
     """
-    if not module.schedules:
-        return module
+    return apply_each(module, schedules_for(module, target)) if module.schedules else module
+
+
+def schedules_for(module: IRModule, target: str) -> tuple[ScheduleText, ...]:
+    """Return the schedules of a module for `target`, at most one per function.
+
+    For each function, this is the schedule for `target`, or else the one without a target. Raises E0529 if two
+    schedules qualify equally.
+    """
     chosen: dict[str, ScheduleText] = {}
     for text in module.schedules.values():
         assert isinstance(text, ScheduleText)
@@ -36,7 +42,7 @@ def apply_schedules(module: IRModule, target: str) -> IRModule:
             check_single((other, text))
         if other is None or other.target is None:
             chosen[text.function] = text
-    return apply_each(module, tuple(chosen.values()))
+    return tuple(chosen.values())
 
 
 def check_single(texts: tuple[ScheduleText, ...]) -> None:
@@ -47,7 +53,13 @@ def check_single(texts: tuple[ScheduleText, ...]) -> None:
         if other is not text:
             message = f"function '{text.function}' has two schedules to choose from"
             note = Note("the first one is here", other.span)
-            raise error("E0529", message, text.span, "give them different targets, or remove one", note)
+            is_other_target = kind_of(other.target) != kind_of(text.target)
+            help = (
+                "choose one with --target or --apply"
+                if is_other_target
+                else "give them different targets, or remove one"
+            )
+            raise error("E0529", message, text.span, help, note)
 
 
 def apply_each(module: IRModule, texts: tuple[ScheduleText, ...]) -> IRModule:

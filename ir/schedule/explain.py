@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 
 from msgspec import Struct
@@ -71,19 +71,23 @@ class Nest(Struct, frozen=True):
         return self.vector, self.parallelism, self.unrolled
 
 
-def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...]) -> tuple[list[str], IRModule]:
-    """Return lines that explain each step of a schedule, and the scheduled module."""
+def explain(module: IRModule, text: ScheduleText, steps: tuple[Step, ...], say: Callable[[str], None]) -> IRModule:
+    """Apply the steps of a schedule and return the scheduled module.
+
+    Calls `say` with each step, and with comments on its effect: together they form the body of the schedule. If a
+    step is refused, the steps before it have been said.
+    """
     schedule = Schedule(module)
-    lines: list[str] = []
     nests = nests_of(schedule.mod, text.function)
     known: dict[str, object] = {}
     for step in steps:
         known = schedule.replay_steps(text.function, (step,), known)
-        lines.append(step.script())
+        say(step.script())
         after = nests_of(schedule.mod, text.function)
-        lines.extend(f"    {line}" for line in _differences(nests, after))
+        for line in _differences(nests, after):
+            say(f"# {line}")
         nests = after
-    return lines, schedule.mod
+    return schedule.mod
 
 
 def nests_of(module: IRModule, name: str) -> dict[str, Nest]:

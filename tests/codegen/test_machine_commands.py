@@ -35,6 +35,16 @@ def test_every_kind_is_emitted(file: str, tmp_path: Path) -> None:
     assert structural_equal(tvms.parse(lowered.script()), lowered)
 
 
+def test_a_library_has_its_header_beside_it(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = tmp_path / "libgather.so"
+    assert main(["compile", file, "--emit", "so", "-o", str(library)]) == 0
+    assert main(["compile", file, "--emit", "header", "-o", str(tmp_path / "expected.h")]) == 0
+    assert library.with_suffix(".h").read_text() == (tmp_path / "expected.h").read_text()
+    assert main(["compile", file, "--emit", "so", "-o", str(tmp_path / "gather.h")]) == 2
+    assert "the library would replace its header" in capsys.readouterr().err
+    assert not (tmp_path / "gather.h").exists()
+
+
 def test_bench_tells_time_and_rates(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", file, "--arg", "J=zeros", "--seconds", "0"]) == 0
     said = capsys.readouterr().out

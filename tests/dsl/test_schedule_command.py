@@ -60,16 +60,16 @@ def test_says_what_each_step_bought(file: str, capfd: pytest.CaptureFixture[str]
     assert (
         capfd.readouterr().out
         == """\
-schedule tiled of add_one
-i, j = S.get_loops("B")
-i0, i1 = S.split(i, factors=[None, 16])
-    B: i_0 4 [4 KiB] · i_1 16 [256 B] · j 32 [8 B]
-S.reorder(i0, j, i1)
-    B: i_0 4 [4 KiB] · j 32 [128 B] · i_1 16 [8 B]
-S.vectorize(i1)
-    B: vectors of 16 float32: 512 bits
-S.parallel(i0)
-    B: 4 iterations of i_0 in parallel
+S.schedule tiled(add_one):
+    i, j = S.get_loops("B")
+    i0, i1 = S.split(i, factors=[None, 16])
+    # B: i_0 4 [4 KiB] · i_1 16 [256 B] · j 32 [8 B]
+    S.reorder(i0, j, i1)
+    # B: i_0 4 [4 KiB] · j 32 [128 B] · i_1 16 [8 B]
+    S.vectorize(i1)
+    # B: vectors of 16 float32: 512 bits
+    S.parallel(i0)
+    # B: 4 iterations of i_0 in parallel
 """
     )
 
@@ -103,3 +103,41 @@ def test_compile_applies_the_schedule_of_its_target(file: str, capfd: pytest.Cap
     assert capfd.readouterr().err.startswith(
         "error[E0503]: parallel: the loop that was loop 1 of the get_loops at line 11"
     )
+
+
+def test_what_is_explained_is_a_schedule(file: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["schedule", file]) == 0
+    scheduled = capfd.readouterr().out
+    assert main(["schedule", file, "--explain"]) == 0
+    explained = capfd.readouterr().out
+    Path(file).write_text(FILE[: FILE.index("S.schedule")] + explained, encoding="utf-8")
+    assert main(["schedule", file]) == 0
+    assert capfd.readouterr().out == scheduled
+
+
+def test_explains_the_steps_before_one_that_is_refused(file: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(file).write_text(FILE.replace("S.vectorize(i1)", "S.split(i1, factors=[3, 5])"), encoding="utf-8")
+    assert main(["schedule", file, "--explain"]) == 1
+    output, errors = capfd.readouterr()
+    assert output.endswith("    S.reorder(i0, j, i1)\n    # B: i_0 4 [4 KiB] · j 32 [128 B] · i_1 16 [8 B]\n")
+    assert errors.startswith("error[E0508]: ")
+
+
+TWO_TARGETS = FILE.replace("tiled(add_one)", 'tiled(add_one, target="llvm")') + (
+    '\nS.schedule bound(add_one, target="cuda"):\n'
+    '    i, j = S.get_loops("B")\n'
+    '    S.bind(i, "blockIdx.x")\n'
+    '    S.bind(j, "threadIdx.x")\n'
+)
+
+
+def test_chooses_by_target(file: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(file).write_text(TWO_TARGETS, encoding="utf-8")
+    assert main(["schedule", file]) == 1
+    error = capfd.readouterr().err
+    assert error.startswith("error[E0529]: function 'add_one' has two schedules to choose from\n")
+    assert "  = help: choose one with --target or --apply\n" in error
+    assert main(["schedule", file, "--target", "cuda"]) == 0
+    assert 'thread="threadIdx.x"' in capfd.readouterr().out
+    assert main(["schedule", file, "--target", "llvm -mcpu=skylake"]) == 0
+    assert "T.vectorized(16)" in capfd.readouterr().out

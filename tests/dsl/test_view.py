@@ -18,6 +18,13 @@ SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.tvms"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+def test_one_function_is_drawn(tmp_path: Path) -> None:
+    path, picture_of_main = SAMPLES[3], tmp_path / "main.svg"
+    assert main(["view", str(path), "--entry", "main", "-o", str(picture_of_main)]) == 0
+    texts = ET.fromstring(picture_of_main.read_text()).iter(f"{SVG}text")
+    assert [text.text for text in texts if text.get("class") == "title"] == ["main"]
+
+
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_everything_is_in_the_picture(path: Path) -> None:
     module = tvms.load(path)
