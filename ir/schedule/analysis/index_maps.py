@@ -64,7 +64,7 @@ class _Axis(Struct, frozen=True):
         return tir.Range(make.const(0, self.variable.dtype), padded)
 
     def padding(self, value: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
-        """Yield the conditions under which `value`, that of the variable, is in the padding before or after the elements.
+        """Yield the conditions under which `value`, that of the variable, is in the padding around the elements.
 
         They are as in TVM's `PadDividendToDivisor`, so that they are short in terms of positions.
         """

@@ -265,7 +265,7 @@ def _may_meet(program: Program, scope: Scope, mine: Access, other: Access, reduc
 
 
 def tells_iterators(block: tir.Block) -> bool:
-    """Return whether a written element determines all iterators except for reductions, so that one instance writes it."""
+    """Return whether a written element determines all iterators except reductions, so that one instance writes it."""
     fresh = {axis.var: tir.Var(axis.var.dtype, f"{axis.var.name}_") for axis in block.iter_vars}
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     both = {**domains, **{fresh[variable]: domain for variable, domain in domains.items()}}

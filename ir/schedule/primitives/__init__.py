@@ -1,4 +1,4 @@
-"""The primitives: one file each, declared once. Every module in this folder is loaded with the schedule."""
+"""The primitives, one file each. Importing the schedule imports every module of this folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pkgutil import iter_modules
 
 @cache
 def load() -> None:
-    """Declare all primitives."""
+    """Import all primitives, which declares them."""
     for module in iter_modules(__path__):
         import_module(f".{module.name}", __name__)

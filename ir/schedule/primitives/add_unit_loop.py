@@ -1,4 +1,4 @@
-"""`add_unit_loop`: a loop of one iteration around a loop or block."""
+"""`add_unit_loop`: add a loop of extent 1 around a loop or block."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..program import Program
 
 @primitive(requires=(NOT_ROOT,), results=("unit loop",))
 def add_unit_loop(program: Program, block_or_loop: BlockOrLoop) -> tir.For:
-    """Put a loop of one iteration, `u`, around a loop or a block.
+    """Add a loop of extent 1, `u`, around a loop or a block.
 
-    Preserves: everything that runs. Comments stay with the loop or block.
+    Preserves: everything that executes. Comments stay with the loop or block.
     """
     inside: tir.Stmt = block_or_loop
     if isinstance(block_or_loop, tir.Block):

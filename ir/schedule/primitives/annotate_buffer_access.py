@@ -1,4 +1,4 @@
-"""`annotate_buffer_access` and `unsafe_hide_buffer_access`: what a block declares that it accesses."""
+"""`annotate_buffer_access` and `unsafe_hide_buffer_access`: set the regions that a block declares."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ DECLARED = Condition(
 def annotate_buffer_access(
     program: Program, block: Block, buffer_index: Integer, buf_type: Text, gen_new_ranges: IndexMap
 ) -> None:
-    """Declare which region of a buffer a block reads, or writes, where that cannot be found out; passes believe it.
-    The buffer is number `buffer_index` of what the block reads ("read") or writes ("write"). `gen_new_ranges` takes the
-    iterators to an index, or a pair of begin and end, for each dimension; written down, all begins and ends in a row.
+    """Declare the region of a buffer that a block reads or writes, if it cannot be derived. Later passes rely on it.
+    `buffer_index` is the index of the buffer among the regions that the block reads (`buf_type="read"`) or writes
+    ("write"). `gen_new_ranges` maps the iterators to an index, or a pair of begin and end, for each dimension. In text,
+    it is a map to the list of all begins and ends.
 
-    Preserves: everything that runs. Comments stay.
+    Preserves: everything that executes. Comments stay.
     """
     regions = _regions(block, buf_type)
     if not 0 <= buffer_index < len(regions):
@@ -57,10 +58,11 @@ def annotate_buffer_access(
 
 @primitive(requires=(ACCESSED,))
 def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, buf_index_array: Integers) -> None:
-    """Let a block declare no more that it accesses some buffers: those of the given numbers of what it reads ("read")
-    or writes ("write"). What comes after believes it: whoever hides an access answers for it.
+    """Remove buffers from the regions that a block declares to read (`buf_type="read"`) or write ("write");
+    `buf_index_array` lists their indices. Later primitives and passes rely on the declaration and may miscompile a
+    block that still accesses these buffers.
 
-    Preserves: everything that runs; primitives and passes that come later may not. Comments stay.
+    Preserves: everything that executes; later primitives and passes may not. Comments stay.
     """
     regions = _regions(block, buf_type)
     for index in buf_index_array:
@@ -93,8 +95,7 @@ def _ranges(program: Program, block: tir.Block, given: Layout, dimensions: int) 
 
 
 def _in_a_row(function: Callable[..., Any], dimensions: int) -> Callable[..., Any]:
-    """Return a function that gives all begins and ends in a row for one that gives an index or a pair for each
-    dimension."""
+    """Return a function that lists all begins and ends, for one that gives an index or a pair for each dimension."""
 
     @wraps(function)
     def ends(*args: Any, **named: Any) -> list[Any]:
@@ -121,7 +122,7 @@ def _check_inside(program: Program, block: tir.Block, region: tir.BufferRegion, 
 
 
 class _Path(Struct, frozen=True):
-    """What loops run over, and what holds, where something stands."""
+    """Domains of variables and conditions that hold at a point of a block."""
 
     domains: Mapping[tir.Var, tir.Range]
     conditions: tuple[tir.PrimExpr, ...]
@@ -142,7 +143,7 @@ class _Access(Struct, frozen=True):
 
 
 def _accesses(node: Node, path: _Path) -> Iterator[_Access]:
-    """Yield the accesses in a statement or an expression."""
+    """Yield the loads and stores in a statement or an expression."""
     match node:
         case tir.For():
             path = _Path({**path.domains, node.loop_var: tir.Range(node.min, node.extent)}, path.conditions)

@@ -1,4 +1,4 @@
-"""`annotate` and `unannotate`: what is said about loops and blocks, for passes to read."""
+"""`annotate` and `unannotate`: annotations of loops and blocks, which later passes read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ KNOWN_KEY = Condition("E0527", "the annotation is there", "sch.show() prints the
 
 @primitive(requires=(NEW_KEY,))
 def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_val: Attribute) -> None:
-    """Say something about a loop or a block. A loop with both `software_pipeline_stage` and `software_pipeline_order` must
-    be able to run as that pipeline, now and after every later step (E0588).
+    """Annotate a loop or a block. A loop with both `software_pipeline_stage` and `software_pipeline_order` must be able
+    to run as that pipeline, now and after every later step (E0588).
 
-    Preserves: everything; what passes make of it is their affair. Comments stay.
+    Preserves: everything; passes decide what an annotation means. Comments stay.
     """
     if ann_key in block_or_loop.annotations:
         reason = f"{name_of(block_or_loop)} is annotated with '{ann_key}' already"
@@ -29,7 +29,7 @@ def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_va
 
 @primitive(requires=(KNOWN_KEY,))
 def unannotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text) -> None:
-    """Take back what was said about a loop or a block.
+    """Remove an annotation from a loop or a block.
 
     Preserves: everything. Comments stay.
     """

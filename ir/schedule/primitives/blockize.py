@@ -1,4 +1,4 @@
-"""`blockize`: a nest of loops becomes a block, which is scheduled as one."""
+"""`blockize`: turn a loop nest into a block."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ..tree import sequence
 
 @primitive(requires=(DIVISIBLE, REDUCTION, STARTS_ALIKE), results=("new block",))
 def blockize(program: Program, target: LoopOrBlocks, preserve_unit_iters: Flag = True) -> tir.Block:
-    """Make the nest under a loop a block, or the nests of several blocks that stand side by side. The loops outside
-    run the new block; the old blocks stay inside, and what they start with `T.init` is started in loops of its own.
-    With `preserve_unit_iters`, iterators that take one value stay.
+    """Turn the nest under a loop, or the adjacent nests of several blocks, into one block. The outer loops execute the
+    new block, which contains the old blocks; `T.init` of a reduction moves to the new block, in its own loops. With
+    `preserve_unit_iters`, iterators with a single value are kept.
 
     Preserves: what is computed, and in which order. Comments stay with their statements.
     """
@@ -75,7 +75,7 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
 def _side_by_side(
     program: Program, blocks: Sequence[tir.Block]
 ) -> tuple[tir.For | tir.Block, tir.SeqStmt, list[tir.Stmt]]:
-    """Return the loop or block in which the blocks stand side by side, its statements, and those that hold them."""
+    """Return the loop or block that contains the adjacent blocks, its sequence, and the statements with the blocks."""
     if len(set(blocks)) < 2 or len(set(blocks)) < len(blocks):
         raise DIVISIBLE.refuse(
             f"{len(set(blocks))} different blocks are given, not several", *blocks, argument="target"
@@ -100,7 +100,7 @@ def _side_by_side(
 
 
 def _with_axes(program: Program, part: Divided, first: Divided, block: tir.Block) -> Divided:
-    """Return a part with the iterators of the first one, which must be the same."""
+    """Return a part with the iterators of the first one; refused if they differ."""
     alike = [axis.iter_type for axis in part.axes] == [axis.iter_type for axis in first.axes] and all(
         prove(equal(a, b)).is_proven
         for mine, other in ((part.values, first.values), (_extents(part), _extents(first)))
@@ -122,7 +122,7 @@ def _extents(part: Divided) -> list[tir.PrimExpr]:
 
 
 def _united(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
-    """Return one box for each buffer, around all of its regions."""
+    """Return the bounding box of the regions of each buffer."""
     boxes: dict[tir.Buffer, list[tuple[tir.Range, ...]]] = {}
     for each in regions:
         boxes.setdefault(each.buffer, []).append(each.region)

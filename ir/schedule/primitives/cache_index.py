@@ -1,4 +1,4 @@
-"""`cache_index`: what indices are computed from iterators is computed once, in blocks of its own."""
+"""`cache_index`: precompute index expressions in separate blocks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from ..tree import statements_in
 def cache_index(
     program: Program, block: Block, storage_scope: StorageScope, cse_thresh: Integer = 0
 ) -> list[tir.Block]:
-    """Compute what a block computes from its iterators alone, such as indices, in blocks before it, and let it read the
-    results. Of what it computes fewer than `cse_thresh` times, only the parts that repeat as often are taken.
+    """Compute expressions of a block that depend only on its iterators, such as indices, in preceding blocks, and let
+    the block read the results. An expression that occurs fewer than `cse_thresh` times is not cached as a whole; its
+    parts are considered in turn.
 
     Preserves: what every block computes. Comments stay where they are.
     """
@@ -56,7 +57,7 @@ def cache_index(
 
 
 class _Cached:
-    """A value that is computed from iterators, and the buffer that holds it for all their values."""
+    """Expression of iterators, and the buffer that holds its value for all values of the iterators."""
 
     def __init__(self, number: int, value: tir.PrimExpr, block: tir.Block, scope: str) -> None:
         used = dict.fromkeys(each for each in post_order(value) if isinstance(each, tir.Var))
@@ -73,7 +74,7 @@ class _Cached:
         return tir.BufferRegion(self.buffer, tuple([tir.Range(each, make.const(1, each.dtype)) for each in indices]))
 
     def nest(self) -> tuple[tir.Stmt, tir.Block]:
-        """Return the statements that compute it, and the block in them."""
+        """Return the loop nest that fills the buffer, and its block."""
         loops = [tir.Var(each.dtype, f"ax{at}") for at, each in enumerate(self.domains)]
         variables = tuple([tir.Var(each.dtype, f"v{at}") for at, each in enumerate(self.domains)])
         value = substitute(self.value, dict(zip(self.domains, variables, strict=True)))
@@ -87,7 +88,7 @@ class _Cached:
 
 
 def _reading(block: tir.Block, cache: _Cached) -> tir.Block:
-    """Return a block that reads a cached value where it computed it."""
+    """Return a block in which loads of the buffer replace the cached expression."""
 
     def instead(node: Node) -> Node | None:
         is_same = (
@@ -104,7 +105,7 @@ def _reading(block: tir.Block, cache: _Cached) -> tir.Block:
 
 
 def _candidates(block: tir.Block, loops: set[tir.Var], least: int) -> list[tir.PrimExpr]:
-    """Return what is computed from iterators at least so often, the longest first (TVM: `IndexInfoCollector`)."""
+    """Return expressions of iterators that occur at least `least` times, longest first (TVM: `IndexInfoCollector`)."""
     iterators = {axis.var for axis in block.iter_vars if _starts_at_zero(axis, loops)}
     found: list[list[tir.PrimExpr]] = []
     waiting = [each for store in _stores(block.body) for each in _computed(store.value, iterators)]
@@ -122,12 +123,12 @@ def _candidates(block: tir.Block, loops: set[tir.Var], least: int) -> list[tir.P
 
 
 def _starts_at_zero(axis: tir.IterVar, loops: set[tir.Var]) -> bool:
-    """Whether an iterator counts from 0, as far in every iteration of `loops`."""
+    """Return whether the domain of an iterator starts at 0 and does not depend on `loops`."""
     return axis.dom is not None and is_zero(axis.dom.min) and all(each not in loops for each in walk(axis.dom))
 
 
 def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:
-    """Yield the stores of a block, but for those of blocks in it."""
+    """Yield the stores of a block, except for those of nested blocks."""
     if isinstance(node, tir.BufferStore):
         yield node
     elif not isinstance(node, tir.BlockRealize):
@@ -136,7 +137,7 @@ def _stores(node: tir.Stmt) -> Iterator[tir.BufferStore]:
 
 
 def _computed(node: Node, iterators: set[tir.Var]) -> Iterator[tir.PrimExpr]:
-    """Yield the largest parts of a value that are computed from iterators alone, and cannot fail."""
+    """Yield the maximal subexpressions that depend only on iterators and cannot fault."""
     if isinstance(node, tir.PrimExpr) and _is_computed(node, iterators):
         yield node
     else:

@@ -1,4 +1,4 @@
-"""`cache_inplace`: a block works on a copy of a buffer that it both reads and writes."""
+"""`cache_inplace`: let a block work on a copy of a buffer that it both reads and writes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ IN_PLACE = Condition("E0564", "the block both reads and writes the buffer", "cac
 def cache_inplace(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> list[tir.Block]:
-    """Let a block work on a copy of a buffer that it reads and writes: what it reads is copied right before it, what
-    it writes is copied back right after it. Where it uses the buffer by its address, it gets that of the copy.
+    """Let a block work on a copy of a buffer that it reads and writes. The elements that it reads are copied right
+    before the block, those that it writes are copied back right after it. If the block uses the address of the buffer,
+    it gets the address of the copy.
 
     Preserves: what every block computes. Comments stay where they are.
     """
@@ -69,7 +70,7 @@ def cache_inplace(
 
 
 def _where(nest: tir.Stmt, predicate: tir.PrimExpr) -> tir.Stmt:
-    """Return loops around a block that runs only where the block that uses the copy does."""
+    """Return a copy nest with the predicate of the block that uses the copy."""
     if isinstance(nest, tir.BlockRealize):
         return replace(nest, predicate=predicate)
     assert isinstance(nest, tir.For)
@@ -77,7 +78,7 @@ def _where(nest: tir.Stmt, predicate: tir.PrimExpr) -> tir.Stmt:
 
 
 def _check_no_views(block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a buffer that is seen as another one, or whose elements do not lie as those of the copy (E0544)."""
+    """Refuse a buffer that has views or strides, which a copy would not have (E0544)."""
     for node in walk(block):
         if isinstance(node, tir.MatchBufferRegion) and node.source.buffer is buffer:
             raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{node.buffer.name}'", block)

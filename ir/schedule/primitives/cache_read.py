@@ -1,4 +1,4 @@
-"""`cache_read`: blocks read a copy of a buffer, in another storage scope."""
+"""`cache_read`: let blocks read a copy of a buffer in another storage scope."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def cache_read(
     storage_scope: StorageScope,
     consumer_blocks: Blocks | None = None,
 ) -> tir.Block:
-    """Copy a buffer that a block reads into a new one, after it is written, and let all blocks that read it, or those
-    of `consumer_blocks`, read the copy.
+    """Copy a buffer that a block reads, after it is written, and let all blocks that read it, or those in
+    `consumer_blocks`, read the copy.
 
     Preserves: what every block computes. Comments stay where they are.
     """
@@ -78,8 +78,10 @@ def cache_read(
 
 
 def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
-    """Return the block of a scope that writes a buffer, if any; refused where there are several, or where a statement
-    outside of blocks uses it (E0548)."""
+    """Return the block of a scope that writes a buffer, or None.
+
+    Refused if several blocks write it, or a statement outside of blocks uses it (E0548).
+    """
     if scope.is_used_outside(buffer):
         raise ONE_WRITER.refuse(f"a statement outside of blocks uses '{buffer.name}'", *scope.blocks[:1])
     writers = list(dict.fromkeys(scope.writers.get(buffer, ())))
@@ -90,6 +92,6 @@ def only_writer(scope: Scope, buffer: tir.Buffer) -> tir.Block | None:
 
 
 def is_later(program: Program, scope: Scope, writer: tir.Block, reader: tir.Block) -> bool:
-    """Whether a block writes only after another one is done: what the other reads is what was there before the scope."""
+    """Return whether `writer` executes entirely after `reader`, which then reads values from before the scope."""
     shared = set(program.loops_of(writer)) & set(program.loops_of(reader))
     return scope.blocks.index(writer) > scope.blocks.index(reader) and all(is_one(loop.extent) for loop in shared)

@@ -1,4 +1,4 @@
-"""`cache_write`: a block writes a new buffer, in another storage scope, which is copied afterwards."""
+"""`cache_write`: let a block write a new buffer in another storage scope, which is then copied back."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def cache_write(
     storage_scope: StorageScope,
     consumer_blocks: Blocks | None = None,
 ) -> tir.Block:
-    """Let a block write a new buffer in the place of one that it writes, and copy it there before it is read; the
-    blocks of `consumer_blocks` read the new buffer.
+    """Let a block write a new buffer, and copy that to the original buffer before the latter is read. The blocks in
+    `consumer_blocks` read the new buffer.
 
     Preserves: what every other block computes, and all that the block writes. Comments stay where they are.
     """
@@ -74,7 +74,7 @@ def cache_write(
 
 
 def _reads_own(program: Program, block: tir.Block, buffer: tir.Buffer) -> bool:
-    """Whether what the blocks in a block read of a buffer is what others in it have written before."""
+    """Return whether the nested blocks only read elements of a buffer that preceding ones have written."""
     inside = Scope(block)
     readers, writers = inside.readers.get(buffer, []), inside.writers.get(buffer, [])
     return (

@@ -1,4 +1,4 @@
-"""`compute_at`: a block is computed where it is used."""
+"""`compute_at`: compute a block where it is used."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ CAN_BE_INLINED = Condition(
 def compute_at(
     program: Program, block: Block, loop: Location, preserve_unit_loops: Flag = False, index: Integer = -1
 ) -> None:
-    """Move a block under a loop of the blocks that read what it writes: each iteration of the loop computes what is
-    read there, in new loops. Where sample_compute_location chose no loop, the block is inlined, or stays. `index` says
-    before which statement of the loop it stands: -1, as late as may be; -2, as early as may be. Elements that several
-    iterations of the loop read are computed in each of them.
+    """Move a block under a loop around its consumers. Each iteration of the loop then computes the elements that are
+    read there, in new loops; elements that several iterations read are computed in each of them. `index` is the index
+    of the child statement of the loop before which the block is inserted: -1 is the last possible one, -2 the first.
+    With a location from sample_compute_location, the block may also be inlined or stay where it is.
 
-    Preserves: what every other block computes. Comments of the block and of the loops it leaves go with it.
+    Preserves: what every other block computes. Comments of the block and of its old loops move with it.
     """
     if isinstance(loop, ComputeLocation):
         _compute_where_chosen(program, block, loop)

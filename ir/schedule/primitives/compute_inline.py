@@ -1,4 +1,4 @@
-"""`compute_inline`: a block vanishes into those that read what it computes."""
+"""`compute_inline`: inline a block into its consumers."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ INLINABLE = Condition(
 
 @primitive(requires=(NO_INIT, ONE_WRITE, NOT_ROOT, STAGE_PIPELINE, NOT_OUTPUT, COMPLETE, INLINABLE, ONLY_LEAF, OPAQUE))
 def compute_inline(program: Program, block: Block) -> None:
-    """Put what a block computes in the place of every read of it, and remove the block with its buffer.
+    """Replace every read of the output of a block by the expression that the block stores, and remove the block and its
+    buffer.
 
-    Preserves: what all other blocks compute. Comments of the block stand above the first block that has read it, or
-    above the scope's first block, or statement.
+    Preserves: what all other blocks compute. Comments of the block move above the first consumer, or above the first
+    block or statement of the scope.
     """
     buffer = _only_write(block)
     scope = scope_root(program, block)
@@ -79,7 +80,7 @@ def _inline(
     buffer: tir.Buffer,
     value_at: Callable[[tuple[tir.PrimExpr, ...]], tir.PrimExpr],
 ) -> None:
-    """Replace the loads of `buffer` in a scope, and say anew what the blocks around them read."""
+    """Replace the loads of `buffer` in a scope, and update the regions of the blocks around them."""
     sources = tuple([region.buffer for region in block.reads])
 
     def inlined(node: Node) -> Node | None:
@@ -93,7 +94,7 @@ def _inline(
 
 
 def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], tir.PrimExpr]:
-    """Return what gives the value that `block` computes for an element at indices; refused where that is unknown."""
+    """Return a function from the indices of an element to its value in `block`; refused if it is unknown."""
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
         raise INLINABLE.refuse(f"{name_of(block)} is more than one store", block)
@@ -108,13 +109,13 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
 
 
 def check_value(block: tir.Block, value: tir.PrimExpr) -> None:
-    """Refuse a value that may have effects (E0542): it would be computed more often, or less."""
+    """Refuse a value with side effects (E0542), as the number of its evaluations would change."""
     if has_effects(value):
         raise INLINABLE.refuse(f"{name_of(block)} calls what may have effects", block)
 
 
 def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, ...], dict[tir.Var, tir.PrimExpr]]:
-    """Return variables for the indices of a store, and the block's iterators in terms of them."""
+    """Return variables for the indices of a store, and the iterators of the block in terms of them."""
     variables = tuple([axis.var for axis in block.iter_vars])
     places = tuple([tir.Var(index.dtype, f"ph_{at}") for at, index in enumerate(store.indices)])
     if len(store.indices) == len(variables) and all(

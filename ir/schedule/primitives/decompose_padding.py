@@ -1,4 +1,4 @@
-"""`decompose_padding`: what a block pads with is written by a block of its own, so that the rest needs no condition."""
+"""`decompose_padding`: write the padding in a separate block, so that the main block needs no condition."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ PADS = Condition(
 
 
 class _Padding(Struct, frozen=True):
-    """What a block stores: `value` where `condition` holds, which says something of loops, and `constant` elsewhere."""
+    """Store of a block: `value` under `condition`, which is in terms of loops, and `constant` otherwise."""
 
     store: tir.BufferStore
     condition: tir.PrimExpr
     value: tir.PrimExpr
     constant: tir.PrimExpr
     box: tuple[tir.Range, ...]
-    """What the iterators are where the condition holds."""
+    """Values of the iterators for which the condition holds."""
 
 
 @primitive(requires=(NOT_ROOT, COMPLETE, AROUND, PADS), results=("padding block",))
 def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
-    """Fill what a block writes with the constant that it pads with, before `loop`, in loops of its own; the block then
-    runs only where it does not pad.
+    """Split a block that pads its output with a constant: a new nest before `loop` fills the output with the constant,
+    and the block then executes only for elements that are not padding.
 
     Preserves: what is computed. Comments stay with the block.
     """
@@ -74,7 +74,7 @@ def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
 
 
 def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequence[tir.For], scope: Scope) -> None:
-    """Refuse loops in which the padding cannot come first."""
+    """Refuse nests in which the padding cannot be written first."""
     for each in program.around(program.realize_of(block)):
         if not isinstance(each, tir.For | tir.SeqStmt):
             raise PADS.refuse(f"a condition stands around {name_of(block)}", block, loop)
@@ -116,7 +116,7 @@ def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
 
 
 def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> tir.Range | None:
-    """Return what `value` is where a condition holds, as far as its parts compare it; None where that is not known."""
+    """Return the range of `value` under a condition, from the comparisons in it; None if it is unknown."""
     domains = domains_of(loops)
     span = evaluate(value, {each: from_range(domain.min, domain.extent) for each, domain in domains.items()})
     for part in conjuncts(condition):
@@ -128,7 +128,7 @@ def _part(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ..
 
 
 def _limits(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, ...]) -> Interval:
-    """Return between which values `value` is where a comparison holds."""
+    """Return the bounds of `value` that follow from a comparison."""
     if not isinstance(condition, tir.LT | tir.LE):
         return EVERYTHING
     slack = 1 if isinstance(condition, tir.LT) else 0
@@ -141,7 +141,7 @@ def _limits(value: tir.PrimExpr, condition: tir.PrimExpr, loops: tuple[tir.For, 
 
 
 def _chain(realize: tir.BlockRealize, below: Sequence[tir.For]) -> list[tir.For]:
-    """Return the innermost loops that hold nothing but the block."""
+    """Return the innermost loops that contain nothing but the block."""
     chain: list[tir.For] = []
     child: tir.Stmt = realize
     for each in reversed(below):
@@ -155,7 +155,7 @@ def _chain(realize: tir.BlockRealize, below: Sequence[tir.For]) -> list[tir.For]
 def _constant_nest(
     program: Program, realize: tir.BlockRealize, below: Sequence[tir.For], padding: _Padding
 ) -> tir.Stmt:
-    """Return the loops that fill all that is written (TVM: `CreateConstBlock`)."""
+    """Return the nest that fills the output with the constant (TVM: `CreateConstBlock`)."""
     block = realize.block
     axes = tuple([replace(axis, iter_type=DATA_PAR) for axis in block.iter_vars])
     store = replace(padding.store, value=padding.constant, trivia=None)
@@ -174,7 +174,7 @@ def _constant_nest(
 def _inside(
     program: Program, realize: tir.BlockRealize, loops: tuple[tir.For, ...], chain: list[tir.For], padding: _Padding
 ) -> tuple[tir.Stmt, dict[tir.Stmt, tir.Stmt | None]]:
-    """Return the block where it does not pad, in its innermost loops (TVM: `CreateInBoundBlock`)."""
+    """Return the block without padding, in its innermost loops (TVM: `CreateInBoundBlock`)."""
     block = realize.block
     ranges = domains_of(loops)
     axes: list[tir.IterVar] = []
@@ -210,7 +210,7 @@ def _points(values: Sequence[tir.PrimExpr], starts: Sequence[tir.Range]) -> tupl
 
 
 def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: _Padding, new: Place) -> None:
-    """Refuse loops that do not run exactly the iterations in which the block does not pad."""
+    """Refuse new loops whose iterations are not exactly those of the block without padding."""
     points = tuple([tir.Range(value, make.const(1, value.dtype)) for value in realize.iter_values])
     old = Place(points, domains_of(loops), (padding.condition,))
     if not is_covered(old, [new]).is_proven or not is_covered(new, [old]).is_proven:

@@ -1,4 +1,4 @@
-"""`decompose_reduction`: what a reduction starts from is written by a block of its own."""
+"""`decompose_reduction`: move T.init of a reduction to a separate block."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
     requires=(AROUND, REDUCTION, ABOVE_REDUCTION, STARTS_ALIKE, UNTOUCHED, NOT_ROOT), results=("initialising block",)
 )
 def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block:
-    """Take `T.init` out of a reduction: it becomes a block before `loop`, with copies of the loops that it needs.
+    """Move `T.init` of a reduction to a new block before `loop`, with copies of the loops that it needs.
 
-    Preserves: what is computed; a reduction over nothing is what it starts from. The comments in `T.init` go with it,
-    all others stay with the block that is left, `…_update`.
+    Preserves: what is computed, also for empty reductions. Comments in `T.init` move with it, all others stay with the
+    remaining block, `…_update`.
     """
     scope = scope_root(program, block)
     loops = program.loops_of(block)
@@ -75,7 +75,7 @@ def _check_height(realize: tir.BlockRealize, above: Sequence[tir.For], loop: tir
 
 
 def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scope) -> None:
-    """Refuse a loop under which other blocks would see the start of a sum too early, or change what it starts from."""
+    """Refuse a loop with blocks that access the output before it is complete, or write what T.init reads."""
     assert block.init is not None
     read = buffers_of(block.init)
     written = {region.buffer for region in block.writes}
@@ -128,7 +128,7 @@ def _nest(realize: tir.BlockRealize, loops: Sequence[tir.For]) -> tir.Stmt:
 
 
 def _update_block(block: tir.Block) -> tir.Block:
-    """Return what is left of a reduction: it reads what it writes."""
+    """Return the update of a reduction as a block, which also reads its output."""
     read = {region.buffer for region in block.reads}
     reads = tuple([region for region in block.writes if region.buffer not in read])
     return replace(block, name_hint=f"{block.name_hint}_update", init=None, reads=(*reads, *block.reads))

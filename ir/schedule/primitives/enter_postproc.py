@@ -1,4 +1,4 @@
-"""`enter_postproc`: where in a trace the steps begin that only finish what tuning has chosen."""
+"""`enter_postproc`: mark the begin of postprocessing in a trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..program import Program
 
 @primitive()
 def enter_postproc(program: Program) -> None:
-    """Mark the place in the trace from where on steps only finish what was chosen: `remove_postproc` leaves them out.
+    """Mark the point in the trace after which steps only postprocess; `remove_postproc` drops them.
 
     Preserves: everything.
     """

@@ -1,4 +1,4 @@
-"""`fuse`: nested loops become one."""
+"""`fuse`: fuse nested loops into one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LONGEST_NAME = 120
 
 @primitive(requires=(PLAIN_LOOP, STARTS_AT_ZERO, NESTED, INDEPENDENT), results=("fused loop",))
 def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> tir.For:
-    """Make one loop of nested loops, given from the outermost to the innermost.
+    """Fuse nested loops, given from the outermost to the innermost, into one loop.
 
-    Without `preserve_unit_iters`, a loop of one iteration vanishes from what iterators are bound to.
+    Without `preserve_unit_iters`, loops of extent 1 are removed from bindings.
 
-    Preserves: how often, and in which order, every block below runs. The comments of all loops stay, in order.
+    Preserves: how often, and in which order, every block below executes. The comments of all loops stay, in order.
     """
     if not loops:
         raise ARGUMENT.refuse("it takes at least one loop", help="write S.fuse(i, j)")
@@ -36,7 +36,7 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     lower: tir.PrimExpr = make.const(1, dtype)
     for loop in reversed(loops):
         value: tir.PrimExpr = fused
-        size = make.const(1, dtype) if is_zero(loop.extent) else loop.extent  # the fused loop runs 0 times then
+        size = make.const(1, dtype) if is_zero(loop.extent) else loop.extent  # then the fused loop is empty
         if loop is not loops[0]:
             value = make.floormod(fused, make.mul(lower, size))
         value = make.const(0, dtype) if is_one(size) else make.floordiv(value, lower)
@@ -53,7 +53,7 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
 
 
 def _name(loops: tuple[tir.For, ...]) -> str:
-    """Return TVM's name for the fused loop, or the beginning of it where splits and fusions have made it long."""
+    """Return TVM's name for the fused loop, truncated if it is too long."""
     names = [loop.loop_var.name for loop in loops]
     name = "_".join([*names, "fused"])
     return name if len(name) <= _LONGEST_NAME else f"{names[0].split('_')[0]}_fused"

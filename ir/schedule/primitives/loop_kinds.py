@@ -1,4 +1,4 @@
-"""`parallel`, `vectorize`, `bind` and `unroll`: how the iterations of a loop are run."""
+"""`parallel`, `vectorize`, `bind` and `unroll`: set the kind of a loop."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y
 
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def parallel(program: Program, loop: Loop) -> None:
-    """Run the iterations of a loop on the cores of the machine.
+    """Execute the iterations of a loop in parallel on the cores of the CPU.
 
-    Preserves: what is computed, as no iteration needs another. Comments stay.
+    Preserves: what is computed, as no iteration depends on another. Comments stay.
     """
     _run_as(program, loop, tir.ForKind.PARALLEL)
 
 
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER))
 def vectorize(program: Program, loop: Loop) -> None:
-    """Run the iterations of a loop as the elements of a vector.
+    """Execute the iterations of a loop as the lanes of a vector.
 
-    Preserves: what is computed, as no iteration needs another. Comments stay.
+    Preserves: what is computed, as no iteration depends on another. Comments stay.
     """
     _run_as(program, loop, tir.ForKind.VECTORIZED)
 
 
 @primitive(requires=(COMPACT, INDEPENDENT_ITERATIONS, IN_ORDER, THREAD, SAME_THREADS))
 def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
-    """Run the iterations of a loop on the threads of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, and y and z.
+    """Bind a loop to a thread axis of a GPU: `blockIdx.x`, `threadIdx.x`, `vthread.x`, or y and z of these.
 
-    Preserves: what is computed, as no iteration needs another; a reduction over threadIdx is one across threads.
-    Comments stay.
+    Preserves: what is computed, as no iteration depends on another; a reduction bound to threadIdx is computed across
+    threads. Comments stay.
     """
     if thread_axis not in THREADS:
         raise THREAD.refuse(f"there is no thread axis '{thread_axis}'", argument="thread_axis")
@@ -63,7 +63,7 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
 
 @primitive()
 def unroll(program: Program, loop: Loop) -> None:
-    """Write the iterations of a loop out, one after the other.
+    """Unroll a loop.
 
     Preserves: the order of everything. Comments stay.
     """
@@ -85,8 +85,7 @@ def _run_as(program: Program, loop: tir.For, kind: tir.ForKind, thread: str | No
 
 
 def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
-    """Refuse an axis that a loop around or inside is bound to, and loops of one kernel that would be bound to the same
-    axis with different extents."""
+    """Refuse an axis that an outer or inner loop is bound to, and different extents of one axis in one kernel."""
     around = [each for each in program.around(loop) if isinstance(each, tir.For)]
     root = next((each for each in reversed(around) if each.thread_binding is not None), loop)
     inside = set(walk_statements(loop))
@@ -106,7 +105,7 @@ def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
 
 
 def _fills_shared(loop: tir.For) -> bool:
-    """Whether all that `loop` writes is memory that the threads of a block share: those that run may do it together."""
+    """Return whether `loop` writes only shared memory, which the threads of a block can fill together."""
     blocks = [each for each in walk_statements(loop.body) if isinstance(each, tir.Block)]
     written = [region.buffer.scope for block in blocks for region in block.writes]
     return bool(written) and all(scope.startswith("shared") for scope in written)

@@ -1,4 +1,4 @@
-"""`loop_partition`: one loop becomes several, one after the other."""
+"""`loop_partition`: divide a loop into consecutive loops."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TRUE = tir.IntImm("bool", 1)
 
 @primitive(requires=(PLAIN_LOOP, NOT_REDUCED, CONSTANT, ONE_INFERRED, POSITIVE, FITS), results=("part",))
 def loop_partition(program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True) -> list[tir.For]:
-    """Divide a loop into loops that run one after the other, of `factors` iterations each; one of them may be None.
-    What is left over is one more loop.
+    """Divide a loop into consecutive loops with the extents `factors`, one of which may be None. Remaining iterations
+    form one more loop.
 
-    Each part stands in a block of its own, and the blocks below are copies, called after the part.
+    Each part is in a block of its own. The blocks below are copied, and the copies are named after the part.
 
-    Preserves: how often, and in which order, everything below runs. Comments of the loop stay above the first part,
-    those below it are in every part.
+    Preserves: how often, and in which order, everything below executes. Comments of the loop stay above the first part,
+    those below it are copied to every part.
     """
     check_plain(loop)
     _check_not_reduced(loop)
@@ -67,7 +67,7 @@ def _check_not_reduced(loop: tir.For) -> None:
 
 
 def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
-    """Return where each part ends (TVM: `ConcreteScheduleNode::LoopPartition`)."""
+    """Return the end of each part (TVM: `ConcreteScheduleNode::LoopPartition`)."""
     if not isinstance(loop.min, tir.IntImm) or not isinstance(loop.extent, tir.IntImm):
         raise CONSTANT.refuse(f"{name_of(loop)} runs {loop.extent} times from {loop.min}", loop)
     count = sum(each is None for each in factors)
@@ -91,8 +91,7 @@ def _value(expr: tir.PrimExpr) -> int:
 
 
 def _renamed(body: tir.Stmt, variable: tir.Var, domain: tir.Range) -> tir.Stmt:
-    """Return the body of a part: its blocks are called after it, and an iterator that is bound to its variable has its
-    domain."""
+    """Return the body of a part: blocks are named after it, and iterators bound to its variable get its domain."""
 
     def rename(node: object) -> tir.Block | tir.BlockRealize | None:
         if isinstance(node, tir.Block):
@@ -109,7 +108,7 @@ def _renamed(body: tir.Stmt, variable: tir.Var, domain: tir.Range) -> tir.Stmt:
 
 
 def _block(name: str, body: tir.Stmt) -> tir.BlockRealize:
-    """Return a block without iterators around `body`, with what it reads and writes."""
+    """Return a block without iterators around `body`, with its regions."""
     bare = tir.Block((), (), (), name, body)
     reads, writes, _ = detect_regions(bare, buffers_of(body))
     return tir.BlockRealize((), _TRUE, replace(bare, reads=reads, writes=writes))

@@ -1,4 +1,4 @@
-"""`merge`: loops that run one after the other become one."""
+"""`merge`: merge consecutive loop nests into one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SAME_EXTENTS = Condition("E0533", "the nests have the same depth and the same ex
     requires=(ONCE, SAME_SCOPE, PLAIN_LOOP, STARTS_AT_ZERO, NESTED, SAME_EXTENTS, IN_ORDER), results=("merged loop",)
 )
 def merge(program: Program, *loops: Loop) -> tir.For:
-    """Make one nest of nests that run one after the other: the loops given are the innermost of each.
+    """Merge consecutive nests, each given by its innermost loop, into one nest.
 
-    Preserves: how often everything runs, and the order of any two iterations that touch the same element. The merged
-    nest stands where the last one stood; comments stay, in order.
+    Preserves: how often everything executes, and the order of any two dependent iterations. The merged nest takes the
+    position of the last one; comments stay, in order.
     """
     if len(loops) < 2:
         raise ARGUMENT.refuse("it takes at least two loops", help="write S.merge(i, j)")
@@ -50,7 +50,7 @@ def merge(program: Program, *loops: Loop) -> tir.For:
 
 
 def _nests(program: Program, loops: tuple[tir.For, ...]) -> list[tuple[tir.For, ...]]:
-    """Return for each loop the loops from below what all have in common down to it, the outermost first."""
+    """Return the path of each loop below their common ancestors, outermost first."""
     paths = [(*program.loops_of(loop), loop) for loop in loops]
     if any(program.scope_of(loop) is not program.scope_of(loops[0]) for loop in loops):
         raise SAME_SCOPE.refuse(f"{name_of(loops[0])} and {name_of(loops[1])} stand in different blocks", *loops[:2])
@@ -81,7 +81,7 @@ def _check_alike(nests: list[tuple[tir.For, ...]]) -> None:
 
 
 def _check_order(parent: tir.SeqStmt, nests: list[tuple[tir.For, ...]]) -> None:
-    """Refuse where a nest would move past what it must stay before, or an iteration past one of another nest."""
+    """Refuse to move a nest past a statement that it conflicts with, or an iteration past one that depends on it."""
     places = [parent.seq.index(nest[0]) for nest in nests]
     if places != sorted(places):
         raise SAME_SCOPE.refuse("the loops are not given in the order in which they run", nests[0][0], nests[1][0])
@@ -100,7 +100,7 @@ def _check_order(parent: tir.SeqStmt, nests: list[tuple[tir.For, ...]]) -> None:
 
 
 def _merged(program: Program, nests: list[tuple[tir.For, ...]]) -> tuple[tir.For, tir.For]:
-    """Return the outermost and the innermost loop of the nest that holds the bodies of all."""
+    """Return the outermost and the innermost loop of the merged nest."""
     variables = [tir.Var(loop.loop_var.dtype, f"{loop.loop_var.name}_m") for loop in nests[0]]
     bodies = [
         program.substitute(nest[-1].body, {loop.loop_var: new for loop, new in zip(nest, variables, strict=True)})

@@ -1,4 +1,4 @@
-"""`pad_einsum`: a sum of products runs over whole tiles."""
+"""`pad_einsum`: pad a sum of products to whole tiles."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _Padded = Mapping[tir.Var, tir.PrimExpr]
     results=(),
 )
 def pad_einsum(program: Program, block: Block, padding: Integers) -> None:
-    """Let the iterators of a sum of products, such as a matrix product, run over multiples of `padding`, one number for
-    each iterator. What it reads is copied first, with zeros around it; of what it writes, all that was asked for is
+    """Pad the extents of the iterators of a sum of products, such as a matrix product, to multiples of `padding`, which
+    has one number for each iterator. Inputs are copied to buffers padded with zeros; the unpadded part of the output is
     copied back.
 
     Preserves: what every block computes. Comments stay where they are.
@@ -91,7 +91,7 @@ def _check_padding(block: tir.Block, padding: tuple[int, ...]) -> None:
 
 
 def _padded_extents(block: tir.Block, padding: tuple[int, ...]) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the new extents of the iterators that get longer."""
+    """Return the new extents of the padded iterators."""
     found: dict[tir.Var, tir.PrimExpr] = {}
     for axis, unit in zip(block.iter_vars, padding, strict=True):
         assert axis.dom is not None
@@ -102,7 +102,7 @@ def _padded_extents(block: tir.Block, padding: tuple[int, ...]) -> dict[tir.Var,
 
 
 def _check_einsum(block: tir.Block) -> None:
-    """Refuse a block that accesses a buffer otherwise than by iterators, one for each dimension (E0565, E0562)."""
+    """Refuse a block with indices other than one iterator for each dimension (E0565, E0562)."""
     written = [region.buffer for region in block.writes]
     if len(written) != 1 or any(region.buffer in written for region in block.reads):
         raise EINSUM.refuse(f"{name_of(block)} writes not one buffer, from others", block)
@@ -131,8 +131,7 @@ def _check_einsum(block: tir.Block) -> None:
 
 
 def _check_runs_for_all(program: Program, block: tir.Block) -> None:
-    """Refuse a block that a condition keeps from running for some of its iterators' values: what it leaves unwritten
-    would be copied back from memory that nothing wrote (E0565)."""
+    """Refuse a block with a predicate, as the elements that it does not write would be copied back (E0565)."""
     domains = domains_of(program.loops_of(block))
     predicate = program.realize_of(block).predicate
     if not prove(predicate, domains).is_proven:
@@ -156,7 +155,7 @@ def _check_loops(program: Program, block: tir.Block, padded: _Padded) -> None:
 
 
 def _check_harmless(block: tir.Block, padded: _Padded) -> None:
-    """Refuse sums to which zeros add something, and divisions of integers by them (E0566)."""
+    """Refuse reductions that change if zeros are added, and integer divisions by zeros (E0566)."""
     for node in walk(block.body):
         divides = isinstance(node, tir.FloorDiv | tir.FloorMod | tir.Div | tir.Mod)
         if divides and is_int(node.dtype) and not isinstance(node.b, tir.IntImm):
@@ -168,7 +167,7 @@ def _check_harmless(block: tir.Block, padded: _Padded) -> None:
 
 
 def _vanishes_where(block: tir.Block, axis: tir.Var) -> bool:
-    """Whether a block adds 0 to its sum where all that is read at an index with `axis` is 0."""
+    """Return whether a block adds 0 to its output if all loads whose index contains `axis` are 0."""
     store = block.body
     if not (isinstance(store, tir.BufferStore) and isinstance(store.value, tir.Add) and block.init is not None):
         return False
@@ -178,7 +177,7 @@ def _vanishes_where(block: tir.Block, axis: tir.Var) -> bool:
 
 
 def _vanishes(value: tir.PrimExpr, axis: tir.Var) -> bool:
-    """Whether a value is 0 where what is read at an index with `axis` is; infinities are not multiplied by zeros."""
+    """Return whether a value is 0, and not infinity times 0, if all loads whose index contains `axis` are 0."""
     match value:
         case tir.BufferLoad():
             return any(each is axis for index in value.indices for each in walk(index))
@@ -210,7 +209,7 @@ def _copy_of(region: tir.BufferRegion, padded: _Padded) -> tir.Buffer:
 
 
 def _widen(program: Program, nest: tir.Stmt, padded: _Padded, copies: Mapping[tir.Buffer, tir.Buffer]) -> None:
-    """Let the iterators, and the loops that they are bound to, run further, and the block use the copies."""
+    """Extend the iterators and the loops that they are bound to, and let the block use the copies."""
     loops: dict[tir.Var, tir.PrimExpr] = {}
     for node in walk(nest):
         if isinstance(node, tir.BlockRealize):
@@ -232,7 +231,7 @@ def _widen(program: Program, nest: tir.Stmt, padded: _Padded, copies: Mapping[ti
 
 
 def _copy(source: tir.Buffer, target: tir.Buffer, shape: tuple[tir.PrimExpr, ...], name: str) -> tir.Stmt:
-    """Return a nest over `shape` that copies a buffer to another one, with zeros where the source ends."""
+    """Return a nest over `shape` that copies a buffer to another one, with zeros beyond the end of the source."""
     loops = [tir.Var(size.dtype, f"i{at}") for at, size in enumerate(shape)]
     variables = tuple([tir.Var(size.dtype, f"v{at}") for at, size in enumerate(shape)])
     axes = [

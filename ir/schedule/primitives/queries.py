@@ -1,4 +1,4 @@
-"""Queries: blocks and loops by their names and places. They are part of the trace, and change nothing."""
+"""Queries: find blocks and loops by name or position. They are part of the trace and change nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..program import Program
 
 @primitive(results=("block",), query=True)
 def get_block(program: Program, name: Text, func_name: Text | None = None) -> tir.Block:
-    """Return the one block that is called `name`, in function `func_name` or in the one that is worked on."""
+    """Return the block called `name` in function `func_name`, or in the current function."""
     function = func_name or program.working_on
     if function is None:
         raise ARGUMENT.refuse("it needs 'func_name', as the module has several functions", help="or call work_on")
@@ -23,31 +23,31 @@ def get_block(program: Program, name: Text, func_name: Text | None = None) -> ti
 
 @primitive(results=("loop",), query=True)
 def get_loops(program: Program, block: Block) -> list[tir.For]:
-    """Return the loops around a block within the block around it, the outermost first."""
+    """Return the loops around a block within its scope, outermost first."""
     return list(program.loops_of(block))
 
 
 @primitive(results=("block",), query=True)
 def get_child_blocks(program: Program, block_or_loop: BlockOrLoop) -> list[tir.Block]:
-    """Return the blocks in a block or under a loop, without those inside other blocks, in order."""
+    """Return the outermost blocks in a block or under a loop, in order."""
     return list(program.child_blocks(block_or_loop))
 
 
 @primitive(requires=(NOT_ROOT,), results=("producer",), query=True)
 def get_producers(program: Program, block: Block) -> list[tir.Block]:
-    """Return the blocks of the same scope, before a block, that write what it reads or writes, in order."""
+    """Return the preceding blocks of the same scope that write what the block reads or writes, in order."""
     return Scope(scope_root(program, block)).producers(block)
 
 
 @primitive(requires=(NOT_ROOT,), results=("consumer",), query=True)
 def get_consumers(program: Program, block: Block) -> list[tir.Block]:
-    """Return the blocks of the same scope, after a block, that read or write what it writes, in order."""
+    """Return the following blocks of the same scope that read or write what the block writes, in order."""
     return Scope(scope_root(program, block)).consumers(block)
 
 
 @primitive(results=("output block",), query=True)
 def get_output_blocks(program: Program, scope_block: Block) -> list[tir.Block]:
-    """Return the blocks at any depth in a block that write what the block around them does not allocate, in order."""
+    """Return the blocks at any depth in a block that write a buffer not allocated in their scope, in order."""
     found: list[tir.Block] = []
     for block in program.child_blocks(scope_block):
         found += [*([block] if is_output_block(block, scope_block) else []), *get_output_blocks(program, block)]

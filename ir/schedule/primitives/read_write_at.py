@@ -1,4 +1,4 @@
-"""`read_at` and `write_at`: what the blocks under a loop use of a buffer is copied there, by one block."""
+"""`read_at` and `write_at`: copy the part of a buffer that the blocks under a loop access, in one block."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _SHARED = (AROUND, ACCESSED, STAGE_PIPELINE, OPAQUE, ONE_WAY, WRITTEN_BEFORE, IN
 def read_at(
     program: Program, loop: Loop, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> tir.Block:
-    """Copy what the blocks under a loop read of a buffer, right before the first of them, and let them read the copy.
-    The block that copies is annotated "auto_copy".
+    """Copy the part of a buffer that the blocks under a loop read, right before the first of them, and let them read
+    the copy. The copying block is annotated with "auto_copy".
 
     Preserves: what every block computes. Comments stay where they are.
     """
@@ -54,8 +54,8 @@ def read_at(
 def write_at(
     program: Program, loop: Loop, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope
 ) -> tir.Block:
-    """Let the blocks under a loop that write a buffer write a new one, which is copied right after the last of them.
-    The block that copies is annotated "auto_copy".
+    """Let the blocks under a loop that write a buffer write a new one, which is copied back right after the last of
+    them. The copying block is annotated with "auto_copy".
 
     Preserves: what every other block computes, and all that is written. Comments stay where they are.
     """
@@ -71,7 +71,7 @@ def write_at(
 
 
 class _Site:
-    """A loop, and what the blocks under it use of a buffer."""
+    """Loop, and the accesses of the blocks under it to a buffer."""
 
     def __init__(
         self, program: Program, loop: tir.For, block: tir.Block, index: BufferIndex, storage_scope: str, writes: bool
@@ -101,7 +101,7 @@ class _Site:
                 raise STAGE_PIPELINE.refuse(reason, self.loop, each)
 
     def _positions(self, writes: bool) -> list[int]:
-        """Return which statements under the loop write the buffer, or read it."""
+        """Return the indices of the child statements of the loop that write, or read, the buffer."""
         return [
             at
             for at, blocks in enumerate(self.under)
@@ -124,8 +124,10 @@ class _Site:
             raise ALL_WRITTEN.refuse(reason, self.loop)
 
     def copy(self, changed: range, at: int) -> tir.Block:
-        """Let the blocks of statements `changed` use a new buffer where they declare to use the old one, and put the copy
-        before statement `at`; return its block."""
+        """Insert the copy before child statement `at` of the loop, and return its block.
+
+        The blocks in the statements `changed` that declare an access to the old buffer use the new one.
+        """
         program, cache = self.program, Cache(self.buffer, self.box, self.storage_scope, is_compact=False)
         blocks = [each for place in changed for each in self.under[place]]
         users = [each for each in blocks if any(use.buffer is self.buffer for use in (*each.reads, *each.writes))]
@@ -138,7 +140,7 @@ class _Site:
         return realize.block
 
     def _copying(self, cache: Cache) -> tir.BlockRealize:
-        """Return the block that copies the box, in loops of its own (TVM: `ReadWriteAtImpl::MakeBlock`)."""
+        """Return the block that copies the box, with loops inside (TVM: `ReadWriteAtImpl::MakeBlock`)."""
         source, target = (cache.buffer, self.buffer) if self.writes else (self.buffer, cache.buffer)
         loops_around = [each for each in self.program.around(self.loop) if isinstance(each, tir.For)]
         around = {loop.loop_var: loop for loop in (*loops_around, self.loop)}
@@ -160,8 +162,7 @@ class _Site:
         return tir.BlockRealize(tuple([loop.loop_var for loop in used]), make.const(True, "bool"), block)
 
     def _check_after(self, copying: tir.Block, new: tir.Buffer) -> None:
-        """Refuse to copy, or to read of the copy, what may not be written by then (E0550), and iterations that run at
-        once and touch one element (E0534)."""
+        """Refuse copies of elements that may be unwritten (E0550), and races between iterations (E0534)."""
         program, scope = self.program, Scope(self.program.current(self.root))
         of = new if self.writes else self.buffer
         readers = [copying]

@@ -1,4 +1,4 @@
-"""`reindex`: a block uses a copy of a buffer, whose dimensions are its iterators."""
+"""`reindex`: let a block use a copy of a buffer that is indexed by its iterators."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from ..program import Program
     results=("block that copies",),
 )  # fmt: skip
 def reindex(program: Program, block: Block, buffer: AccessedBuffer) -> tir.Block:
-    """Let a block use a copy of a buffer in which an element's index is what the block's iterators are when it uses it.
-    Iterators that the buffer does not depend on are left out. What the block reads is copied before its loops, what it
-    writes after them.
+    """Let a block use a copy of a buffer in which the index of an element consists of the values of the iterators that
+    access it. Iterators that do not occur in the index of the buffer are left out. Elements that the block reads are
+    copied before its loops, those that it writes after them.
 
     Preserves: what every block computes. Comments stay where they are.
     """

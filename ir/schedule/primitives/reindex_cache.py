@@ -1,4 +1,4 @@
-"""`reindex_cache_read` and `reindex_cache_write`: a block uses a copy of a buffer, laid out as an index map says."""
+"""`reindex_cache_read` and `reindex_cache_write`: let a block use a copy of a buffer in the layout of an index map."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _SHARED = (
 def reindex_cache_read(
     program: Program, block: Block, read_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
 ) -> tir.Block:
-    """Let a block read a copy of a buffer, in which the element that an iteration reads is where `index_map` takes its
-    iterators. The copy is made after the buffer is written.
+    """Let a block read a copy of a buffer. `index_map` maps the iterators to the index in the copy. The copy is made
+    after the buffer is written.
 
     Preserves: what every block computes. Comments stay where they are.
     """
@@ -59,8 +59,8 @@ def reindex_cache_read(
 def reindex_cache_write(
     program: Program, block: Block, write_buffer_index: BufferIndex, storage_scope: StorageScope, index_map: IndexMap
 ) -> tir.Block:
-    """Let a block write a new buffer, in which the element that an iteration writes is where `index_map` takes its
-    iterators, and copy it before it is read.
+    """Let a block write a new buffer, which is copied to the original one before that is read. `index_map` maps the
+    iterators to the index in the new buffer.
 
     Preserves: what every other block computes, and all that the block writes. Comments stay where they are.
     """
@@ -106,7 +106,7 @@ def _check_iterators(block: tir.Block, used: tuple[tir.IterVar, ...], mapped: tu
 
 
 def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], spot: Spot) -> Loops:
-    """Return copies of the loops around a block, but for those around the spot, on which `axes` depend."""
+    """Return copies of the loops around a block that `axes` depend on, except for loops also around the copy."""
     realize, around = program.realize_of(block), program.loops_of(block)
     inner = around[around.index(spot.place) + 1 :] if isinstance(spot.place, tir.For) else around
     bound = dict(zip(block.iter_vars, realize.iter_values, strict=True))

@@ -1,4 +1,4 @@
-"""`reorder`: nested loops change places."""
+"""`reorder`: change the order of nested loops."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ DOMAINS_OUTSIDE = Condition("E0514", "no domain depends on a loop further in", "
 
 @primitive(requires=(ONCE, CHAIN, PLAIN_ITERATORS, AFFINE, DOMAINS_OUTSIDE, IN_ORDER))
 def reorder(program: Program, *ordered_loops: Loop) -> None:
-    """Put nested loops into the given order; the loops between them that are not given stay where they are.
+    """Change the order of nested loops to the given one. Loops between them that are not given keep their positions.
 
-    Preserves: how often every block below runs, and what it computes: its iterators are spatial or reductions, so
-    that the order of its iterations does not matter, but for a reduction that keeps the first of equal values. Comments
-    go with their loops.
+    Preserves: how often every block below executes, and what it computes: its iterators are spatial or reductions, so
+    the order of iterations does not matter, except for a reduction that keeps the first of equal values. Comments
+    move with their loops.
     """
     if len(ordered_loops) <= 1:
         return
@@ -59,7 +59,7 @@ def reorder(program: Program, *ordered_loops: Loop) -> None:
 
 
 def _check_iterators(block: tir.Block) -> None:
-    """Refuse iterators whose order matters, those of the blocks in a frame among them (E0515)."""
+    """Refuse iterators whose order matters, including those of blocks inside a frame (E0515)."""
     for axis in block.iter_vars:
         if axis.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
             reason = f"iterator '{axis.var.name}' of {name_of(block)} is {axis.iter_type.value}"
@@ -70,14 +70,14 @@ def _check_iterators(block: tir.Block) -> None:
 
 
 def check_once(loops: tuple[tir.For, ...]) -> None:
-    """Refuse loops of which one is given twice (E0512)."""
+    """Refuse a loop that is given twice (E0512)."""
     for index, loop in enumerate(loops):
         if loop in loops[:index]:
             raise ONCE.refuse(f"{name_of(loop)} is given twice", loop)
 
 
 def _chain(program: Program, loops: tuple[tir.For, ...]) -> list[tir.For]:
-    """Return the loops from the outermost of `loops` to the innermost, each right in the one before."""
+    """Return the perfect nest from the outermost of `loops` to the innermost; refused if there is none."""
     scopes = [program.scope_of(loop) for loop in loops]
     for loop, scope in zip(loops, scopes, strict=True):
         if scope is not scopes[0]:
@@ -100,7 +100,7 @@ def _new_order(chain: list[tir.For], ordered: tuple[tir.For, ...]) -> list[tir.F
 
 
 def _check_domains(new: list[tir.For]) -> None:
-    """Refuse an order in which a loop's domain depends on a loop that is now inside it."""
+    """Refuse an order in which the domain of a loop depends on a loop inside of it."""
     inner: set[tir.Var] = set()
     for loop in reversed(new):
         for part in (loop.min, loop.extent):

@@ -1,4 +1,4 @@
-"""`reorder_block_iter_var`: the iterators of a block change places."""
+"""`reorder_block_iter_var`: change the order of the iterators of a block."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PERMUTATION = Condition("E0528", "the order holds every iterator of the block on
 
 @primitive(requires=(PERMUTATION,))
 def reorder_block_iter_var(program: Program, block: Block, new_order: Integers) -> None:
-    """List the iterators of a block in another order: first the one that is number `new_order[0]` now, and so on.
+    """Permute the iterators of a block: the first one becomes the one with the current index `new_order[0]`, and so on.
 
-    Preserves: everything that runs: iterators are bound as before. Comments stay.
+    Preserves: everything that executes, as bindings are unchanged. Comments stay.
     """
     if sorted(new_order) != list(range(len(block.iter_vars))):
         given = ", ".join(map(str, new_order))

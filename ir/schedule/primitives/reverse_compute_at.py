@@ -1,4 +1,4 @@
-"""`reverse_compute_at`: a block runs where what it reads is computed."""
+"""`reverse_compute_at`: compute a block where its inputs are computed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..program import Program
 def reverse_compute_at(
     program: Program, block: Block, loop: Loop, preserve_unit_loops: Flag = False, index: Integer = -1
 ) -> None:
-    """Move a block under a loop of the blocks that write what it reads: each iteration of the loop uses what was
-    computed there, in new loops. `index` says before which statement of the loop it stands: -1, as late as may be; -2,
-    as early as may be.
+    """Move a block under a loop around its producers. Each iteration of the loop then uses the elements that are
+    computed there, in new loops. `index` is the index of the child statement of the loop before which the block is
+    inserted: -1 is the last possible one, -2 the first.
 
-    Preserves: what every block computes. Comments of the block and of the loops it leaves go with it.
+    Preserves: what every block computes. Comments of the block and of its old loops move with it.
     """
     move(program, block, loop, is_compute_at=False, unit_loops=preserve_unit_loops, index=index)

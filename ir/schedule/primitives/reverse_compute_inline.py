@@ -1,4 +1,4 @@
-"""`reverse_compute_inline`: a block vanishes into the one that computes what it reads."""
+"""`reverse_compute_inline`: inline a block into its producer."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ INVERTIBLE = Condition(
     requires=(NO_INIT, NOT_ROOT, STAGE_PIPELINE, ONE_PRODUCER, COMPLETE, NOT_OUTPUT, INLINABLE, INVERTIBLE, ONLY_LEAF, OPAQUE)
 )  # fmt: skip
 def reverse_compute_inline(program: Program, block: Block) -> None:
-    """Let the block that computes what `block` reads write what `block` writes, and remove `block` with the buffer
-    between them. Where not all that is computed is read, the producer gets a condition.
+    """Let the producer of a block store the output of the block, and remove the block and the buffer between them. If
+    the block does not read all elements, the producer gets a predicate.
 
-    Preserves: what `block` and all other blocks but its producer write. Comments of the block stand above its producer.
+    Preserves: what `block` and all other blocks except its producer write. Comments of the block move above its
+    producer.
     """
     if block.init is not None:
         raise NO_INIT.refuse(f"{name_of(block)} has T.init", block)
@@ -91,7 +92,7 @@ def _only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Bloc
 
 
 def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None]:
-    """Return the store that a producer consists of, and the condition around it."""
+    """Return the only store of a producer, and the condition around it."""
     body, guard = producer.body, None
     if isinstance(body, tir.IfThenElse) and body.else_case is None:
         body, guard = body.then_case, body.condition
@@ -102,7 +103,7 @@ def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None
 
 
 def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) -> None:
-    """Refuse a producer that starts from a value of T.init (E0542), unless `block` copies the sum as it is."""
+    """Refuse a producer with T.init (E0542), unless `block` copies the result unchanged."""
     init, store = producer.init, block.body
     if init is None:
         return
@@ -121,7 +122,7 @@ def _loads(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
 def _iterators(
     program: Program, block: tir.Block, buffer: tir.Buffer, producer: tir.Block, made: tir.BufferStore
 ) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the iterators of `block` for the element that an iteration of its producer makes."""
+    """Return the values of the iterators of `block` for the element that an iteration of its producer computes."""
     store = block.body
     if not is_one(program.realize_of(block).predicate):
         raise INVERTIBLE.refuse(f"{name_of(block)} runs only where a condition holds", block)
@@ -162,7 +163,7 @@ def _check_hits(
     iterators: dict[tir.Var, tir.PrimExpr],
     domains: dict[tir.Var, tir.Range],
 ) -> None:
-    """Refuse iterators within their domains that read another element than the one that is made."""
+    """Refuse iterators within their domains that read another element than the computed one."""
     ranges = {axis.var: axis.dom for axis in producer.iter_vars if axis.dom is not None}
     inside = substitute(_within(domains), iterators)
     for index, place in zip(read, made.indices, strict=True):
@@ -187,7 +188,7 @@ def _merged(
     guard: tir.PrimExpr | None,
     iterators: dict[tir.Var, tir.PrimExpr],
 ) -> tir.BlockRealize:
-    """Return the producer with the store of `block` in the place of its own."""
+    """Return the producer with its store replaced by that of `block`."""
     producer, store = realize.block, block.body
     assert isinstance(store, tir.BufferStore)
 

@@ -1,4 +1,4 @@
-"""`rfactor`: a reduction becomes one of parts, and one of what the parts give."""
+"""`rfactor`: split a reduction into partial reductions and their combination."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ APART = Condition(
     results=("block of the parts",),
 )
 def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
-    """Reduce each iteration of a reduction loop into a part of its own, and the parts in a block afterwards. The parts
-    are kept in a new buffer, of which axis `factor_axis` counts the iterations of the loop; -1 is the last axis.
+    """Factor a reduction loop: each iteration of it computes a partial result, and a second block reduces these. The
+    partial results are in a new buffer whose axis `factor_axis` has the extent of the loop; -1 is the last axis.
 
-    Preserves: what is computed; sums of floats are added in another order. Comments stay with the block that is left,
-    which reduces the parts.
+    Preserves: what is computed; sums of floats are added in another order. Comments stay with the remaining block,
+    which reduces the partial results.
     """
     blocks = program.child_blocks(loop)
     if len(blocks) != 1:
@@ -81,8 +81,10 @@ def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
 
 
 def _reduced(realize: tir.BlockRealize, loops: tuple[tir.For, ...], loop: tir.For) -> list[tir.For]:
-    """Return the loops that are in reduction iterators, and `loop`, which may be in none where it runs once; refused
-    where one is in a spatial iterator too (E0578)."""
+    """Return the loops in reduction iterators and `loop`, which need not be in one if its extent is 1.
+
+    Refused if one is also in a spatial iterator (E0578).
+    """
     kinds: dict[tir.IterVarType, list[tir.PrimExpr]] = {DATA_PAR: [], COMM_REDUCE: []}
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         kinds[axis.iter_type].append(value)
@@ -142,7 +144,7 @@ def _axis(factor_axis: int, buffer: tir.Buffer) -> int:
 def _without(
     node: tir.Stmt, rest: tir.BlockRealize, dropped: Sequence[tir.For], became: dict[tir.Stmt, tir.Stmt | None]
 ) -> tir.Stmt:
-    """Return the nest of a block with `rest` in its place, and without the loops that it does not need."""
+    """Return the nest of a block with the block replaced by `rest`, without the dropped loops."""
     if isinstance(node, tir.BlockRealize):
         return rest
     if isinstance(node, tir.SeqStmt):
@@ -157,7 +159,7 @@ def _without(
 
 
 class _Parts(Struct):
-    """A reduction whose iterations of `loop` become parts, kept along `axis` of new buffers."""
+    """Reduction with partial results for each iteration of `loop`, along `axis` of new buffers."""
 
     realize: tir.BlockRealize
     loop: tir.For
@@ -181,7 +183,7 @@ class _Parts(Struct):
         return tir.IterVar(tir.Range(loop.min, loop.extent), variable, kind)
 
     def nest(self, loops: Sequence[tir.For]) -> tuple[tir.Stmt, tir.Block]:
-        """Return the nest that computes the parts, and its block (TVM: `RFactorBlockCreator`)."""
+        """Return the nest that computes the partial results, and its block (TVM: `RFactorBlockCreator`)."""
         old = self.realize.block
         own = self._axis_of(self.loop, DATA_PAR)
         of_loop: dict[tir.Var, Node] = {self.loop.loop_var: own.var}
@@ -228,7 +230,7 @@ class _Parts(Struct):
         return tir.BufferRegion(buffer, (*region.region[: self.axis], one, *region.region[self.axis :]))
 
     def rest(self, predicate: tir.PrimExpr) -> tir.BlockRealize:
-        """Return the block that reduces the parts (TVM: `WriteBackBlockCreator`)."""
+        """Return the block that reduces the partial results (TVM: `WriteBackBlockCreator`)."""
         old, elements = self.realize.block, self.reduction.elements
         own = self._axis_of(self.loop, COMM_REDUCE)
         pairs = zip(old.iter_vars, self.realize.iter_values, strict=True)
@@ -252,7 +254,7 @@ class _Parts(Struct):
     def _update(
         self, buffers: Sequence[tir.Buffer], indices: tuple[tir.PrimExpr, ...], values: tuple[tir.PrimExpr, ...]
     ) -> tir.Stmt:
-        """Return the statements that combine elements with values; several are computed before one is stored."""
+        """Return the statements that combine elements with values. All elements are computed before any is stored."""
         before = tuple([tir.BufferLoad(each.dtype, each, indices) for each in buffers])
         combined = self.reduction.reducer.combine(before, values)
         if len(buffers) == 1:

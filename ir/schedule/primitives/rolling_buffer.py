@@ -1,4 +1,4 @@
-"""`rolling_buffer`: a buffer keeps what the next iteration of a loop needs, and no more."""
+"""`rolling_buffer`: shrink a buffer to the window of elements that iterations share."""
 
 from __future__ import annotations
 
@@ -50,8 +50,11 @@ _SERIAL = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 
 
 class Window(Struct, frozen=True):
-    """What one iteration of `loop` writes along an axis of the buffer: `extent` elements, of which the first `overlap`
-    were written by the iteration before; `place` is where an iteration of the block writes among them."""
+    """Window of elements that one iteration of `loop` writes along an axis of the buffer.
+
+    It has `extent` elements, the first `overlap` of which the previous iteration has also written. `place` is the
+    position of the element that an iteration of the block writes.
+    """
 
     axis: int
     loop: tir.For
@@ -61,7 +64,7 @@ class Window(Struct, frozen=True):
 
     @property
     def is_new(self) -> tir.PrimExpr:
-        """Whether an element was not written by the iteration before."""
+        """Condition that the previous iteration has not written an element."""
         variable = self.loop.loop_var
         return make.logical_or(make.less(variable, 1), make.less_equal(self.overlap, self.place))
 
@@ -73,11 +76,11 @@ class Window(Struct, frozen=True):
     )
 )  # fmt: skip
 def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) -> None:
-    """Compute each element of a buffer once, and keep it as long as it is needed, where a block is computed under a
-    loop of its consumers and computes elements anew that the iteration before has computed. The buffer gets as small
-    as one iteration needs along the axis of the outermost such loop, and is written round and round.
+    """Compute each element of a buffer only once, if a block under a loop of its consumers recomputes elements of the
+    previous iteration. The elements are kept while they are needed. Along the axis of the outermost such loop, the
+    buffer shrinks to the extent of one iteration and is used as a circular buffer.
 
-    Preserves: what every other block computes. From then on the iterations stay in order. Comments stay.
+    Preserves: what every other block computes. The iterations must stay in order from then on. Comments stay.
     """
     root = scope_root(program, block)
     buffer = accessed_buffer(block, write_buffer_index, writes=True)
@@ -99,8 +102,7 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
 
 
 def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a block whose order among others matters for more than that it writes what they read (E0517), and one
-    that would not write the same if it ran again (E0520, E0586)."""
+    """Refuse a block with other dependences than those of readers (E0517), or not idempotent (E0520, E0586)."""
     if block.init is None and any(each.buffer is buffer for each in block.reads):
         raise COMPLETE_OR_REDUCTION.refuse(f"{name_of(block)} reads '{buffer.name}', which it writes", block)
     if not tells_iterators(block):
@@ -112,7 +114,7 @@ def _check_only_read(scope: Scope, block: tir.Block, buffer: tir.Buffer) -> None
 
 
 def _common_loop(program: Program, block: tir.Block, consumers: Sequence[tir.Block]) -> tir.For:
-    """Return the innermost loop around a block and all its consumers; refused where there is none (E0585)."""
+    """Return the innermost loop around a block and all its consumers; refused if there is none (E0585)."""
     around = [set(program.loops_of(each)) for each in consumers]
     for loop in reversed(program.loops_of(block)):
         if consumers and all(loop in each for each in around):
@@ -122,7 +124,7 @@ def _common_loop(program: Program, block: tir.Block, consumers: Sequence[tir.Blo
 
 
 def _windows(program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir.For) -> list[Window]:
-    """Return the windows that overlap, that of the outermost loop first (TVM: `MatchRollingBuffer`)."""
+    """Return the overlapping windows, that of the outermost loop first (TVM: `MatchRollingBuffer`)."""
     loops = program.loops_of(block)
     inner = domains_of(loops[loops.index(lowest) + 1 :])
     write = next(each for each in block.writes if each.buffer is buffer)
@@ -145,7 +147,7 @@ def _windows(program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir
 
 
 def _stride(start: tir.PrimExpr) -> tuple[tir.PrimExpr, int]:
-    """Return the variable of `variable * stride`, or of that divided, and the greatest step it makes."""
+    """Return the variable of `variable * stride`, or of a quotient of it, and its largest step."""
     match start:
         case tir.FloorDiv(a=tir.Mul(a=tir.Var() as variable, b=tir.IntImm() as factor), b=tir.IntImm() as divisor):
             return variable, -(-factor.value // divisor.value)
@@ -160,8 +162,7 @@ def _stride(start: tir.PrimExpr) -> tuple[tir.PrimExpr, int]:
 def _check_written_before(
     program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir.For, windows: Sequence[Window]
 ) -> None:
-    """Refuse windows of which the part that overlaps might not be what the iteration before wrote (E0586), or not
-    whole by then."""
+    """Refuse windows whose overlap might not consist of elements that the previous iteration has written (E0586)."""
     realize, loops = program.realize_of(block), program.loops_of(block)
     inner = loops[loops.index(lowest) + 1 :]
     variables = {loop.loop_var for loop in inner}
@@ -184,8 +185,7 @@ def _check_written_before(
 def _roll(
     program: Program, root: tir.Block, blocks: Sequence[tir.Block], buffer: tir.Buffer, windows: Sequence[Window]
 ) -> None:
-    """Make the buffer as small as the first window, let `blocks` use it, and let the first of them, which writes it,
-    leave out what is there."""
+    """Shrink the buffer to the first window and let `blocks` use it; the first, its writer, skips existing elements."""
     rolled, writer = windows[0], blocks[0]
     size = make.const(rolled.extent, buffer.shape[rolled.axis].dtype)
     small = replace(buffer, shape=_with(buffer.shape, rolled.axis, size))
@@ -219,7 +219,7 @@ def _roll(
 
 
 def _in_order(block: tir.Block, buffer: tir.Buffer, axis: int) -> tir.Block:
-    """Return a block whose spatial iterators that pick the place on the axis stay in order."""
+    """Return a block whose spatial iterators in the index of the axis are marked as ordered."""
     used = {
         each
         for region in (*block.writes, *block.reads)
@@ -234,7 +234,7 @@ def _in_order(block: tir.Block, buffer: tir.Buffer, axis: int) -> tir.Block:
 
 
 def _wrapped(axis: tir.Range, size: tir.PrimExpr) -> tir.Range:
-    """Return where a part of the axis is once it is written round and round."""
+    """Return the position of a part of the axis in the circular buffer."""
     if isinstance(axis.extent, tir.IntImm) and axis.extent.value == 1:
         return tir.Range(make.floormod(axis.min, size), axis.extent)
     return tir.Range(make.const(0, size.dtype), size)

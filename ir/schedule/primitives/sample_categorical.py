@@ -1,4 +1,4 @@
-"""`sample_categorical`: one of several numbers, chosen at random."""
+"""`sample_categorical`: choose one of several numbers at random."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..program import Program
 
 @primitive(results=("choice",), query=True)
 def sample_categorical(program: Program, candidates: Integers, probs: Numbers, decision: Integer | None = None) -> int:
-    """Choose one of `candidates`, each as likely as its number in `probs` says. `decision`, the position of one, repeats
-    a choice.
+    """Choose one of `candidates` at random, with the probabilities `probs`. `decision`, the index of a candidate,
+    repeats an earlier choice.
 
     Preserves: everything; the choice is part of the trace.
     """

@@ -1,4 +1,4 @@
-"""`sample_compute_location`: where a block is computed, chosen at random."""
+"""`sample_compute_location`: choose at random where a block is computed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _INLINE, _ROOT = -2, -1
 def sample_compute_location(
     program: Program, block: Block, decision: Integer | None = None
 ) -> tir.For | ComputeLocation:
-    """Choose where a block is computed, for `compute_at`: under a loop of what reads it, where it is read (it can be
-    inlined then), or where it stands. Loops of one iteration are left out, and those inside of reductions.
+    """Choose a location of a block for `compute_at` at random: a loop around its consumers, inlining if that is
+    possible, or its current position. Loops of extent 1 and loops inside of reductions are not considered.
 
-    `decision` repeats a choice: -2 is inline, -1 where it stands, other numbers count the loops around the first block
-    that reads it. Where that can no longer be, the one before it is taken.
+    `decision` repeats an earlier choice: -2 is inlining, -1 the current position, other numbers are indices of the
+    loops around all consumers. If the choice is no longer possible, the next smaller one is taken.
 
     Preserves: everything; the choice is part of the trace.
     """
@@ -42,7 +42,7 @@ def sample_compute_location(
 
 
 def _locations(program: Program, block: tir.Block) -> dict[int, tir.For | ComputeLocation]:
-    """Return all places by their numbers (TVM: `CollectComputeLocation`)."""
+    """Return all locations by their numbers (TVM: `CollectComputeLocation`)."""
     scope = Scope(scope_root(program, block))
     found: dict[int, tir.For | ComputeLocation] = {_ROOT: ComputeLocation.ROOT}
     if _can(program, "compute_inline", block):
@@ -71,13 +71,13 @@ def _can(program: Program, name: str, *arguments: object) -> bool:
 
 
 def _loops_of_all(program: Program, blocks: list[tir.Block]) -> tuple[tir.For, ...]:
-    """Return the loops around all blocks, the outermost first."""
+    """Return the loops around all blocks, outermost first."""
     nests = [program.loops_of(block) for block in blocks]
     return tuple([loop for loop in nests[0] if all(loop in nest for nest in nests)]) if nests else ()
 
 
 def _kind(program: Program, loop: tir.For) -> tir.IterVarType:
-    """Return what kind of iterators a loop is in; opaque where there are several (TVM: `GetLoopIterType`)."""
+    """Return the kind of the iterators that a loop is in; opaque if there are several (TVM: `GetLoopIterType`)."""
     kinds: set[tir.IterVarType] = set()
     for block in program.child_blocks(loop):
         for axis, value in zip(block.iter_vars, program.realize_of(block).iter_values, strict=True):

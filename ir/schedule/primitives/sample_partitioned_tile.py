@@ -1,4 +1,4 @@
-"""`sample_partitioned_tile`: factors for `split`, chosen at random, the inner ones of a given divisor."""
+"""`sample_partitioned_tile`: choose factors for `split` at random; the inner ones are multiples of a given number."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def sample_partitioned_tile(
     innerpart_factor: Integer = 1,
     decision: Integers | None = None,
 ) -> list[int | None]:
-    """Choose `n` factors whose product is the extent of a loop; those from position `partition_pos` on have a product
-    that `innerpart_factor` divides. `decision` repeats a choice, as in `sample_perfect_tile`.
+    """Choose `n` factors at random whose product is the extent of a loop. The product of those from index
+    `partition_pos` on is a multiple of `innerpart_factor`. `decision` repeats an earlier choice, as in
+    `sample_perfect_tile`.
 
-    Of a loop whose extent is not constant, or not divided by `innerpart_factor`, the first factor is None, which
-    `split` infers, and all others are 1.
+    If the extent is not constant or not a multiple of `innerpart_factor`, the first factor is None, which `split`
+    infers, and all others are 1.
 
     Preserves: everything; the choice is part of the trace.
     """

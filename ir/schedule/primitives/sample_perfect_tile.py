@@ -1,4 +1,4 @@
-"""`sample_perfect_tile`: factors for `split`, chosen at random."""
+"""`sample_perfect_tile`: choose factors for `split` at random."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..program import Program
 def sample_perfect_tile(
     program: Program, loop: Loop, n: Integer, max_innermost_factor: Integer = 16, decision: Integers | None = None
 ) -> list[int | None]:
-    """Choose `n` factors whose product is the extent of a loop, the last one at most `max_innermost_factor` (-1: of
-    any size). All ways to share out the primes of the extent are as likely. `decision` repeats a choice; where the
-    loop has become another one, the factors that no longer fit change.
+    """Choose `n` factors at random whose product is the extent of a loop. The last one is at most
+    `max_innermost_factor` (-1: unlimited). All distributions of the prime factors are equally likely. `decision`
+    repeats an earlier choice; if the extent has changed, factors that no longer divide it are adapted.
 
-    Of a loop whose extent is not constant, the first factor is None, which `split` infers, and all others are 1.
+    If the extent is not constant, the first factor is None, which `split` infers, and all others are 1.
 
     Preserves: everything; the choice is part of the trace.
     """

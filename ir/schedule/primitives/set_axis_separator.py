@@ -1,4 +1,4 @@
-"""`set_axis_separator`: which dimensions of a buffer are flattened together."""
+"""`set_axis_separator`: choose the dimensions of a buffer that are flattened together."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..program import Program
 
 @primitive(requires=(ACCESSED, OPAQUE, NOT_CALLED))
 def set_axis_separator(program: Program, block: Block, buffer: AccessedBuffer, axis_separators: Integers) -> None:
-    """Flatten the dimensions of a buffer in groups: a new one begins at each of `axis_separators`, in the whole
-    function. `buffer` is one that the block reads or writes; views of parts of it get the same separators, or as many
-    0, where they have other dimensions.
+    """Flatten the dimensions of a buffer in groups, in the whole function; a new group begins at each of
+    `axis_separators`. `buffer` is one that the block reads or writes. Its views get the same separators, or equally
+    many zeros if they have another number of dimensions.
 
-    Preserves: what every block computes; a parameter is laid out so for the caller, too. Comments stay.
+    Preserves: what every block computes; callers must pass a parameter in this layout. Comments stay.
     """
     _, old = buffer_accessed(program, block, buffer)
     name = program.function_of(block)
@@ -41,7 +41,7 @@ def set_axis_separator(program: Program, block: Block, buffer: AccessedBuffer, a
 
 
 def separate(program: Program, name: str, buffer: tir.Buffer, axis_separators: tuple[int, ...]) -> None:
-    """Give a buffer of function `name`, and all views of its parts, axis separators."""
+    """Set the axis separators of a buffer of function `name` and of its views."""
     function = program.tree(name).function
     renamed = {buffer: replace(buffer, axis_separators=axis_separators)}
     for view, source in _views(function.body):
@@ -55,7 +55,7 @@ def separate(program: Program, name: str, buffer: tir.Buffer, axis_separators: t
 
 
 def _views(body: tir.Stmt) -> Iterator[tuple[tir.Buffer, tir.Buffer]]:
-    """Yield the views of parts of buffers, each with that buffer, the outermost first."""
+    """Yield the views of buffers, each with its buffer, outermost first."""
     for node in walk(body):
         if isinstance(node, tir.MatchBufferRegion):
             yield node.buffer, node.source.buffer

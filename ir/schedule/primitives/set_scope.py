@@ -1,4 +1,4 @@
-"""`set_scope`: a buffer is kept in another kind of memory."""
+"""`set_scope`: move a buffer to another storage scope."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..program import Program
 
 @primitive(requires=(ACCESSED, ALLOCATED, STAGE_PIPELINE, IN_ORDER))
 def set_scope(program: Program, block: Block, buffer_index: BufferIndex, storage_scope: StorageScope) -> None:
-    """Keep a buffer that a block writes, and the views of it, in another storage scope.
+    """Move a buffer that a block writes, and its views, to another storage scope.
 
-    Preserves: what is computed: threads find what they read. Comments stay.
+    Preserves: what is computed, as threads still see the elements that they read. Comments stay.
     """
     buffer = accessed_buffer(block, buffer_index, writes=True)
     if buffer.scope == storage_scope:

@@ -1,4 +1,4 @@
-"""`split`: one loop becomes several, nested."""
+"""`split`: divide a loop into nested loops."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ DIVIDES = Condition(
 def split(
     program: Program, loop: Loop, factors: Factors, preserve_unit_iters: Flag = True, disable_predication: Flag = False
 ) -> list[tir.For]:
-    """Divide a loop into nested loops of the extents `factors`, the outermost first; one of them may be None.
+    """Divide a loop into nested loops with the extents `factors`, outermost first; one may be None and is inferred.
 
-    Where the factors do not divide the extent, the blocks below get a condition. `disable_predication` leaves it out:
-    that it is not needed is proven, and believed only of sizes that depend on `T.vscale()`. Without
-    `preserve_unit_iters`, loops of one iteration vanish from what iterators are bound to.
+    If the factors do not divide the extent, the blocks below get a predicate. `disable_predication` omits it; that it
+    is redundant must be provable, except for extents that depend on `T.vscale()`. Without `preserve_unit_iters`, loops
+    of extent 1 are removed from bindings.
 
-    Preserves: how often, and in which order, every block below runs. Comments stay with the outermost loop.
+    Preserves: how often, and in which order, every block below executes. Comments stay with the outermost loop.
     """
     check_plain(loop)
     check_starts_at_zero(loop)
@@ -70,7 +70,7 @@ def split(
 
 
 def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[tir.PrimExpr]:
-    """Return the extents of the new loops, with the one that is to be inferred (TVM: `ConcreteScheduleNode::Split`)."""
+    """Return the extents of the new loops, including the inferred one (TVM: `ConcreteScheduleNode::Split`)."""
     count = sum(each is None for each in factors)
     if count > 1:
         raise ONE_INFERRED.refuse(f"{count} of its factors are to be inferred", loop, argument="factors")
@@ -94,7 +94,7 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
 
 
 def _covers(factors: list[tir.PrimExpr], extent: tir.PrimExpr) -> bool:
-    """Whether the product of factors is at least `extent`: proven, or as one of them is what the others leave of it."""
+    """Return whether the product of factors is at least `extent`: by proof, or as one factor is the inferred one."""
     if prove(make.greater_equal(reduce(make.mul, factors, make.const(1)), extent)).is_proven:
         return True
     for index, factor in enumerate(factors):
@@ -110,13 +110,15 @@ def _is_scalable(extent: tir.PrimExpr) -> bool:
 
 
 def _fitted(factor: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
-    """Return a factor in a dtype that is no wider than that of the extent."""
+    """Return a factor, cast to `dtype` if its own dtype is wider."""
     return make.cast(factor, dtype) if parse_dtype(factor.dtype).bits > parse_dtype(dtype).bits else factor
 
 
 def _guarded(program: Program, stmt: tir.Stmt, condition: tir.PrimExpr) -> tir.Stmt:
-    """Return `stmt` under `condition`: as a predicate of the outermost blocks, and as an `if` around statements that are no
-    blocks, which would run, or read, where the loop did not."""
+    """Return `stmt` under `condition`, which becomes a predicate of blocks.
+
+    Statements outside of blocks get an `if`, as they would otherwise execute, or read, in additional iterations.
+    """
     is_transparent = isinstance(stmt, tir.SeqStmt) or (
         isinstance(stmt, tir.For)
         and not any(isinstance(each, tir.BufferLoad) for end in (stmt.min, stmt.extent) for each in walk(end))

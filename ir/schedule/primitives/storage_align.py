@@ -1,4 +1,4 @@
-"""`storage_align`: how far apart the elements of a buffer are along one of its axes."""
+"""`storage_align`: set the alignment of a stride of a buffer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _KEY = "buffer_dim_align"
 def storage_align(
     program: Program, block: Block, buffer_index: Integer, axis: Integer, factor: Integer, offset: Integer
 ) -> None:
-    """Ask that in a buffer which a block writes, the stride of an axis be `offset` more than a multiple of `factor`, as
-    against bank conflicts in shared memory.
+    """Require that the stride of an axis of a buffer that the block writes is a multiple of `factor`, plus `offset`,
+    for example to avoid bank conflicts in shared memory.
 
-    Preserves: what is computed; where elements lie is no part of it. Comments stay.
+    Preserves: what is computed, as it does not depend on strides. Comments stay.
     """
     buffer = accessed_buffer(block, buffer_index, writes=True)
     if factor <= 0:

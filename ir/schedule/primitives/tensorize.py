@@ -1,4 +1,4 @@
-"""`tensorize`: a nest becomes a call of an intrinsic that computes the same."""
+"""`tensorize`: replace a nest by a call of an intrinsic that computes the same."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ from ..tensor_intrin import TensorIntrin
 def tensorize(
     program: Program, block_or_loop: BlockOrLoop, tensor_intrin: Text, preserve_unit_iters: Flag = True
 ) -> None:
-    """Put the implementation of an intrinsic in the place of a block, or of the nest under a loop, which becomes a
-    block. `tvms.tir.TensorIntrin` knows intrinsics by their names.
+    """Replace a block, or the nest under a loop, by the implementation of an intrinsic. `tvms.tir.TensorIntrin`
+    registers intrinsics by name.
 
-    Preserves: what is computed, as far as the intrinsic does what its description says. Comments go above the block.
+    Preserves: what is computed, provided that the intrinsic does what its description says. Comments move above the
+    block.
     """
     intrinsic = TensorIntrin.get(tensor_intrin, allow_missing=True)
     if intrinsic is None:
@@ -58,7 +59,7 @@ def tensorize(
 
 
 def _implemented(program: Program, block: tir.Block, intrinsic: TensorIntrin, place: tir.Stmt) -> tir.Block:
-    """Return a block that does by an intrinsic what it does; refused where it does something else (E0581)."""
+    """Return the block with its body replaced by the intrinsic; refused if the description does not match (E0581)."""
     found = Matching(block, place)
     found.match(_body(intrinsic.desc))
     is_wide = any(index.dtype == "int64" for start in found.starts.values() for index in start)
@@ -100,7 +101,7 @@ def _buffers(function: tir.PrimFunc) -> list[tir.Buffer]:
 def _check_compact(
     impl: tir.Block, view: tir.Buffer, buffer: tir.Buffer, axes: list[tir.Range], place: tir.Stmt
 ) -> None:
-    """Refuse a part of a buffer whose elements do not lie side by side, where the intrinsic reads or writes them so."""
+    """Refuse a region that is not contiguous, if the intrinsic requires that."""
     accesses = [each for each in walk(impl.body) if isinstance(each, tir.BufferLoad | tir.BufferStore)]
     if view.strides or len(view.shape) < 2 or not any(each.buffer is view for each in accesses):
         return

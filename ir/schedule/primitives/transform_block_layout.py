@@ -1,4 +1,4 @@
-"""`transform_block_layout`: a block runs over other iterators."""
+"""`transform_block_layout`: change the iterators of a block."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ ONE_TO_ONE = Condition(
     )
 )
 def transform_block_layout(program: Program, block: Block, index_map: IndexMap) -> None:
-    """Let a block run over the iterators that `index_map` makes of its own: new loops, `ax0`, `ax1` and so on, take the
-    place of those around it.
+    """Replace the iterators of a block by their image under `index_map`. New loops `ax0`, `ax1` and so on replace those
+    around the block.
 
-    Preserves: what the block computes, in another order. The comments of the loops stand above the new ones.
+    Preserves: what the block computes, in another order. The comments of the loops move above the new ones.
     """
     if program.scope_of(block) is None:
         raise NOT_ROOT.refuse("the root block has no loops around it", block)
@@ -131,7 +131,7 @@ def _check_reduction(block: tir.Block, change: tir.IndexMap) -> None:
 
 
 def _kind(block: tir.Block, change: tir.IndexMap, at: int, size: tir.PrimExpr) -> tir.IterVarType:
-    """Return what kind of iterator the map makes (TVM: `DetectNewBlockIterType`)."""
+    """Return the kind of a new iterator (TVM: `DetectNewBlockIterType`)."""
     kinds = {
         axis.iter_type
         for axis, index in zip(block.iter_vars, change.initial_indices, strict=True)
@@ -146,7 +146,7 @@ def _kind(block: tir.Block, change: tir.IndexMap, at: int, size: tir.PrimExpr) -
 
 
 def _over(block: tir.Block, axes: list[tir.IterVar], elements: list[tir.PrimExpr]) -> tir.Block:
-    """Return a block over new iterators; `elements` are what its old ones are in terms of them."""
+    """Return a block over new iterators; `elements` are the old ones in terms of them."""
     values = dict(zip([axis.var for axis in block.iter_vars], elements, strict=True))
     domains = {axis.var: axis.dom for axis in axes if axis.dom is not None}
 

@@ -1,4 +1,4 @@
-"""`transform_layout`: a buffer is laid out anew."""
+"""`transform_layout`: change the layout of a buffer."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ def transform_layout(
     assume_injective_transform: Flag = False,
     axis_separators: Integers | None = None,
 ) -> None:
-    """Lay a buffer out anew, for the whole function: its element at an index moves to where `index_map` takes the
-    index. `buffer` is one that the block reads or writes.
+    """Change the layout of a buffer in the whole function: `index_map` maps the index of an element to its new index.
+    `buffer` is one that the block reads or writes.
 
-    Where the new layout has places for no element, they hold `pad_value`: the nest that writes all elements writes
-    them too, or a block after the last write does, or, where the function only reads the buffer, it says so by
-    T.assume. With `assume_injective_transform`, that no two elements share a place is believed, and no padding is
-    looked for. A function may return "axis_separator" between indices, as TVM's does; written down,
-    that is `axis_separators`.
+    Positions of the new layout that belong to no element are filled with `pad_value`: by the nest that writes all
+    elements, if there is one, or by a block after the last write. If the function only reads the buffer, T.assume
+    states that they hold `pad_value`. With `assume_injective_transform`, the map is assumed to be injective and without
+    padding. As in TVM, a function may return "axis_separator" between indices; in text, this is `axis_separators`.
 
-    Preserves: what every block computes, in the new layout; a parameter has it too. Comments stay with their loops
-    and blocks.
+    Preserves: what every block computes, in the new layout, which also applies to parameters. Comments stay with their
+    loops and blocks.
     """
     _, old = buffer_accessed(program, block, buffer)
     name = program.function_of(block)
@@ -72,7 +71,7 @@ def _moved(
     pad_value: PadValue | None,
     believes_injective: bool,
 ) -> tir.Buffer:
-    """Lay `old` out as the map says; return the new buffer."""
+    """Change the layout of `old` according to the map, and return the new buffer."""
     name = program.function_of(block)
     assert name is not None
     check_not_opaque(program.prim_func_of(block).body, old)
@@ -95,13 +94,13 @@ def _moved(
 
 
 def root_of(program: Program, block: tir.Block) -> tir.Block:
-    """Return the root block of the function that a block stands in."""
+    """Return the root block of the function that contains a block."""
     blocks = [block, *[each for each in program.around(block) if isinstance(each, tir.Block)]]
     return blocks[-1]
 
 
 def change_buffer(program: Program, name: str, relayout: Relayout) -> None:
-    """Let a function use the new buffer in the place of the old one, as a parameter too."""
+    """Replace the old buffer of a function by the new one, also as a parameter."""
     function = program.tree(name).function
     body = relayout.rewritten(program, function.body)
     parameters = {param: relayout.new if each is relayout.old else each for param, each in function.buffer_map.items()}

@@ -1,4 +1,4 @@
-"""`unsafe_set_dtype`: a buffer holds elements of another dtype."""
+"""`unsafe_set_dtype`: change the dtype of a buffer."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..program import Program
 
 @primitive(requires=(ACCESSED, ALLOCATED, OPAQUE))
 def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, dtype: DataType) -> None:
-    """Let a buffer that a block writes, and the views of it, hold elements of another dtype: what is stored is cast to
-    it, and what is loaded is cast back. Unsafe: what the dtype cannot hold is lost.
+    """Change the dtype of a buffer that a block writes, and of its views. Stored values are cast to the new dtype, and
+    loaded values are cast back. Unsafe: the new dtype may not represent every value.
 
-    Preserves: what is computed, where the dtype holds all values that are stored. Comments stay.
+    Preserves: what is computed, if the new dtype represents all values that are stored. Comments stay.
     """
     buffer = accessed_buffer(block, buffer_index, writes=True)
     if buffer.dtype == dtype:
@@ -44,7 +44,7 @@ def unsafe_set_dtype(program: Program, block: Block, buffer_index: BufferIndex, 
 
 
 def _check_accessed_by_elements(site: tir.Block, buffer: tir.Buffer) -> None:
-    """Refuse a buffer whose address is taken (E0544): what is behind it cannot be cast."""
+    """Refuse a buffer whose address is used (E0544), as such accesses cannot be cast."""
     pointers = pointers_of(site, buffer)
     stack: list[Node] = [site]
     while stack:
