@@ -18,6 +18,7 @@ from ...ir.diagnostics import TvmsError
 from ...ir.sanitize import say
 from ..builder.remedies import did_you_mean
 from . import options
+from .files import find_files
 from .reporting import UsageError, choose_colors, exit_code, report
 
 COMMANDS = {
@@ -36,6 +37,8 @@ COMMANDS = {
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",
     "fuzz": "check a law on random programs, or on random variants of one",
+    "new": "write a small program to start from",
+    "completion": "print a script that completes the command line in a shell",
 }
 """Subcommands and their one-line help; command `x` stands in module `x_command`."""
 
@@ -94,6 +97,8 @@ def _run(argv: list[str]) -> int:
     arguments = _parse(argv)
     choose_colors(arguments.color)
     command = import_module(f"{__name__}.{arguments.command}_command")
+    if getattr(arguments, "watch", False):
+        return _watch(command.run, arguments)
     if getattr(arguments, "sandbox", False):
         from .sandbox import Limits, run_inside
 
@@ -102,13 +107,25 @@ def _run(argv: list[str]) -> int:
     return command.run(arguments)
 
 
+def _watch(run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+    """Run a command whenever its files change."""
+    from .watch import watch
+
+    paths = getattr(arguments, "paths", None) or [arguments.file]
+    if getattr(arguments, "sandbox", False):
+        raise UsageError("--watch runs outside of --sandbox", help="give one of the two")
+    if "-" in paths:
+        raise UsageError("--watch needs files, not standard input")
+    return watch(lambda: _guarded(lambda: run(arguments), (KeyboardInterrupt,)), lambda: find_files(paths))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; never raises, never shows a traceback (unless TVMS_DEBUG is set)."""
     _open_closed_streams()
     return _guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 
-def _guarded(run: Callable[[], int], passed: tuple[type[Exception], ...] = ()) -> int:
+def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = ()) -> int:
     """Return the exit code of `run`, and report what it raises, but for what is `passed` on."""
     try:
         code = run()
@@ -133,10 +150,10 @@ def _guarded(run: Callable[[], int], passed: tuple[type[Exception], ...] = ()) -
         say(f"error[E0802]: cannot write to standard output: {problem.strerror}", sys.stderr)
         say("  = help: make room, or write elsewhere", sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
     except passed:
         raise
+    except KeyboardInterrupt:
+        return 130
     except MemoryError:
         say(
             "error[E0717]: there is no memory left\n  = help: make the program smaller, or give it more memory",

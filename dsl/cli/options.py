@@ -12,6 +12,7 @@ CHECK_LEVELS = ("syntax", "types", "bounds", "races")
 THREAD_ORDERS = ("ascending", "descending", "random")
 EMIT_KINDS = ("tir", "llvm", "asm", "ptx", "obj", "so", "header", "module")
 BINARY_KINDS = ("obj", "so", "module")
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 BOUNDS = ("check", "prove", "trust")
 
 
@@ -70,6 +71,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         default="full",
         help="how to report: full goes to standard error, the others to standard output (default: full)",
     )
+    _add_watch(parser)
 
 
 def _add_print(parser: argparse.ArgumentParser) -> None:
@@ -170,6 +172,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --interpret: also stop where a block touches what it does not declare, or reads what nobody wrote",
     )
+    _add_watch(parser)
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:
@@ -299,6 +302,18 @@ def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_new(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the file to write, such as hello.tvms")
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
+
+
+def _add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="run again whenever the file changes, until Ctrl-C")
+
+
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of the compiler that `_add_settings` reads, as `codegen.compile` takes them."""
     return {
@@ -325,4 +340,6 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "explain": _add_explain,
     "debug": _add_debug,
     "fuzz": _add_fuzz,
+    "new": _add_new,
+    "completion": _add_completion,
 }
