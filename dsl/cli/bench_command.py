@@ -1,4 +1,4 @@
-"""`tvms bench FILE`: how long a function takes, and what part that is of what the machine can do."""
+"""`tvms bench FILE`: the time of a function, and its share of what the machine can do."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import statistics
 import time
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from ...ir import tir
+from ...ir.diagnostics import error
 from ...ir.dtype import is_float
-from ...ir.sanitize import say
+from ...ir.files import MIB, read_file
+from ...ir.sanitize import emit, json_text, say
 from ...ir.visit import substitute, walk
 from ..load import load_verified
 from . import options
@@ -20,9 +25,46 @@ from .reporting import report_notes
 _OPERATIONS = (tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Min, tir.Max)
 
 
+class Measurement(Struct, frozen=True):
+    """The result of `tvms bench`; times are in seconds, rates per second."""
+
+    file: str
+    entry: str
+    target: str
+    compile_seconds: float
+    calls: int
+    median: float
+    low: float
+    """A tenth of the calls took less."""
+    high: float
+    """A tenth of the calls took more."""
+    operations: int
+    """Floating-point operations of a call; 0 if they are not known."""
+    peak: float
+    """Floating-point operations that the machine can do in a second, measured; 0 if it was not."""
+    argument_bytes: int
+    copy_rate: float
+    """Bytes that a copy between buffers of this size reads and writes in a second on one core, measured."""
+    decisions: dict[str, list[str]]
+    """What the default rules decided, by function."""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Compile, call, and print the times and rates."""
-    from . import table
+    baseline = None if arguments.compare is None else _read(arguments.compare)
+    found = _measured(arguments)
+    if arguments.json:
+        emit(json_text(msgspec.to_builtins(found), indent=2))
+    else:
+        _show(found)
+    if baseline is not None:
+        _compare(found, baseline)
+    return 0
+
+
+def _measured(arguments: argparse.Namespace) -> Measurement:
+    from ...codegen import compile as compile_module
+    from ...codegen.peak import copy_rate, peak_flops
 
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
@@ -30,33 +72,25 @@ def run(arguments: argparse.Namespace) -> int:
     given = read_given(params, split_pairs(arguments.arg, "--arg"))
     sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
-    from ...codegen import compile as compile_module
-
     start = time.perf_counter()
     with progress():
-        executable = compile_module(module, **options.settings_of(arguments))
+        executable = compile_module(module, arguments.target, **options.settings_of(arguments))
     compiled = time.perf_counter() - start
     report_notes(executable.notes)
     call = executable[entry]
-    times = _measure(lambda: call(*values), arguments.seconds)
-    median = statistics.median(times)
-    low, high = times[len(times) // 10], times[-1 - len(times) // 10]
-    say(f"{arguments.file}: {entry}, compiled in {table.duration(compiled)}")
-    spread = f"{table.duration(low)} to {table.duration(high)} in 8 of 10 calls, {len(times)} calls"
-    say(f"  time    {table.duration(median)} (median; {spread})")
-    flops = (
-        count_operations(function, {var.name: value for var, value in sizes.items()})
-        if isinstance(function, tir.PrimFunc)
-        else 0
-    )
-    _rates(flops, sum(getattr(value, "nbytes", 0) for value in values), median, arguments.threads or 0)
-    for name, decisions in executable.decisions.items():
-        for decision in decisions:
-            say(f"  {name}: {decision}")
-    return 0
+    times = _time(lambda: call(*values), arguments.seconds)
+    is_loops = isinstance(function, tir.PrimFunc)
+    operations = count_operations(function, {var.name: value for var, value in sizes.items()}) if is_loops else 0
+    size = sum(getattr(value, "nbytes", 0) for value in values)
+    tenth = len(times) // 10
+    return Measurement(
+        arguments.file, entry, arguments.target, compiled, len(times), statistics.median(times), times[tenth],
+        times[-1 - tenth], operations, peak_flops(arguments.threads or 0) if operations else 0.0, size, copy_rate(size),
+        {name: list(map(str, decided)) for name, decided in executable.decisions.items()},
+    )  # fmt: skip
 
 
-def _measure(call: Any, seconds: float) -> list[float]:
+def _time(call: Any, seconds: float) -> list[float]:
     """Return the times of calls, in order of length: at least five, and as many as fit in so many seconds."""
     for _ in range(3):
         call()
@@ -69,15 +103,45 @@ def _measure(call: Any, seconds: float) -> list[float]:
     return sorted(times)
 
 
-def _rates(flops: int, size: int, seconds: float, threads: int) -> None:
-    from ...codegen.peak import copy_rate, peak_flops
+def _show(found: Measurement) -> None:
+    from .table import duration
 
-    if flops:
-        peak = peak_flops(threads)
-        rate = flops / seconds
-        say(f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of {peak / 1e9:.0f} (measured, float32)")
-    copied = copy_rate()
-    say(f"  memory  {size / seconds / 1e9:.1f} GB/s of arguments, {size / seconds / copied:.0%} of a copy on one core")
+    say(f"{found.file}: {found.entry}, compiled in {duration(found.compile_seconds)}")
+    spread = f"{duration(found.low)} to {duration(found.high)} in 8 of 10 calls, {found.calls} calls"
+    say(f"  time    {duration(found.median)} (median; {spread})")
+    if found.operations:
+        rate = found.operations / found.median
+        say(
+            f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / found.peak:.0%} of {found.peak / 1e9:.0f} (measured, float32)"
+        )
+    rate = found.argument_bytes / found.median
+    share = f"{rate / found.copy_rate:.0%} of a copy of as many bytes on one core"
+    say(f"  memory  {rate / 1e9:.1f} GB/s of arguments, {share}")
+    for name, decisions in found.decisions.items():
+        for decision in decisions:
+            say(f"  {name}: {decision}")
+
+
+def _read(path: str) -> Measurement:
+    """Return what `--json` wrote to a file; E0001 if it cannot be read, E0809 if it is something else."""
+    try:
+        return msgspec.json.decode(read_file(path, MIB), type=Measurement)
+    except OSError as problem:
+        raise error("E0001", f"'{path}' cannot be read: {problem.strerror}", None, "check the path") from None
+    except msgspec.MsgspecError as problem:
+        help = "write one with tvms bench FILE --json > BASELINE.json"
+        raise error("E0809", f"'{path}' is not a measurement: {problem}", None, help) from None
+
+
+def _compare(found: Measurement, baseline: Measurement) -> None:
+    """Say how the time changed; only more than the spread of both measurements counts as a change."""
+    from .table import duration
+
+    ratio = found.median / baseline.median
+    is_within = found.low <= baseline.high and baseline.low <= found.high
+    verdict = "within the spread of the calls" if is_within else "slower" if ratio > 1 else "faster"
+    before, now = duration(baseline.median), duration(found.median)
+    say(f"  compared with {baseline.file}: {baseline.entry}: {before} before, {now} now, {ratio:.2f} times ({verdict})")
 
 
 def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:

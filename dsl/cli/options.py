@@ -213,6 +213,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="how long to measure, at least five calls (default: 1)",
     )
+    parser.add_argument("--target", default="llvm", help="what to compile for, as for tvms run (default: llvm)")
+    parser.add_argument("--json", action="store_true", help="print the measurement as JSON")
+    parser.add_argument("--compare", metavar="FILE", help="compare with an earlier measurement that --json printed")
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:

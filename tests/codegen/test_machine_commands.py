@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,23 @@ def test_run_checks_what_is_not_proven(file: str, tmp_path: Path, capsys: pytest
     np.save(tmp_path / "bad.npy", np.array([0, 1, 2, 8, 4, 5, 6, 7], "i4"))
     assert main(["run", file, "--arg", f"J={tmp_path / 'bad.npy'}"]) == 1
     assert "error[E0707]: A[8] is outside the buffer: its dimension 0 has 8 elements" in capsys.readouterr().err
+
+
+def test_measurements_are_compared(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", file, "--arg", "J=zeros", "--seconds", "0"]
+    assert main([*command, "--json"]) == 0
+    written = capsys.readouterr().out
+    found = json.loads(written)
+    assert (found["entry"], found["target"], found["argument_bytes"]) == ("main", "llvm", 96)
+    assert found["low"] <= found["median"] <= found["high"]
+    baseline = tmp_path / "before.json"
+    baseline.write_text(written)
+    assert main([*command, "--compare", str(baseline)]) == 0
+    assert f"  compared with {file}: main: " in capsys.readouterr().out
+    baseline.write_text("{}")
+    assert main([*command, "--compare", str(baseline)]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"error[E0809]: '{baseline}' is not a measurement: Object missing required field `file`\n"
+        "  = help: write one with tvms bench FILE --json > BASELINE.json\n",
+    )
