@@ -7,7 +7,7 @@
     exe = tvms.compile(mod, target="llvm")
     y = exe["main"](x, fc1_weight, fc1_bias, fc2_weight)
 
-Every name is imported when it is first used: `import tvms` itself costs next to nothing.
+Every name is imported when it is first used, so that `import tvms` itself is fast.
 """
 
 from __future__ import annotations
@@ -126,9 +126,11 @@ _ALIASES = {
     "tvms.topi": "tvms.ir.api.topi",
     "tvms.transform": "tvms.ir.passes.transform",
 }
-"""Public modules that stand in a room under another name: TVM's names, so that a program runs after changing its imports."""
+"""Aliases of public modules under TVM's names, so that a program runs after changing its imports."""
 
-sys.meta_path.insert(0, AliasFinder(_ALIASES))  # first: what stands below an alias would be found by its path, too
+sys.meta_path.insert(
+    0, AliasFinder(_ALIASES)
+)  # aliases come first: a module below an alias could also be found by its own path
 
 
 def __getattr__(name: str) -> Any:

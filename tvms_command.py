@@ -1,4 +1,4 @@
-"""The command `tvms`, which Ctrl-C ends at any moment, even while its parts are being imported."""
+"""The command `tvms`. Ctrl-C ends it at any time, even during imports."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def main() -> int:
         code = run()
     except KeyboardInterrupt:
         code = 130
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is the end of Python, which has nothing to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the interpreter's shutdown is left, which needs no interruption
     return code

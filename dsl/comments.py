@@ -1,4 +1,4 @@
-"""Comments as they are passed on from statements that leave nothing in the program to those that do."""
+"""Comments of statements that do not become nodes, and their transfer to other statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import syntax
 
 
 def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
-    """Return all comments of a statement in the order in which they are read."""
+    """Return all comments of a statement in reading order."""
     if trivia is None:
         return ()
     parts = [comment for _, part in trivia.parts for comment in comments_of(part)]
@@ -20,7 +20,7 @@ def comments_of(trivia: Trivia | None) -> tuple[str, ...]:
 
 
 def comments_in(statements: Iterable[syntax.Stmt]) -> tuple[str, ...]:
-    """Return all comments of statements and of those inside them, from the outside in."""
+    """Return all comments of statements and of nested statements, from the outside in."""
     found: list[str] = []
     queue = list(statements)
     for statement in queue:
@@ -31,7 +31,7 @@ def comments_in(statements: Iterable[syntax.Stmt]) -> tuple[str, ...]:
 
 
 def without_comments(statements: tuple[syntax.Stmt, ...]) -> tuple[syntax.Stmt, ...]:
-    """Return statements with no comments in them."""
+    """Return statements without their comments."""
     return tuple(_bare(statement) for statement in statements)
 
 
@@ -43,7 +43,7 @@ def _bare(statement: syntax.Stmt) -> syntax.Stmt:
 def with_comments(
     trivia: Trivia | None, before: Iterable[str] = (), end: Iterable[str] = (), parts: Iterable[tuple[str, Trivia]] = ()
 ) -> Trivia | None:
-    """Return `trivia` with more comments above, below, and of declarations; None where there are none at all."""
+    """Return `trivia` with additional comments above, below, and of declarations; None if there are none at all."""
     known = trivia or Trivia()
     new = Trivia((*before, *known.before), known.after, (*known.end, *end), (*known.parts, *parts))
     return new if comments_of(new) else None

@@ -1,4 +1,4 @@
-"""Laws that Apache TVM does not check: their breach is a warning in texts of its dialects that the user trusts."""
+"""Laws that Apache TVM does not check: breaking one is only a warning in trusted texts of TVM's dialects."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..ir.base import Source
 from ..ir.diagnostics import Diagnostic
 
 Dialect: TypeAlias = Literal["tvms", "decorated", "tvm-0.21", "tvm-0.27"]
-"""What a text is written in; "decorated" where its forms do not say which TVM it is for."""
+"""Dialect of a text; "decorated" if its forms do not determine the version of TVM."""
 
 _DECORATOR = re.compile(r"^[ \t]*@", re.MULTILINE)
 _IMPORT = r"^[ \t]*(?:#[ \t]*)?from tvm\.script(?:\.parser)? import [^\n]*"
-"""TVM's printer writes its imports as comments."""
+"""Pattern of imports, which TVM's printer writes as comments."""
 _NEWER = re.compile(rf"^[^#\n]*(?:\bT\.sblock|\btirx\b|\bs_tir=|\bT\.let\b|\bout_ty=)|{_IMPORT}\btirx\b", re.MULTILINE)
-"""What only texts for TVM after 0.21 have."""
+"""Pattern of forms that occur only in texts for TVM after 0.21."""
 _OLDER = re.compile(rf"^[^#\n]*\bT\.(?:block|allocate|LetStmt)\b|{_IMPORT}\btir\b", re.MULTILINE)
-"""What only texts for TVM up to 0.21 have."""
+"""Pattern of forms that occur only in texts for TVM up to 0.21."""
 FAULTS = frozenset(("E0414", "E0422"))
-"""The laws whose breach is an access outside its memory."""
+"""Codes of accesses outside their memory."""
 TRUSTED = FAULTS | frozenset(f"E04{number}" for number in (13, *range(15, 22), 23, 24, 25, 35, 36, 37, 38, 39))
-"""The laws that TVM leaves to whoever writes a program: accesses, domains, races, threads, what annotations say."""
+"""Codes of laws that TVM leaves to the author: accesses, domains, races, threads, annotations."""
 
 
 def is_tvm_text(source: Source) -> bool:
@@ -33,7 +33,7 @@ def is_tvm_text(source: Source) -> bool:
 
 
 def dialect_of(source: Source) -> Dialect:
-    """Return what a text is written in, as its forms and imports tell."""
+    """Return the dialect of a text, determined by its forms and imports."""
     if not is_tvm_text(source):
         return "tvms"
     if _NEWER.search(source.text):
@@ -42,7 +42,7 @@ def dialect_of(source: Source) -> Dialect:
 
 
 def as_tvm_takes_them(diagnostics: Sequence[Diagnostic], trusted: frozenset[str] = TRUSTED) -> tuple[Diagnostic, ...]:
-    """Return diagnostics of the verifier; in a text of TVM's dialects those of `trusted` become warnings."""
+    """Return diagnostics of the verifier; those with a code in `trusted` become warnings in texts of TVM's dialects."""
     decorated: dict[int, bool] = {}
     found: list[Diagnostic] = []
     for each in diagnostics:

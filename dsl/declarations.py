@@ -1,7 +1,7 @@
-"""Comments of declarations: statements such as `T.reads(…)` or `C = T.alloc_buffer(…)`, which become no node.
+"""Comments of declarations: statements such as `T.reads(…)` or `C = T.alloc_buffer(…)`, which do not become nodes.
 
-They are kept in the trivia of the block or function around them, by a key that both the text which is read and the
-line which is printed tell: the first name that a declaration binds, or the form that it calls.
+The trivia of the enclosing block or function hold them by a key that is the same for the statement that is read and
+the line that is printed: the first name that a declaration binds, or the form that it calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LINE = re.compile(
 
 
 def declaration_key(statement: syntax.Stmt) -> str | None:
-    """Return the key of a declaration as written; None for what only looks like one."""
+    """Return the key of a declaration; None if the statement cannot be one."""
     if isinstance(statement, syntax.Assign | syntax.AnnAssign):
         target = statement.target
         if isinstance(target, syntax.Tuple | syntax.List) and target.elements:
@@ -45,9 +45,9 @@ def _line_keys(line: str) -> tuple[str, ...]:
 
 
 def place_comments(lines: list[object], indent: str, trivia: Trivia | None) -> None:
-    """Put the comments of declarations back above and beside the lines that declare; those of none go to the top.
+    """Put the comments of declarations back above and beside the declaring lines; other comments go to the top.
 
-    `lines` are the lines of a body, and lists of lines for the bodies inside it; it is changed in place.
+    `lines` holds the lines of a body and lists of lines for nested bodies; it is changed in place.
     """
     if trivia is None or not trivia.parts:
         return

@@ -1,6 +1,6 @@
-"""Devices by number, as `R.device` names them."""
+"""Numbers of device types, which `R.device` uses."""
 
 from __future__ import annotations
 
 DEVICE_TYPES = {"llvm": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "webgpu": 15, "hexagon": 16}
-"""What `R.device` calls a kind of target (DLPack's `DLDeviceType`)."""
+"""Number of each kind of target in `R.device` (DLPack's `DLDeviceType`)."""

@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: the reason first, then the place with a caret under it, then what to do."""
+"""Diagnostics as text: the reason first, then the position with a caret under it, then the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ir.diagnostics import Diagnostic
 from ..ir.sanitize import Safe, fill, joined, painted, visible
 
 MAX_WIDTH = 120
-"""Columns of a source line that are shown; of a longer line, the part around the caret."""
+"""Maximum number of columns of a source line that are shown; longer lines are cut around the caret."""
 TAB = 4
 
 RED, GREEN, YELLOW, BLUE, CYAN, BOLD = "31", "32", "33", "34", "36", "1"
@@ -21,7 +21,7 @@ SEVERITY_COLOURS: dict[str, LiteralString] = {"error": RED, "warning": YELLOW}
 
 
 def render(diagnostics: Sequence[Diagnostic], color: bool = False) -> Safe:
-    """Return the text of `diagnostics`, sorted by their place and without duplicates; `color` adds ANSI codes.
+    """Return the text of `diagnostics`, sorted by position and without duplicates; `color` adds ANSI codes.
 
     Columns are counted in code points from 1. Control characters, and those that reorder text, are shown escaped.
     """
@@ -29,13 +29,13 @@ def render(diagnostics: Sequence[Diagnostic], color: bool = False) -> Safe:
 
 
 def in_order(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return `diagnostics` sorted by their place, without duplicates."""
+    """Return `diagnostics` sorted by position, without duplicates."""
     unique = {_key(diagnostic): diagnostic for diagnostic in diagnostics}
     return tuple(unique[key] for key in sorted(unique))
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """Return how many there are, such as `1 error, 2 warnings`."""
+    """Return the number of diagnostics by severity, such as `1 error, 2 warnings`."""
     counts: dict[str, int] = {}
     for severity, _ in {(diagnostic.severity, _key(diagnostic)) for diagnostic in diagnostics}:
         counts[severity] = counts.get(severity, 0) + 1
@@ -49,7 +49,7 @@ def _key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
 
 
 class _Place(Struct, frozen=True):
-    """A span in one line: its line and column from 1, the text of the line, and the offsets of the span in that."""
+    """A span in one line: line and column from 1, the text of the line, and the end of the span in it."""
 
     name: str
     line: int
@@ -121,7 +121,7 @@ class _Report:
 
 
 def _excerpt(line: str, start: int, end: int) -> tuple[str, int, int]:
-    """Return a line as it is shown, the column under which the caret starts, and how many carets there are."""
+    """Return a line as shown, the column of the first caret, and the number of carets."""
     low = 0 if len(line) <= MAX_WIDTH else max(0, min(start - MAX_WIDTH // 3, len(line) - MAX_WIDTH))
     high = low + MAX_WIDTH
     shown = "..." if low else ""
@@ -140,7 +140,7 @@ def _excerpt(line: str, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _shown(character: str, column: int) -> tuple[str, int]:
-    """Return a character as it is shown, and how many columns that takes."""
+    """Return a character as shown, and its width in columns."""
     if character == "\t":
         count = TAB - column % TAB
         return " " * count, count

@@ -1,4 +1,4 @@
-"""The edits of lints on a text: names are replaced, and statements deleted with their lines."""
+"""Applies the edits of lints to a text: names are replaced, and statements deleted with their lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..ir.verify import verify
 from .load import parse_source
 
 _ROUNDS = 20
-"""One deletion may leave another variable unused; programs that need more are finished by another call."""
+"""Maximum number of rounds: a deletion may leave another variable unused. Another call continues."""
 _BEFORE = re.compile(r"[ \t]*(?:\w+[ \t]*(?::[^=\n]*)?=[ \t]*)?")
-"""What may stand in the line before the expression of a statement: what it is assigned to."""
+"""Pattern of the text before the expression in a line: indentation and an assignment."""
 
 
 def fixed(source: Source) -> str:
-    """Return a text without what its lints can mend; the text itself where nothing is, or where it has errors."""
+    """Return a text with the edits of its lints applied; unchanged if there are none, or if it has errors."""
     text = source.text
     for _ in range(_ROUNDS):
         edits = [each.edit for each in _lints(Source(source.name, text)) or () if each.edit is not None]
@@ -33,7 +33,7 @@ def fixed(source: Source) -> str:
 
 
 def _lints(source: Source) -> Sequence[Lint] | None:
-    """Return the lints of a text; None where it has errors."""
+    """Return the lints of a text; None if it has errors."""
     try:
         module: IRModule = parse_source(source)
     except TvmsError:
@@ -44,7 +44,7 @@ def _lints(source: Source) -> Sequence[Lint] | None:
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` after those edits that touch no other one, from the end on."""
+    """Return `text` after the edits, last one first; overlapping edits are skipped."""
     limit = len(text) + 1
     for edit in sorted(set(edits), key=lambda each: -each.span.start):
         start, end = (edit.span.start, edit.span.end) if edit.text else _lines(text, edit)
@@ -54,7 +54,7 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def _lines(text: str, edit: Edit) -> tuple[int, int]:
-    """Return the line of a statement; nothing where it has a body, or something else, such as a comment, stands there."""
+    """Return the lines of a statement; an empty range if it has a body or shares them, for example with a comment."""
     written = text[edit.span.start : edit.span.end]
     if "\n" in written or written.startswith("with"):
         return 0, 0

@@ -1,4 +1,4 @@
-"""A Pygments lexer of the language, whose words, numbers and strings are those of the grammar; and text in colours."""
+"""A Pygments lexer of the language, built from the grammar, and coloured text."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _GAP = r"[^\S\n]+"
 
 
 def _string(lexer: Lexer, match: re.Match[str]) -> Iterator[tuple[int, Any, str]]:
-    """A string that is the name of a dtype is a type."""
+    """Highlight a string as a type if it is the name of a dtype."""
     yield match.start(), Keyword.Type if is_dtype(match[0][1:-1]) else String, match[0]
 
 
 def _form(lexer: Lexer, match: re.Match[str]) -> Iterator[tuple[int, Any, str]]:
-    """`T.float32` is a type, any other form a builtin."""
+    """Highlight `T.float32` as a type, any other form as a builtin."""
     yield match.start(), Keyword.Type if is_dtype(match[0][2:]) else Name.Builtin, match[0]
 
 
 class TvmsLexer(RegexLexer):
-    """Lexer of `.tvms` files, and of TVMScript."""
+    """Lexer of `.tvms` files and of TVMScript."""
 
     name = "tvms"
     aliases = ["tvms"]
@@ -71,12 +71,12 @@ class TvmsLexer(RegexLexer):
 
 
 def to_ansi(text: Safe) -> Safe:
-    """Return `text` with the escape sequences that colour it in a terminal."""
+    """Return `text` with escape sequences that colour it in a terminal."""
     return coloured(text, lambda safe: highlight(safe, _exact_lexer(), TerminalFormatter(bg="dark")))
 
 
 def to_html(text: str) -> str:
-    """Return `text` as a piece of HTML that shows it in colours."""
+    """Return `text` as coloured HTML."""
     formatter: Formatter[str] = HtmlFormatter(noclasses=True)
     return highlight(text, _exact_lexer(), formatter).rstrip("\n")
 

@@ -1,6 +1,6 @@
-"""What Hypothesis runs when it is imported: `st.from_type` learns to make programs.
+"""Entry point of Hypothesis: `st.from_type` supports programs.
 
-It stands outside `testing`, which imports Hypothesis itself, so that it costs nothing until a program is asked for.
+It is not part of `testing`, which imports Hypothesis itself, so that it costs nothing until a program is drawn.
 """
 
 from __future__ import annotations

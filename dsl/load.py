@@ -1,4 +1,4 @@
-"""Texts and files to modules, with every mistake of a text in one report."""
+"""Reads texts and files to modules, and reports all errors of a text together."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_BYTES = 64 * MIB
-"""The largest text that is read: more than the longest that is parsed, in any characters."""
+"""Maximum size of a text in bytes: the longest text that is parsed is smaller, whatever its characters."""
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def parse(text: str, name: str = "<string>", constants: Mapping[str, NDArray[Any]] | None = None) -> IRModule:
-    """Return the module that `text` holds; `name` is shown in messages, and `constants` are the tensors it names.
+    """Return the module that `text` holds; `name` is used in messages, and `constants` are the tensors that it names.
 
-    Raises TvmsError with all mistakes of the text: syntax, names and forms; ArgumentError E0702, a TypeError, where it is
-    no text.
+    Raise TvmsError with all errors of the text: syntax, names and forms. Raise ArgumentError E0702, a TypeError, if
+    `text` is not a string.
     """
     if not isinstance(text, str):  # type: ignore[reportUnnecessaryIsInstance]  # callers are not all type-checked
         raise _not_a_text(text)
@@ -51,8 +51,7 @@ def _not_a_text(value: object) -> ArgumentError:
 
 @contextmanager
 def _collector_paused() -> Generator[None]:
-    """Let no garbage collection look at a tree while it grows: there is nothing to collect, and a third of the time to
-    gain."""
+    """Pause the garbage collector while a tree is built: there is no garbage, and it saves a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -68,9 +67,9 @@ def parse_source(
     warnings: list[Diagnostic] | None = None,
     is_python: bool = False,
 ) -> IRModule:
-    """Return the module that a text holds, in which `names` stand for their values; errors as in `parse`.
+    """Return the module that a text holds; `names` maps predefined names to values. Errors are those of `parse`.
 
-    Warnings are added to `warnings`; `is_python` says that the text stands in a program of Python.
+    Warnings are added to `warnings`; `is_python` says that the text is part of a Python program.
     """
     with _collector_paused():
         file, mistakes = parse_syntax(source)
@@ -87,10 +86,10 @@ def parse_source(
 
 
 def load_module(path: str | Path, warnings: list[Diagnostic] | None = None) -> IRModule:
-    """Return the module in the file at `path` ("-" is standard input); errors as in `read_source` and `parse`.
+    """Return the module in the file at `path` ("-" is standard input); errors are those of `read_source` and `parse`.
 
-    The tensors that it names are read from the sidecar file, if there is one: E0018, or E0326 where they do not fit.
-    Warnings are added to `warnings`.
+    The tensors that it names are read from the sidecar file, if any; raise E0018 if it cannot be read, E0326 if a
+    tensor does not match. Warnings are added to `warnings`.
     """
     path = str(path)
     module = parse_source(read_source(path), warnings=warnings)
@@ -100,9 +99,9 @@ def load_module(path: str | Path, warnings: list[Diagnostic] | None = None) -> I
 
 
 def load_verified(path: str) -> IRModule:
-    """Return the module in a file, checked against the law of the IR; raises TvmsError where it breaks it.
+    """Return the verified module in a file; raise TvmsError if it breaks a law of the IR.
 
-    Warnings of the text go to standard error.
+    Warnings of the text are written to standard error.
     """
     from ..ir.verify import verify
 
@@ -117,7 +116,7 @@ def load_verified(path: str) -> IRModule:
 
 
 def _standard_input() -> bytes:
-    buffer = getattr(sys.stdin, "buffer", None)  # a stream of text in its place has none
+    buffer = getattr(sys.stdin, "buffer", None)  # a replaced standard input may be a stream of text
     data = sys.stdin.read(MAX_BYTES + 1).encode() if buffer is None else buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES // MIB} MiB")
@@ -127,8 +126,8 @@ def _standard_input() -> bytes:
 def read_source(path: str) -> Source:
     """Return the text of a file, without a byte-order mark.
 
-    A file that cannot be read is E0001, one that is no UTF-8 E0002, one with a NUL character E0003, one with lines that
-    a carriage return alone ends E0020.
+    Raise E0001 if the file cannot be read, E0002 if it is not UTF-8, E0003 if it contains NUL, E0020 if lines
+    end with a carriage return alone.
     """
     name = "<stdin>" if path == "-" else path
     if path == "-" and sys.stdin is None:  # type: ignore[reportUnnecessaryComparison]  # as a shell's `<&-` makes it

@@ -1,4 +1,4 @@
-"""Diagnostics for machines: one line each, JSON, SARIF, and the annotations of GitHub's workflows."""
+"""Machine-readable diagnostics: one line each, JSON, SARIF, and annotations of GitHub's workflows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _place(d: Diagnostic) -> str:
 
 
 def concise(diagnostics: Sequence[Diagnostic]) -> Safe:
-    """Return one line for each: `FILE:LINE:COLUMN: error[CODE]: reason`."""
+    """Return one line per diagnostic: `FILE:LINE:COLUMN: error[CODE]: reason`."""
     lines = [visible(f"{_place(d)}{d.severity}[{d.code}]: {d.message}", keep="") for d in diagnostics]
     return joined("\n", lines)
 
@@ -47,7 +47,7 @@ def _location(span: Span | None, file: str = "") -> dict[str, Any] | None:
 
 
 def as_json(diagnostics: Sequence[Diagnostic]) -> Safe:
-    """Return a JSON array; positions are null where a diagnostic is about a whole file."""
+    """Return a JSON array; positions are null for a diagnostic about a whole file."""
     rows = [
         {
             "code": d.code,
@@ -73,7 +73,7 @@ def _sarif_location(span: Span | None, file: str = "") -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """Return a path as a reference of RFC 3986: absolute paths with a scheme, others relative."""
+    """Return a path as a URI reference (RFC 3986): absolute paths with a scheme, others relative."""
     quoted = quote(os.fsencode(path) if _is_encodable(path) else path.encode(errors="replace"))
     return f"file://{quoted}" if path.startswith("/") else quoted
 
@@ -121,7 +121,7 @@ def _version() -> dict[str, str]:
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> Safe:
-    """Return one workflow command for each, which GitHub shows beside the line of a pull request."""
+    """Return one workflow command per diagnostic, which GitHub shows beside the line of a pull request."""
     lines: list[Safe] = []
     for d in diagnostics:
         properties = [fill("title={}", workflow_value(f"tvms ({d.code})", is_property=True))]
@@ -144,4 +144,4 @@ FORMATS: dict[str, Callable[[Sequence[Diagnostic]], Safe]] = {
     "sarif": sarif,
     "github": github,
 }
-"""What `--output-format` offers."""
+"""Formats of `--output-format`."""

@@ -1,4 +1,4 @@
-"""The laws of printing, checked on a module at hand: what is printed comes back, and prints the same again."""
+"""Checks the laws of printing on a module: its text reads back as the same module and prints the same again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 
 
 def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:
-    """Return every law that `module`, read from the file `name`, breaks in any dialect.
+    """Return every violation of the laws by `module`, read from the file `name`, in all dialects.
 
     E0450: the printed text cannot be read · E0451: it is read as another program · E0452: it prints differently ·
     E0453: the formatter changes it.
@@ -52,6 +52,6 @@ def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagno
 
 
 def _first_difference(a: str, b: str) -> int:
-    """Return the first line, from 1, in which two texts differ."""
+    """Return the number of the first line, from 1, in which two texts differ."""
     lines = zip(a.splitlines(), b.splitlines(), strict=False)
     return next((i for i, (x, y) in enumerate(lines, 1) if x != y), 1 + min(a.count("\n"), b.count("\n")))

@@ -28,19 +28,19 @@ _DTYPES = {
 
 
 def metadata_name(key: str, index: int) -> str:
-    """Return the name in the sidecar of what TVM's dialects call `metadata["relax.expr.Constant"][0]`."""
+    """Return the name in the sidecar of TVM's `metadata["relax.expr.Constant"][0]`."""
     return f"{key}[{index}]"
 
 
 def sidecar_of(path: Path) -> Path:
-    """Return where the tensors of the text at `path` are kept."""
+    """Return the path of the sidecar file of the text at `path`."""
     return path.with_suffix(".safetensors")
 
 
 def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms", below: str | None = None) -> None:
-    """Write the text of `node` to `path`, and beside it the tensors that it only names, if there are any.
+    """Write the text of `node` to `path`, and the tensors that it only names, if any, to the sidecar file.
 
-    With `below`, `path` is relative to that folder (`ir.files`). E0802 where a file cannot be written.
+    With `below`, `path` is relative to that folder (`ir.files`). Raise E0802 if a file cannot be written.
     """
     text, tensors = dump(node, dialect)
     beside: list[tuple[str | bytes, str]] = [(tensors, str(sidecar_of(Path(path))))] if tensors else []
@@ -48,7 +48,7 @@ def save_module(node: IRModule | BaseFunc, path: str, dialect: str = "tvms", bel
 
 
 def dump(node: IRModule | BaseFunc, dialect: str = "tvms") -> tuple[str, bytes]:
-    """Return the text of `node`, and the tensors that it only names as the contents of a sidecar file, or b""."""
+    """Return the text of `node`, and the contents of a sidecar file with the tensors that it only names, or b""."""
     from .printer import script_with_constants
 
     text, constants = script_with_constants(node, dialect)
@@ -64,7 +64,7 @@ def _serialized(constants: Mapping[str, relax.Constant]) -> bytes:
 
 
 def read_constants(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a sidecar file by name; E0018 where it holds no tensors, or is a link out of its folder."""
+    """Return the tensors of a sidecar file by name; raise E0018 if it is unreadable, or a link out of its folder."""
     try:
         _check_stays(path)
         data = read_file(path, memory_limit())
@@ -74,14 +74,14 @@ def read_constants(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _check_stays(path: Path) -> None:
-    """Raise OSError where `path` is a link to a file that is not below its folder."""
+    """Raise OSError if `path` is a link to a file that is not below its folder."""
     folder = path.parent.resolve()
     if not path.resolve().is_relative_to(folder):
         raise OSError(errno.EINVAL, f"it is a symbolic link that leaves the folder '{folder}'")
 
 
 def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
-    """Return the tensors that `data`, the contents of the file at `path`, holds by name; E0018 where it holds none."""
+    """Return the tensors in `data`, the contents of the file at `path`, by name; raise E0018 if it is invalid."""
     import numpy as np
     import safetensors
 
@@ -96,7 +96,7 @@ def tensors_in(data: bytes, path: str) -> dict[str, NDArray[Any]]:
     parts = zip(entries, dtypes, strict=True)
     try:
         return {name: np.frombuffer(entry["data"], dtype).reshape(entry["shape"]) for (name, entry), dtype in parts}
-    except ValueError as problem:  # more dimensions than NumPy has
+    except ValueError as problem:  # more dimensions than NumPy supports
         raise _unreadable(path, problem) from None
 
 
@@ -105,9 +105,9 @@ def _unreadable(path: str, reason: object) -> TvmsError:
 
 
 def with_constants(module: IRModule, arrays: Mapping[str, NDArray[Any]]) -> IRModule:
-    """Return `module` with the tensors that it names taken from `arrays`; those that are not there stay names.
+    """Return `module` with the tensors that it names replaced by those in `arrays`; missing ones stay names.
 
-    E0326 where a tensor has not the shape or the dtype that the text says.
+    Raise E0326 if a tensor does not have the shape or the dtype in the text.
     """
 
     def fill(node: Any) -> relax.Constant | None:
@@ -133,7 +133,7 @@ def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Const
 
 
 def names_tensors(module: IRModule) -> bool:
-    """Return whether a graph-level function names a tensor that it does not hold."""
+    """Return whether a graph-level function names a tensor without holding it."""
     functions = (function for function in module.functions.values() if isinstance(function, relax.Function))
     return any(
         isinstance(node, relax.Constant) and isinstance(node.data, Metadata)

@@ -1,8 +1,8 @@
-"""The syntax tree: what the grammar says of a text, before any name has a meaning.
+"""The syntax tree of a text, before names are resolved.
 
 Both spellings of a definition (`T.prim_func(private=True) f(…):` and the decorated `def f(…):` inside a `class`)
 become the same `Definition`. Positions are character offsets into the source, half open; parentheses around an
-expression are no node, but lie within its positions.
+expression are not a node, but are within its positions.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Pass(Statement, frozen=True, eq=False): ...
 
 
 class Import(Statement, frozen=True, eq=False):
-    """`import a.b as c` or `from a import b as c`: bound names, each with the dotted name it stands for."""
+    """`import a.b as c` or `from a import b as c`: bound names, each with its dotted name."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -211,9 +211,9 @@ class Param(Syntax, frozen=True, eq=False):
 class Definition(Statement, frozen=True, eq=False):
     """`HEAD name(params) -> returns:` with its body.
 
-    `head` is what opens the definition, or decorates it: `T.prim_func(private=True)`, `R.function`,
-    `I.ir_module`, `S.schedule`; None for an undecorated `def`. `params` is None where there is no list of them
-    (a module). `name_start` and `name_end` are the place of the name.
+    `head` is the form that opens the definition, or its decorator: `T.prim_func(private=True)`, `R.function`,
+    `I.ir_module`, `S.schedule`; None for an undecorated `def`. `params` is None without a parameter list (a module).
+    `name_start` and `name_end` are the position of the name.
     """
 
     head: Expr | None
@@ -234,9 +234,9 @@ Stmt: TypeAlias = (
 
 
 class File(Struct, frozen=True, eq=False):
-    """A whole text; `header` holds the comments above everything, such as `#tvms 1`.
+    """A whole text; `header` holds the comments at the top, such as `#tvms 1`.
 
-    `broken` names the definitions that are not in `body` because of a syntax error in them.
+    `broken` names the definitions that are not in `body` because of a syntax error.
     """
 
     source: Source

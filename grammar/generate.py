@@ -12,7 +12,7 @@ from .tables import GRAMMAR, TABLES, Rule, Tables, digest
 
 
 def build(grammar: str) -> Tables:
-    """Return the tables of a grammar text; lark raises GrammarError where it is not LALR(1)."""
+    """Return the tables of a grammar text; lark raises GrammarError if it is not LALR(1)."""
     lark: Any = Lark(grammar, parser="lalr", lexer="basic", start="file", keep_all_tokens=True)
     patterns = {terminal.name: terminal.pattern for terminal in lark.terminals}
     text_of = {name: pattern.value for name, pattern in patterns.items() if pattern.type == "str"}
@@ -28,7 +28,7 @@ def build(grammar: str) -> Tables:
 
 
 def _states(automaton: Any, text_of: dict[str, str], number: dict[Any, int]) -> list[dict[str, int]]:
-    """Number lark's states afresh, in the order of a walk from the start, so that the tables are always the same."""
+    """Renumber lark's states in the order of a walk from the start, so that the tables are reproducible."""
     start, end = automaton.start_states["file"], automaton.end_states["file"]
     queue, order = [start], {start: 0}
     states: list[dict[str, int]] = []
@@ -53,7 +53,7 @@ def _action(rule: Any) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write `tvms.tables`, or with `--check` return 1 where the file is not what the grammar gives."""
+    """Write `tvms.tables`; with `--check`, return 1 if the file is out of date."""
     data = msgspec.json.encode(build(GRAMMAR.read_text(encoding="utf-8"))) + b"\n"
     if "--check" not in arguments:
         TABLES.write_bytes(data)

@@ -1,4 +1,4 @@
-"""The LALR tables of `tvms.lark`: read from `tvms.tables`, or built anew where the grammar was edited since."""
+"""The LALR tables of `tvms.lark`: read from `tvms.tables`, or built if the grammar has changed since."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TABLES = Path(__file__).with_name("tvms.tables")
 
 
 class Rule(msgspec.Struct, frozen=True, array_like=True):
-    """Reduce `size` symbols to `origin`, building the node with `action`; an empty `action` passes on the one symbol."""
+    """Reduce `size` symbols to `origin`, building the node with `action`; if that is empty, pass on the only symbol."""
 
     origin: str
     size: int
@@ -21,28 +21,29 @@ class Rule(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Tables(msgspec.Struct, frozen=True):
-    """An LALR(1) automaton. A terminal is called by its name, or by its text where the grammar quotes it."""
+    """An LALR(1) automaton. The name of a terminal is its text if the grammar quotes it."""
 
     digest: str
-    """Of the grammar text, so that stale tables are noticed."""
+    """Hash of the grammar text, by which stale tables are recognised."""
     patterns: dict[str, str]
-    """Regular expressions of the named terminals, in the order the lexer tries them."""
+    """Regular expressions of the named terminals, in the order in which the lexer tries them."""
     fixed: list[str]
     """The quoted terminals: words and signs."""
     rules: list[Rule]
     states: list[dict[str, int]]
-    """For each state what a symbol does: n >= 0 goes to state n, a negative n reduces by rule ~n.
-    The first state is the start; the last step is to go to a state on `$END`."""
+    """The action of each state for a symbol: n >= 0 goes to state n, a negative n reduces by rule ~n.
+    The first state is the start; the final action is going to a state on `$END`.
+    """
 
 
 def digest(grammar: str) -> str:
-    """Return the hash by which tables know their grammar."""
+    """Return the hash of a grammar text."""
     return hashlib.sha256(grammar.encode()).hexdigest()
 
 
 @cache
 def load() -> Tables:
-    """Return the tables of the grammar as it is now."""
+    """Return the tables of the current grammar."""
     grammar = GRAMMAR.read_text(encoding="utf-8")
     if TABLES.exists():
         tables = msgspec.json.decode(TABLES.read_bytes(), type=Tables)

@@ -1,6 +1,6 @@
-"""The command `tvms`: one file per subcommand, each imported only when it is asked for.
+"""The command `tvms`: one file per subcommand, each imported only when it is used.
 
-Exit codes: 0 fine · 1 findings (the program is wrong, or results differ) · 2 usage, files, syntax · 3 our own fault.
+Exit codes: 0 success · 1 findings (wrong program, different results) · 2 usage, files, syntax · 3 internal error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .files import find_files
 from .reporting import UsageError, choose_colors, exit_code, report
 
 COMMANDS = {
-    "check": "read files and report every mistake in them",
+    "check": "check files and report every error in them",
     "print": "print a module in canonical form, in any dialect",
     "fmt": "format files in place, keeping comments, names and meaning",
     "convert": "rewrite modules in another dialect",
-    "opt": "run passes on a module and print what it becomes",
-    "reduce": "make a program small on which passes go wrong",
-    "schedule": "apply the schedules of a file and print the module that they make",
+    "opt": "run passes on a module and print the result",
+    "reduce": "reduce a program on which passes fail to a small one",
+    "schedule": "apply the schedules of a file and print the resulting module",
     "run": "compile a module, run one of its functions and show the result",
     "compile": "compile a module to LLVM IR, assembly, an object file, or a library with its C header",
-    "bench": "measure how long a function takes, and what part that is of what the machine can do",
-    "doctor": "say what of this machine can be used, and how to get what is missing",
+    "bench": "measure the time of a function, and compare it with the peak rates of the machine",
+    "doctor": "show what tvms can use on this machine, and how to get what is missing",
     "view": "draw a module: its graphs as layers of operators, its loop nests as boxes in boxes",
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",
@@ -40,7 +40,7 @@ COMMANDS = {
     "new": "write a small program to start from",
     "completion": "print a script that completes the command line in a shell",
 }
-"""Subcommands and their one-line help; command `x` stands in module `x_command`."""
+"""Subcommands and their one-line help; command `x` is implemented in module `x_command`."""
 
 
 def _version() -> str:
@@ -52,7 +52,7 @@ def _version() -> str:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        help = f"'{self.prog} --help' says more"
+        help = f"see '{self.prog} --help'"
         if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             help = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) or help
         elif found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
@@ -65,7 +65,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     parser = _Parser(
         prog="tvms",
         description="A tensor compiler whose programs are plain text files.",
-        epilog="Exit codes: 0 fine, 1 findings, 2 usage or input, 3 internal error. 'tvms COMMAND --help' says more.",
+        epilog="Exit codes: 0 success, 1 findings, 2 usage or input, 3 internal error. See also 'tvms COMMAND --help'.",
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action="version", version=f"tvms {_version()}")
@@ -113,20 +113,20 @@ def _watch(run: Callable[[argparse.Namespace], int], arguments: argparse.Namespa
 
     paths = getattr(arguments, "paths", None) or [arguments.file]
     if getattr(arguments, "sandbox", False):
-        raise UsageError("--watch runs outside of --sandbox", help="give one of the two")
+        raise UsageError("--watch runs outside of --sandbox", help="use only one of them")
     if "-" in paths:
         raise UsageError("--watch needs files, not standard input")
     return watch(lambda: _guarded(lambda: run(arguments), (KeyboardInterrupt,)), lambda: find_files(paths))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; never raises, never shows a traceback (unless TVMS_DEBUG is set)."""
+    """Run the command line and return its exit code; never raise or show a traceback (unless TVMS_DEBUG is set)."""
     _open_closed_streams()
     return _guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
 
 
 def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = ()) -> int:
-    """Return the exit code of `run`, and report what it raises, but for what is `passed` on."""
+    """Return the exit code of `run`; report its exceptions except those in `passed`, which are re-raised."""
     try:
         code = run()
         sys.stdout.flush()
@@ -141,14 +141,14 @@ def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = (
     except SystemExit as exit:  # argparse's --help and --version
         return exit.code if isinstance(exit.code, int) else 2
     except BrokenPipeError:
-        _forget_output()  # the reader of a pipe went away
+        _forget_output()  # the reader of the pipe is gone
         return 0
     except OSError as problem:
         if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT) or problem.filename is not None:
             return _internal(problem)
         _forget_output()
         say(f"error[E0802]: cannot write to standard output: {problem.strerror}", sys.stderr)
-        say("  = help: make room, or write elsewhere", sys.stderr)
+        say("  = help: free some space, or write elsewhere", sys.stderr)
         return 2
     except passed:
         raise
@@ -156,33 +156,33 @@ def _guarded(run: Callable[[], int], passed: tuple[type[BaseException], ...] = (
         return 130
     except MemoryError:
         say(
-            "error[E0717]: there is no memory left\n  = help: make the program smaller, or give it more memory",
+            "error[E0717]: out of memory\n  = help: reduce the size of the program, or allow it more memory",
             sys.stderr,
         )
         return 1
-    except Exception as error:  # the promise of this function
+    except Exception as error:  # `main` promises not to raise
         return _internal(error)
 
 
 def _internal(error: Exception) -> int:
-    """Say that it is our own fault."""
+    """Report an internal error."""
     if os.environ.get("TVMS_DEBUG"):
         raise error
     say(
         f"internal error: {type(error).__name__}: {error}\n"
-        "  = help: this is a bug of tvms; set TVMS_DEBUG=1 to see where, and please report it with the file",
+        "  = help: this is a bug in tvms; set TVMS_DEBUG=1 for a traceback, and please report it with the file",
         sys.stderr,
     )
     return 3
 
 
 def _open_closed_streams() -> None:
-    """Let what is written to a stream that a shell closed (`>&-`) go nowhere."""
+    """Redirect standard streams that the shell closed (`>&-`) to the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # it is open to the end
 
 
 def _forget_output() -> None:
-    """Keep Python from complaining when it flushes standard output at its end."""
+    """Redirect standard output to the null device, so that Python's final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`python -m tvms.dsl.cli`: the command `tvms` where its script is not on the path."""
+"""`python -m tvms.dsl.cli`: the command `tvms` without its script on the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function takes, and values for it: given on the command line, or made up from a seed."""
+"""The parameters of a function, and values for them: from the command line, or generated from a seed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Function = tir.PrimFunc | relax.Function
 
 DEFAULT_DIMENSION = 4
-"""The size of a symbolic dimension that neither `--dim` nor an array tells."""
+"""Size of a symbolic dimension that neither `--dim` nor an array determines."""
 INTEGER_LIMIT = 4
-"""Random integers stay below it, so that they are likely to be valid indices."""
+"""Upper bound of random integers: small, so that they are likely to be valid indices."""
 
 
 class Argument(Struct, frozen=True):
@@ -46,7 +46,7 @@ def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name or not value:
-            raise UsageError(f"{option} {pair}: write it as NAME=VALUE")
+            raise UsageError(f"{option} {pair}: expected NAME=VALUE")
         if name in result:
             raise UsageError(f"{option} {name} is given twice")
         result[name] = value
@@ -54,13 +54,13 @@ def split_pairs(pairs: list[str], option: str) -> dict[str, str]:
 
 
 def select_entry(module: IRModule, entry: str | None) -> tuple[str, Function]:
-    """Find the function to run: `entry`, else `main`, else the first public one, else the first."""
+    """Return the function to run: `entry`, else `main`, else the first public one, else the first."""
     runnable = {name: function for name, function in module.functions.items() if isinstance(function, Function)}
     if not runnable:
-        raise error("E0805", "the module holds no function to run")
+        raise error("E0805", "the module has no function to run")
     if entry is not None:
         if entry not in runnable:
-            raise error("E0805", f"there is no function '{entry}'", None, f"it holds: {', '.join(runnable)}")
+            raise error("E0805", f"there is no function '{entry}'", None, f"choose one of: {', '.join(runnable)}")
         return entry, runnable[entry]
     public = [name for name, function in runnable.items() if "global_symbol" in function.attrs]
     name = "main" if "main" in runnable else next(iter(public or runnable))
@@ -68,7 +68,7 @@ def select_entry(module: IRModule, entry: str | None) -> tuple[str, Function]:
 
 
 def _written_buffers(function: tir.PrimFunc) -> set[tir.Var]:
-    """Return the data pointers of all buffers that are stored to, through any view of them."""
+    """Return the data pointers of all buffers that are stored to, directly or through a view."""
     nodes = list(walk(function.body))
     written = {node.buffer.data for node in nodes if isinstance(node, tir.BufferStore)}
     views = [match for node in nodes if isinstance(node, tir.Block) for match in node.match_buffers]
@@ -85,14 +85,14 @@ def _graph_argument(param: relax.Var) -> Argument:
         case _:
             raise error(
                 "E0806",
-                f"parameter '{param.name_hint}' has no known shape and dtype to make a value for",
+                f"cannot generate a value for parameter '{param.name_hint}': its shape or dtype is unknown",
                 param.span,
-                "annotate it R.Tensor((…), dtype), or call the function from Python",
+                "annotate it with R.Tensor((…), dtype), or call the function from Python",
             )
 
 
 def arguments_of(function: Function) -> tuple[Argument, ...]:
-    """Describe the parameters of `function`, in order."""
+    """Return the parameters of `function`, in order."""
     if isinstance(function, relax.Function):
         return tuple(_graph_argument(param) for param in function.params)
     written = _written_buffers(function)
@@ -121,7 +121,7 @@ def _dimension(size: tir.PrimExpr, argument: Argument, sizes: dict[tir.Var, int]
 
 
 def bind_sizes(arguments: tuple[Argument, ...], given: dict[str, Any], dims: dict[str, str]) -> dict[tir.Var, int]:
-    """Bind symbolic dimensions: by `--dim`, else from the given arrays."""
+    """Return the sizes of symbolic dimensions: from `--dim`, else from the given arrays."""
     sizes: dict[tir.Var, int] = {}
     known: set[str] = set()
     for argument in arguments:
@@ -143,12 +143,12 @@ def bind_sizes(arguments: tuple[Argument, ...], given: dict[str, Any], dims: dic
 
 def _size(name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text):
-        raise error("E0807", f"--dim {name}={text}: not a size", None, "give a whole number, such as 8")
+        raise error("E0807", f"--dim {name}={text}: not a size", None, "give an integer, such as 8")
     return int(text)
 
 
 def read_given(arguments: tuple[Argument, ...], given: dict[str, str]) -> dict[str, Any]:
-    """Read the values given by `--arg`: arrays and numbers; 'random' and 'zeros' stay as they are."""
+    """Return the values given by `--arg`: arrays and numbers; 'random' and 'zeros' are kept as strings."""
     names = [argument.name for argument in arguments]
     values: dict[str, Any] = {}
     for name, text in given.items():
@@ -164,7 +164,7 @@ def read_given(arguments: tuple[Argument, ...], given: dict[str, str]) -> dict[s
 
 
 def _read_number(name: str, text: str, dtype: str) -> int | float:
-    """Return the number that `text` is; E0808 if it is none, or none of `dtype`."""
+    """Return `text` as a number; raise E0808 if it is not one, or not a value of `dtype`."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     try:
         number = int(text, 0) if len(text) <= _SHOWN else float(text)
@@ -184,11 +184,11 @@ def _read_number(name: str, text: str, dtype: str) -> int | float:
 
 
 _SHOWN = 80
-"""The most characters of a value that are shown in a message: more than any number of 64 bits has."""
+"""Maximum number of characters of a value in a message; 64-bit numbers are shorter."""
 
 
 def _read_array(name: str, path: str, dtype: str) -> np.ndarray:
-    """Return the array in a file of `numpy.save`; E0809 if there is none."""
+    """Return the array in a file of `numpy.save`; raise E0809 if it cannot be read."""
     import numpy as np
 
     from ...ir.numpy_dtype import numpy_dtype
@@ -200,10 +200,10 @@ def _read_array(name: str, path: str, dtype: str) -> np.ndarray:
         array = np.load(BytesIO(data), allow_pickle=False)
     except OSError as problem:
         raise _unreadable(name, path, problem.strerror or str(problem)) from None
-    except Exception as problem:  # NumPy documents no errors for damaged files, and has many
+    except Exception as problem:  # NumPy raises many undocumented exceptions for damaged files
         raise _unreadable(name, path, str(problem).partition("\n")[0]) from None
     if array.dtype.kind == "V" and array.dtype.itemsize == numpy_dtype(dtype).itemsize:
-        return array.view(numpy_dtype(dtype))  # numpy.save forgets what bfloat16 and float8 are
+        return array.view(numpy_dtype(dtype))  # numpy.save does not store bfloat16 and float8
     return array
 
 
@@ -214,7 +214,7 @@ def _unreadable(name: str, path: str, reason: str) -> TvmsError:
 def make_values(
     arguments: tuple[Argument, ...], given: dict[str, Any], sizes: dict[tir.Var, int], seed: int
 ) -> list[Any]:
-    """Return a value for each parameter. Random floats are uniform in [-0.5, 0.5), results start as zeros."""
+    """Return a value for each parameter. Random floats are uniform in [-0.5, 0.5), results are initialised to zero."""
     import numpy as np
 
     from ...ir.numpy_dtype import numpy_dtype
@@ -246,5 +246,5 @@ def _make_array(kind: str, shape: tuple[int, ...], dtype: str, random: np.random
         return random.integers(0, 2 if is_bool(dtype) else INTEGER_LIMIT, shape).astype(numpy_dtype(dtype))
     except (MemoryError, ValueError) as problem:
         raise error(
-            "E0806", f"cannot make an array of shape {shape}: {problem}", None, "choose smaller --dim"
+            "E0806", f"cannot allocate an array of shape {shape}: {problem}", None, "choose smaller sizes with --dim"
         ) from None

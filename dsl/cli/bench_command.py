@@ -1,4 +1,4 @@
-"""`tvms bench FILE`: the time of a function, and its share of what the machine can do."""
+"""`tvms bench FILE`: measure the time of a function, and compare it with the peak rates of the machine."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Measurement(Struct, frozen=True):
     calls: int
     median: float
     low: float
-    """A tenth of the calls took less."""
+    """First decile of the times."""
     high: float
-    """A tenth of the calls took more."""
+    """Last decile of the times."""
     operations: int
     """Floating-point operations of a call; 0 if they are not known."""
     peak: float
-    """Floating-point operations that the machine can do in a second, measured; 0 if it was not."""
+    """Measured peak rate of the machine in floating-point operations per second; 0 if it was not measured."""
     argument_bytes: int
     copy_rate: float
-    """Bytes that a copy between buffers of this size reads and writes in a second on one core, measured."""
+    """Measured rate in bytes per second at which one core copies a buffer of this size (read and written)."""
     decisions: dict[str, list[str]]
-    """What the default rules decided, by function."""
+    """Decisions of the default rules, by function."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def _measured(arguments: argparse.Namespace) -> Measurement:
 
 
 def _time(call: Any, seconds: float) -> list[float]:
-    """Return the times of calls, in order of length: at least five, and as many as fit in so many seconds."""
+    """Return the sorted times of at least five calls, repeated for `seconds`."""
     for _ in range(3):
         call()
     times: list[float] = []
@@ -115,7 +115,7 @@ def _show(found: Measurement) -> None:
             f"  compute {rate / 1e9:.1f} GFLOP/s, {rate / found.peak:.0%} of {found.peak / 1e9:.0f} (measured, float32)"
         )
     rate = found.argument_bytes / found.median
-    share = f"{rate / found.copy_rate:.0%} of a copy of as many bytes on one core"
+    share = f"{rate / found.copy_rate:.0%} of a copy of the same size on one core"
     say(f"  memory  {rate / 1e9:.1f} GB/s of arguments, {share}")
     for name, decisions in found.decisions.items():
         for decision in decisions:
@@ -145,9 +145,9 @@ def _compare(found: Measurement, baseline: Measurement) -> None:
 
 
 def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
-    """Return how many operations of floats a loop-level function does; 0 where its loops have other than known sizes.
+    """Return the number of floating-point operations of a loop-level function; 0 if the extent of a loop is unknown.
 
-    `sizes` are those of the symbolic dimensions, by name. A choice counts with both its sides.
+    `sizes` are the symbolic dimensions by name. Both branches of a condition count.
     """
 
     def count(node: Any) -> int:

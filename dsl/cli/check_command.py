@@ -1,4 +1,4 @@
-"""`tvms check PATH…`: every mistake of every file, in one run."""
+"""`tvms check PATH…`: report every error of every file in one run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _check(path: str, arguments: argparse.Namespace) -> tuple[Diagnostic, ...]:
 
 
 def _fix(path: str) -> None:
-    """Rewrite a file by the edits of its lints."""
+    """Apply the edits of the lints to a file."""
     if path == "-":
         raise UsageError("--fix needs a file, not standard input")
     try:
@@ -54,7 +54,7 @@ def _fix(path: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check all files; 0 if they are fine."""
+    """Check all files; return 0 if there are no errors."""
     files = find_files(arguments.paths)
     found = in_order([diagnostic for file in files for diagnostic in _check(file, arguments)])
     if arguments.output_format != "full":

@@ -1,4 +1,4 @@
-"""`tvms compile FILE --emit KIND`: machine code, or what comes just before it."""
+"""`tvms compile FILE --emit KIND`: write machine code, or the form of one of the stages before it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Write the compiled module."""
     if arguments.emit in options.BINARY_KINDS and arguments.output is None and sys.stdout.isatty():
-        raise UsageError(f"'{arguments.emit}' is not for a terminal: give -o FILE")
+        raise UsageError(f"'{arguments.emit}' is binary: write it to a file with -o FILE")
     module = load_verified(arguments.file)
     from ...codegen import Settings, aot, compile, emit
 
@@ -59,7 +59,7 @@ def _write_library(library: bytes, header: str, path: str) -> int:
 
 
 def _report(module: IRModule, target: str, settings: Settings) -> int:
-    """Print what the kernels of a module use of a GPU."""
+    """Print the GPU resources that the kernels of a module use."""
     from ...codegen.build import prepare
     from ...codegen.gpu.program import build_program
     from ...codegen.gpu.report import report

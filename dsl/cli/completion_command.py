@@ -1,4 +1,4 @@
-"""`tvms completion SHELL`: a script that completes commands, options and files."""
+"""`tvms completion SHELL`: print a script that completes commands, options and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILES = ("FILE", "PATH", "OUT", "DIR")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script; E0812 if shtab, which writes it, is not installed."""
+    """Print the script; raise E0812 if shtab, which generates it, is not installed."""
     if find_spec("shtab") is None:
         help = "pip install 'tvms-lang[completion]'"
         raise error("E0812", "tvms completion needs shtab, which is not installed", None, help)

@@ -1,4 +1,4 @@
-"""`tvms convert PATH… --to DIALECT`: the same programs in another dialect, one file or a tree of files."""
+"""`tvms convert PATH… --to DIALECT`: convert a file or a tree of files to another dialect."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .files import find_files, write_module
 from .reporting import UsageError, exit_code, report
 
 SUFFIXES = {"tvms": ".tvms", "tvm-0.21": ".py", "tvm-0.27": ".py"}
-"""The file name of each dialect ends so."""
+"""Suffix of the files of each dialect."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert; a file that cannot be read is reported, and the others are converted."""
+    """Convert all files; report those that cannot be read, and convert the others."""
     if arguments.output is None:
         if len(arguments.paths) != 1 or os.path.isdir(arguments.paths[0]):
             raise UsageError("several files need -o FOLDER")
@@ -39,8 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _jobs(paths: list[str], output: str, dialect: str) -> tuple[str | None, list[tuple[str, Path]]]:
-    """Pair every input with its output: `output` itself for one file, else the same tree below the folder `output`,
-    which is returned as well."""
+    """Return the output folder and each input with its output: `output` itself for a single file, else the same tree
+    below the folder `output`.
+    """
     if len(paths) == 1 and not os.path.isdir(paths[0]) and not os.path.isdir(output):
         return None, [(paths[0], Path(output))]
     jobs: dict[Path, str] = {}

@@ -1,4 +1,4 @@
-"""`tvms debug FILE`: step through a function in the interpreter. Commands come from standard input, one a line."""
+"""`tvms debug FILE`: step through a function in the interpreter. Commands come from standard input, one per line."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 HELP = """\
 step (s, n, an empty line)   run to the next statement
 continue (c, r)              run to the next breakpoint or watched write
-break LINE (b)               stop at the statements in this line, or in the next that has some
+break LINE (b)               stop at the statements in this line, or in the next line with any
 watch BUFFER (w)             stop after each write to this buffer
-clear                        forget breakpoints and watches
+clear                        remove all breakpoints and watches
 print NAME[INDICES] (p)      show a variable, a buffer, or an element: print C[vi, 0]
-where                        show where the run stands
+where                        show the current statement
 help (h)                     show this
 quit (q)                     end the run"""
 _NAME = re.compile(r"(\w+)(?:\[([^\]]*)\])?$")
 
 
 class _Quit(Exception):
-    """The user wants no more."""
+    """The user has ended the run."""
 
 
 class Debugger(Observer):
-    """Stops a run and asks what to do: at every statement at first, then where it is told to."""
+    """Stops the run and reads commands: at every statement at first, then at breakpoints and watched writes."""
 
     def __init__(self, module: IRModule, commands: TextIO, say: Callable[[str], None]) -> None:
         self.commands = commands
@@ -53,13 +53,13 @@ class Debugger(Observer):
         self.watched: set[str] = set()
         self.written: tuple[Access, tuple[int, ...], Any] | None = None
         self.here: tuple[tir.Stmt, Frame] | None = None
-        """The last statement that was come to."""
+        """The last statement that was reached, and its frame."""
         functions = [function for function in module.functions.values() if isinstance(function, tir.PrimFunc)]
         self.buffers = {node.name for function in functions for node in walk(function) if isinstance(node, tir.Buffer)}
         self.visible = {stmt: names for function in functions for stmt, names in _visible_variables(function.body)}
         self.starts: dict[Source, list[int]] = {}
 
-    # --- What the run tells ----------------------------------------------------------------------------------
+    # --- Events of the run ----------------------------------------------------------------------------------
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
         self.is_stepping |= self._show_write(frame)
@@ -75,7 +75,7 @@ class Debugger(Observer):
             self.written = (access, indices, _array(frame[access.buffer])[indices].copy())
 
     def _show_write(self, frame: Frame) -> bool:
-        """Show the write to a watched buffer that has just been done, if there was one."""
+        """Show the last write if it was to a watched buffer; return whether it was."""
         if self.written is None:
             return False
         access, indices, before = self.written
@@ -84,10 +84,10 @@ class Debugger(Observer):
         self.say(f"{access.buffer.name}[{', '.join(map(str, indices))}]: {before} -> {after}")
         return True
 
-    # --- What the user asks ----------------------------------------------------------------------------------
+    # --- Commands of the user ----------------------------------------------------------------------------------
 
     def look_around(self) -> None:
-        """Answer questions about the place where the run has failed, until it is to go on or to end."""
+        """Read commands at the statement where the run failed, until the user continues or quits."""
         if self.here is not None:
             self._show_place(*self.here)
             with suppress(_Quit):
@@ -124,7 +124,7 @@ class Debugger(Observer):
                 case "h" | "help":
                     self.say(HELP)
                 case _:
-                    self.say(f"'{line.strip()}' is no command:\n{HELP}")
+                    self.say(f"unknown command '{line.strip()}':\n{HELP}")
 
     def _break(self, line: int) -> None:
         lines = {self._line(stmt) for stmt in self.visible if _is_step(stmt)}
@@ -134,13 +134,13 @@ class Debugger(Observer):
             return
         self.lines.add(following)
         if following != line:
-            self.say(f"no statement starts in line {line}: line {following} is the next that has one")
+            self.say(f"no statement starts in line {line}: the breakpoint is in line {following}")
 
     def _watch(self, name: str) -> None:
         if name in self.buffers:
             self.watched.add(name)
         else:
-            self.say(f"there is no buffer '{name}'; there are {', '.join(sorted(self.buffers))}")
+            self.say(f"unknown buffer '{name}'; the buffers are {', '.join(sorted(self.buffers))}")
 
     def _value(self, text: str, stmt: tir.Stmt, frame: Frame) -> str:
         match = _NAME.match(text)
@@ -152,19 +152,19 @@ class Debugger(Observer):
         if name in variables:
             return str(variables[name])
         if name not in views:
-            return f"there is no '{name}' here; there are {', '.join([*variables, *views])}"
+            return f"'{name}' is not defined here; the names are {', '.join([*variables, *views])}"
         array = _array(views[name])
         if indices is None:
             return str(array)
         parts = [part.strip() for part in indices.split(",") if part.strip()]
         if not all(part.isdigit() or part in variables for part in parts):
-            return "an index is a number or a variable"
+            return "expected a number or a variable as an index"
         try:
             return str(array[tuple([int(variables.get(part, part)) for part in parts])])
         except IndexError as problem:
             return str(problem)
 
-    # --- Where the run stands --------------------------------------------------------------------------------
+    # --- Current position -----------------------------------------------------------------------------------
 
     def _line(self, stmt: tir.Stmt) -> int:
         assert stmt.span is not None
@@ -184,7 +184,7 @@ class Debugger(Observer):
 
 
 def _is_step(stmt: tir.Stmt) -> bool:
-    """Return whether a run can stop at `stmt`: it was written, and is no other statement's shell."""
+    """Return whether a run can stop at `stmt`: it is in the text, and does not merely wrap other statements."""
     return stmt.span is not None and not isinstance(stmt, tir.SeqStmt | tir.BlockRealize)
 
 
@@ -214,7 +214,7 @@ def _visible_variables(body: tir.Stmt) -> Iterator[tuple[tir.Stmt, tuple[tir.Var
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one function step by step; 0 where it came to its end, or the user ended it, 1 where it failed."""
+    """Run one function step by step; return 0 if it finished or the user ended it, 1 if it failed."""
     if arguments.file == "-":
         raise error("E0815", "commands are read from standard input, so the program cannot be", None, "name a file")
     module = load_verified(arguments.file)

@@ -1,4 +1,4 @@
-"""`tvms doctor`: what of the machine tvms can use, and how to get what is missing."""
+"""`tvms doctor`: show which parts of the machine tvms can use, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...ir.sanitize import say
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line for each thing; what is missing is optional, so that it is no failure."""
+    """Print one line per finding; always return 0, because missing parts are optional."""
     from ...codegen.doctor import examine, examine_gpu
 
     for finding in examine_gpu() if arguments.gpu else examine():

@@ -1,4 +1,4 @@
-"""`tvms explain [CODE]`: what a diagnostic code means."""
+"""`tvms explain [CODE]`: explain a diagnostic code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ir.sanitize import say
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the title of one code, or all of them."""
+    """Print the title of one code, or all titles."""
     if arguments.code is None:
         for code, title in CODES.items():
             say(f"{code}  {title}")

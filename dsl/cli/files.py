@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> list[str]:
-    """Return the files that `paths` name: themselves, or for a folder all below it that match a pattern."""
+    """Return the files at `paths`; a folder stands for all files below it that match a pattern."""
     if paths.count("-") > 1:
-        raise UsageError("'-' is given twice", help="standard input is read once: name each file once")
+        raise UsageError("'-' is given twice", help="name standard input only once")
     files: list[str] = []
     for path in paths:
         if path == "-" or not os.path.isdir(path):
@@ -28,7 +28,9 @@ def find_files(paths: list[str], patterns: tuple[str, ...] = ("*.tvms",)) -> lis
         below = sorted(str(file) for pattern in patterns for file in Path(path).rglob(pattern) if file.is_file())
         if not below:
             wanted = " or ".join(pattern.removeprefix("*") for pattern in patterns)
-            raise error("E0803", f"the folder '{path}' holds no {wanted} file", help="name a file, or another folder")
+            raise error(
+                "E0803", f"the folder '{path}' contains no {wanted} file", help="name a file, or another folder"
+            )
         files.extend(below)
     return files
 
@@ -47,10 +49,12 @@ def write_output(data: str | bytes, path: str | None, below: str | None = None) 
 
 
 def write_module(module: IRModule, dialect: str, path: str | None, below: str | None = None) -> None:
-    """Write a module in a dialect, its large tensors beside it; warn of schedules, which only our dialect has."""
+    """Write a module and its large tensors; warn of schedules, which only our own dialect supports."""
     if dialect != "tvms":
         left_out = [
-            Diagnostic("E0816", f"the schedule '{name}' is left out: {dialect} has no text for it", severity="warning")
+            Diagnostic(
+                "E0816", f"schedule '{name}' is omitted: {dialect} has no syntax for schedules", severity="warning"
+            )
             for name in module.schedules
         ]
         if left_out:

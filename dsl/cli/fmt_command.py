@@ -1,4 +1,4 @@
-"""`tvms fmt PATH…`: layout made canonical; meaning, names, sugar and comments kept."""
+"""`tvms fmt PATH…`: normalise the layout; keep meaning, names, sugar and comments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .reporting import UsageError, exit_code, report
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Format files in place, or say which are not formatted (`--check`, `--diff`); `-` goes to standard output."""
+    """Format files in place, or report unformatted ones (`--check`, `--diff`); `-` is written to standard output."""
     if arguments.stdin_filename and arguments.paths != ["-"]:
-        raise UsageError("--stdin-filename goes with the path '-' alone")
+        raise UsageError("--stdin-filename requires the path '-'")
     changed = failed = 0
     found: list[Diagnostic] = []
     files = find_files(arguments.paths)
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _format(path: str, arguments: argparse.Namespace) -> bool:
-    """Format one file; return whether that changes it. A file with a syntax error raises and stays as it is."""
+    """Format one file; return whether that changes it. A file with a syntax error raises and is not changed."""
     source = read_source(path)
     name = arguments.stdin_filename or source.name
     formatted = format_text(source.text, name, arguments.line_length)

@@ -1,4 +1,4 @@
-"""What the law `artifacts` does to files: damaged and forged modules and cache entries, loaded again."""
+"""Damages and forges modules and cache entries for the law `artifacts`, and loads them again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _program(number: int) -> IRModule:
 
 @cache
 def _temporary() -> tempfile.TemporaryDirectory[str]:
-    """Return the folder of all caches, which goes with the process."""
+    """Return the folder of all caches, which is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="tvms-fuzz-")
 
 
@@ -41,7 +41,7 @@ def _folder() -> Path:
 
 @cache
 def _original(number: int, is_cached: bool) -> tuple[bytes, Path]:
-    """Return the file of a program, and for a cache entry where it lies."""
+    """Return the file of a program, and the path of its cache entry."""
     from ...codegen import compile as compile_module
 
     folder = _folder() / str(number)
@@ -51,7 +51,7 @@ def _original(number: int, is_cached: bool) -> tuple[bytes, Path]:
 
 
 def load_damaged(damage: Damage) -> tuple[list[float], list[float]]:
-    """Damage a file, load it, and call what it holds; return what that computes, and what its program computes."""
+    """Damage a file, load it, and call its function; return its result, and the result that its program should have."""
     from ...codegen import compile as compile_module
     from ...codegen import load_compiled
 
@@ -119,7 +119,7 @@ def _split(data: bytes) -> dict[str, bytes]:
 
 
 def _joined(parts: dict[str, bytes]) -> bytes:
-    """Return a file of these parts, with the hashes that go with them wherever the manifest can still be read."""
+    """Return a file of these parts, with matching hashes if the manifest can still be read."""
     import msgspec
 
     from ...codegen.artifact import assemble

@@ -23,7 +23,7 @@ from ..load import read_source
 from .files import write_output
 
 SECONDS_BETWEEN_LINES = 5.0
-"""Between lines of progress, where there is no bar."""
+"""Seconds between lines of progress, if there is no bar."""
 
 if TYPE_CHECKING:
     from ..testing.campaign import Batch, Failure, Total
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 def compiled(module: IRModule | Damage, entry: str) -> Any:
-    """Return what calls a function of a module, compiled for the target that its attributes say; else for the processor,
-    loop-level functions in all ways that there are. Of a damaged file, return what `load_damaged` does."""
+    """Return a callable for a function of a module, compiled for its target attribute. Without one, compile for the
+    CPU, and a loop-level function in all variants. For a damaged file, return the result of `load_damaged`.
+    """
     if not isinstance(module, IRModule):
         from .fuzz_artifacts import load_damaged
 
@@ -53,7 +54,7 @@ def _with_bounds(module: IRModule) -> tuple[IRModule, Any]:
 
 
 def compiled_together(modules: Sequence[IRModule]) -> Callable[[IRModule, str], Any]:
-    """Return what does for each of `modules` as `compiled` does, with those of loop-level functions compiled together."""
+    """Return a replacement of `compiled` for `modules`, whose loop-level functions are compiled together."""
     from ...codegen.runtime.variants import compile_together
 
     plain = [each for each in modules if "target" not in each.attrs and not _has_graphs(each)]
@@ -77,7 +78,7 @@ def _has_graphs(module: IRModule) -> bool:
 def _batch(
     law: str, file: Source | None, seed: int, number: int, size: int, report: Callable[[int], None] | None = None
 ) -> Batch:
-    """Check one batch, here or in a process of its own."""
+    """Check one batch, in this process or in a worker."""
     from ..testing.campaign import run_batch
 
     return run_batch(law, file, seed, number, size, compiled, compiled_together, report=report)
@@ -86,7 +87,7 @@ def _batch(
 def _batches(
     arguments: argparse.Namespace, file: Source | None, sizes: dict[int, int], report: Callable[[int], None]
 ) -> Iterator[Batch]:
-    """Yield batches as they are done, up to the first that fails; report the number of examples as they are checked."""
+    """Yield finished batches up to the first failing one; report the number of examples as they are checked."""
     work = [(arguments.law, file, arguments.seed, number, size) for number, size in sizes.items()]
     if arguments.jobs == 1:
         for each in work:
@@ -102,7 +103,7 @@ def _batches(
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the law; 0 where it holds, 1 where an example breaks it or the examples are not what they should be."""
+    """Check the law; return 0 if it holds, 1 if an example breaks it or expected constructs do not occur."""
     if arguments.law is None:
         width = max(map(len, LAWS))
         say("\n".join(f"{name:{width}}  {text}" for name, text in LAWS.items()))
@@ -110,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
             say("\nchecking a law needs Hypothesis: pip install 'tvms-lang[fuzz]'")
         return 0
     if arguments.law not in LAWS:
-        raise error("E0813", f"there is no law '{arguments.law}'", None, f"the laws: {', '.join(LAWS)}")
+        raise error("E0813", f"there is no law '{arguments.law}'", None, f"choose one of: {', '.join(LAWS)}")
     from ..testing.campaign import BATCH, FILE_BATCH, Total, read_state, write_state
 
     if arguments.seed is None:
@@ -137,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _progress(title: str, done: int, examples: int) -> Generator[Callable[[int], None]]:
-    """Show how many examples are checked, on standard error: a bar on a terminal, elsewhere a line every few seconds."""
+    """Show the number of checked examples on standard error: a bar on a terminal, else a line every few seconds."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -178,10 +179,10 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
         say(f"\n{failure.reason}\n\n{failure.text}\n")
         if failure.shown_inputs:
             say(f"{failure.shown_inputs}\n")
-        say(f"saved as {path}; again: tvms fuzz {arguments.law} {path}")
+        say(f"saved as {path}; reproduce with: tvms fuzz {arguments.law} {path}")
         given = " ".join(f"--arg {name}={_input_file(path, name)}" for name in failure.inputs)
         if given:
-            say(f"the same inputs: tvms run {path} --verify {given}")
+            say(f"run with the same inputs: tvms run {path} --verify {given}")
         return 1
     faults = total.faults(frozenset() if is_from_file else law.expected)
     for fault in faults:
@@ -190,7 +191,7 @@ def _conclude(arguments: argparse.Namespace, total: Total, failure: Failure | No
 
 
 def _print_counts(total: Total) -> None:
-    """Print how often each construct was met, and the matrix of primitives and features where a law counts that."""
+    """Print how often each construct occurred, and the matrix of primitives and features if the law counts them."""
     from ..testing.matrix import is_cell, tables
 
     plain = {name: count for name, count in total.constructs.items() if not is_cell(name)}
@@ -201,7 +202,7 @@ def _print_counts(total: Total) -> None:
 
 
 def _save(arguments: argparse.Namespace, failure: Failure) -> str:
-    """Write a failing example where the tests find it, under a name that says its law and seed."""
+    """Write a failing example to the folder that the tests read; its name contains the law and the seed."""
     name = f"{arguments.law}_{arguments.seed}.tvms"
     head = f"# law: {arguments.law}, seed {arguments.seed}\n"
     write_output(head + failure.text.rstrip("\n") + "\n", name, below=arguments.save)
@@ -211,5 +212,5 @@ def _save(arguments: argparse.Namespace, failure: Failure) -> str:
 
 
 def _input_file(path: str, argument: str) -> str:
-    """Return the name of the file that holds an argument of the failing example in `path`."""
+    """Return the name of the file with an argument of the failing example in `path`."""
     return f"{path.removesuffix('.tvms')}.{argument}.npy"

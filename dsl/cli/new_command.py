@@ -1,4 +1,4 @@
-"""`tvms new FILE`: a small program to start from."""
+"""`tvms new FILE`: write a small program to start from."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ I.ir_module Module:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the program; E0802 if the file exists."""
+    """Write the program; raise E0802 if the file exists."""
     file = arguments.file
     if os.path.lexists(file):
         raise error("E0802", f"'{file}' exists", None, "name a file that does not exist")

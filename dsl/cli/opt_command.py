@@ -1,4 +1,4 @@
-"""`tvms opt FILE --passes "LegalizeOps, FuseOps(fuse_opt_level=2)"`: run passes on a module and print what it becomes."""
+"""`tvms opt FILE --passes "LegalizeOps, FuseOps(fuse_opt_level=2)"`: run passes on a module and print the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{name}: {_first_sentence(constructor.__doc__ or '')}")
         return 0
     if arguments.file is None or not arguments.passes:
-        raise UsageError("name a file and --passes, or say --list")
+        raise UsageError("expected a file and --passes, or --list")
     timing, law = PassTimingInstrument(), VerifyEach()
     instruments: list[PassInstrument] = [timing] if arguments.timing else []
     instruments += [PrintAfterAll()] if arguments.print_after_all else []
@@ -50,23 +50,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _first_sentence(text: str) -> str:
-    """Return a docstring up to the first full stop at the end of a word, in one line."""
+    """Return the first sentence of a docstring, in one line."""
     return " ".join(text.split()).partition(". ")[0].removesuffix(".")
 
 
 def _with_smallest(problem: TvmsError, sequence: Sequential, mod: IRModule, info: PassInfo) -> TvmsError:
-    """Return `problem` with the name of a file that was written: the smallest module that the pass breaks."""
+    """Write the smallest module that the pass breaks to a file; return `problem` with a note of its name."""
     broken = next((each for each in sequence.passes if each.info is info), sequence)
     smallest = smallest_failing(broken, mod) or mod
     path = f"broken-by-{info.name}.tvms"
     write_module(smallest, "tvms", path)
     (diagnostic,) = problem.diagnostics
-    note = Note(f"the smallest module found on which it does so is in {path}")
+    note = Note(f"the smallest module found that fails in the same way is in {path}")
     return TvmsError(replace(diagnostic, notes=(*diagnostic.notes, note)))
 
 
 def parse_passes(text: str) -> list[Pass]:
-    """Return the passes that a list such as `A, B(option=1)` names; options are literals, by position or by name."""
+    """Return the passes in a list such as `A, B(option=1)`; options are literals, by position or by name."""
     try:
         tree = ast.parse(f"[{text}]", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -96,7 +96,7 @@ def _named(name: str, *args: Any, **options: Any) -> Pass:
 
 
 def _load_lowering() -> None:
-    """Let the steps from loops to the machine be passes too, after all others."""
+    """Register the steps of the lowering as passes, after all others."""
     passes()
     from ...codegen.lower import passes as _  # noqa: F401
 
@@ -109,5 +109,5 @@ def _literal(value: ast.expr, text: str) -> Any:
 
 
 def _unreadable(text: str) -> TvmsError:
-    help = 'separate passes by commas, options in parentheses: --passes "LegalizeOps, DeadCodeElimination"'
-    return error("E0811", f"--passes {text!r} is no list of passes", help=help)
+    help = 'separate passes by commas, give options in parentheses: --passes "LegalizeOps, DeadCodeElimination"'
+    return error("E0811", f"--passes {text!r} is not a list of passes", help=help)

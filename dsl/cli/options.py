@@ -17,28 +17,28 @@ BOUNDS = ("check", "prove", "trust")
 
 
 _MOST_DIGITS = 18
-"""A number of an option has no more digits, so that it fits in 64 bits."""
+"""Maximum number of digits of a numeric option, so that it fits in 64 bits."""
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Return what reads an option that is a number of at least `least`."""
+    """Return a reader of a numeric option with the minimum `least`."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least {least}")
+            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got '{text}'")
         return int(text)
 
     return read
 
 
 def _seconds(text: str) -> float:
-    """Read a time, of at most a day."""
+    """Return a time in seconds, of at most a day."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
     if not 0.0 <= seconds <= 86_400.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds from 0 to 86400")
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 to 86400, got '{text}'")
     return seconds
 
 
@@ -52,15 +52,17 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "--level",
         choices=CHECK_LEVELS,
         default="bounds",
-        help="how deep to check, each level with those before it: races also finds iterations that meet (default: bounds)",
+        help="how much to check; each level includes the ones before it (default: bounds)",
     )
-    parser.add_argument("--strict", action="store_true", help="also warn of accesses that are not proven to be inside")
-    parser.add_argument("--no-lints", action="store_true", help="do not warn of what a program says to no effect")
-    parser.add_argument("--fix", action="store_true", help="delete what is unused, and correct names of attributes")
+    parser.add_argument(
+        "--strict", action="store_true", help="also warn of accesses that are not proven to be in bounds"
+    )
+    parser.add_argument("--no-lints", action="store_true", help="do not warn of code without effect")
+    parser.add_argument("--fix", action="store_true", help="delete unused code, and correct the names of attributes")
     parser.add_argument(
         "--trust",
         choices=("tvm-tests",),
-        help="in texts of TVM's dialects, such as its own tests, what TVM does not check is a warning: accesses, races, threads",
+        help="in TVM's dialects, only warn of what TVM does not check: accesses, races, threads",
     )
     parser.add_argument(
         "--round-trip", action="store_true", help="also print each module in every dialect and read it back"
@@ -69,7 +71,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "--output-format",
         choices=OUTPUT_FORMATS,
         default="full",
-        help="how to report: full goes to standard error, the others to standard output (default: full)",
+        help="format of the report; full is written to standard error, the others to standard output (default: full)",
     )
     _add_watch(parser)
 
@@ -101,7 +103,7 @@ def _add_entry(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_values(parser: argparse.ArgumentParser) -> None:
-    """What to call a function with."""
+    """Add the options for the arguments of the function."""
     _add_entry(parser)
     parser.add_argument(
         "--arg",
@@ -136,41 +138,43 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=(*THREAD_ORDERS, "each"),
         const="ascending",
-        help="run the threads of a GPU's kernels on the processor, in this order between barriers, or in each, with results that must not differ; so it is done, too, where there is no GPU",
+        help="run GPU threads on the CPU in this order, or in each order and compare the results; the default without a GPU",
     )
-    parser.add_argument(
-        "--races", action="store_true", help="instead, look for threads that meet with no barrier between them"
-    )
+    parser.add_argument("--races", action="store_true", help="report races between threads instead of results")
     parser.add_argument("--out", metavar="DIR", help="save every result as DIR/NAME.npy")
     parser.add_argument(
         "--verify",
         action="store_const",
         const="sampled",
-        help="compare with the interpreter, show the largest difference; large functions with unoptimised machine code that is itself interpreted at sampled points",
+        help="compare with the interpreter, which runs large functions only at sampled points",
     )
     parser.add_argument(
-        "--verify=full", dest="verify", action="store_const", const="full", help="the same, but interpret everything"
+        "--verify=full", dest="verify", action="store_const", const="full", help="the same, but interpret every point"
     )
     parser.add_argument(
         "--sandbox",
         action="store_true",
-        help="for files from strangers: run in a process with limits, without network, other programs and changes to files",
+        help="for untrusted files: run in a process with limits, without network, other programs or changes to files",
     )
     parser.add_argument(
-        "--timeout", type=at_least(1), default=60, metavar="S", help="with --sandbox: the most seconds (default: 60)"
+        "--timeout",
+        type=at_least(1),
+        default=60,
+        metavar="S",
+        help="with --sandbox: time limit in seconds (default: 60)",
     )
     parser.add_argument(
         "--memory",
         type=at_least(256),
         default=4096,
         metavar="MIB",
-        help="with --sandbox: the most address space (default: 4096)",
+        help="with --sandbox: limit of the address space (default: 4096)",
     )
-    parser.add_argument("--interpret", action="store_true", help="run the interpreter alone; compile nothing")
+    parser.add_argument("--interpret", action="store_true", help="run the interpreter only; compile nothing")
     parser.add_argument(
         "--trap",
         action="store_true",
-        help="with --interpret: also stop where a block touches what it does not declare, or reads what nobody wrote",
+        help="with --interpret: also stop at undeclared accesses of a block, and at reads of uninitialised elements",
     )
     _add_watch(parser)
 
@@ -196,7 +200,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="for a GPU, say instead what each kernel uses: registers, memory, occupancy",
+        help="for a GPU, print the resources of each kernel instead: registers, memory, occupancy",
     )
     _add_settings(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
@@ -211,7 +215,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=1.0,
         metavar="S",
-        help="how long to measure, at least five calls (default: 1)",
+        help="how long to measure; at least five calls are made (default: 1)",
     )
     parser.add_argument("--target", default="llvm", help="what to compile for, as for tvms run (default: llvm)")
     parser.add_argument("--json", action="store_true", help="print the measurement as JSON")
@@ -219,7 +223,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gpu", action="store_true", help="say step by step what it takes to run kernels here")
+    parser.add_argument("--gpu", action="store_true", help="check step by step what running GPU kernels needs")
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -227,12 +231,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--bounds",
         choices=BOUNDS,
         default="prove",
-        help="check all indices as the program runs, those that are not proven, or none (default: prove)",
+        help="check all indices at run time, those that are not proven in bounds, or none (default: prove)",
     )
     parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads of a parallel loop (default: all)")
-    parser.add_argument("--no-schedule", action="store_true", help="leave functions that nobody scheduled as they are")
     parser.add_argument(
-        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="how much LLVM optimises (default: 3)"
+        "--no-schedule", action="store_true", help="do not apply default rules to functions without a schedule"
+    )
+    parser.add_argument(
+        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="optimisation level of LLVM (default: 3)"
     )
 
 
@@ -244,14 +250,14 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list all passes")
     parser.add_argument("--verify-each", action="store_true", help="verify the module after every pass")
     parser.add_argument("--print-after-all", action="store_true", help="print the module after every pass")
-    parser.add_argument("--timing", action="store_true", help="say how long every pass took, to standard error")
+    parser.add_argument("--timing", action="store_true", help="print the time of every pass to standard error")
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file instead of standard output")
 
 
 def _add_reduce(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("--passes", metavar="LIST", required=True, help="the passes that go wrong")
+    parser.add_argument("--passes", metavar="LIST", required=True, help="the passes that fail")
     parser.add_argument(
         "--tries", type=at_least(1), default=2000, metavar="N", help="run them at most N times (default: 2000)"
     )
@@ -269,7 +275,7 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="LINE", type=at_least(1), help="stop after the step in this line of the file"
     )
     parser.add_argument(
-        "--explain", action="store_true", help="print the schedule with a comment on what each step did, not the module"
+        "--explain", action="store_true", help="print the schedule with a comment on each step instead of the module"
     )
     parser.add_argument("--dialect", choices=DIALECTS, default="tvms", help="the dialect to print (default: tvms)")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the scheduled module to this file")
@@ -289,19 +295,19 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_fuzz(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", metavar="LAW", nargs="?", help="the law to check (default: list all)")
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file to make the examples of")
-    parser.add_argument("--n", type=at_least(1), default=1000, metavar="N", help="how many examples (default: 1000)")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a .tvms file; the examples are its variants")
+    parser.add_argument("--n", type=at_least(1), default=1000, metavar="N", help="number of examples (default: 1000)")
     parser.add_argument(
         "--seed", type=at_least(0), metavar="S", help="the seed of the examples (default: a random one)"
     )
-    parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="how many processes (default: 1)")
-    parser.add_argument("--state", metavar="FILE", help="keep the progress in this file, and go on where it stands")
-    parser.add_argument("--counts", action="store_true", help="print how often each construct, or primitive, was met")
+    parser.add_argument("--jobs", type=at_least(1), default=1, metavar="J", help="number of processes (default: 1)")
+    parser.add_argument("--state", metavar="FILE", help="store the progress in this file, and continue from it")
+    parser.add_argument("--counts", action="store_true", help="print how often each construct or primitive occurred")
     parser.add_argument(
         "--save",
         metavar="DIR",
         default="tests/cases/regressions",
-        help="where to write an example that fails (default: tests/cases/regressions)",
+        help="folder for failing examples (default: tests/cases/regressions)",
     )
 
 
@@ -318,7 +324,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of the compiler that `_add_settings` reads, as `codegen.compile` takes them."""
+    """Return the compiler settings that `_add_settings` declares, as keyword arguments of `codegen.compile`."""
     return {
         "schedule": not arguments.no_schedule,
         "bounds": arguments.bounds,

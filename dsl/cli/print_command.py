@@ -1,4 +1,4 @@
-"""`tvms print FILE [--dialect D]`: the canonical text of a module."""
+"""`tvms print FILE [--dialect D]`: print the canonical text of a module."""
 
 from __future__ import annotations
 

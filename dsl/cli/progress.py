@@ -1,4 +1,4 @@
-"""What the compiler is at, in one line of a terminal that goes when it is done: for work that takes its time."""
+"""The current pass or stage of a slow compilation, in one line of a terminal that disappears at the end."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ...ir.passes.transform import PassInfo
 
 PATIENCE = 0.5
-"""Seconds after which one wants to know."""
+"""Seconds before progress is shown."""
 
 
 class _Line(PassInstrument):
-    """Shows each pass, and each stage after them, once some time has gone by."""
+    """Shows each pass, and each later stage, once `PATIENCE` has passed."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -52,7 +52,7 @@ class _Line(PassInstrument):
 
 @contextmanager
 def progress() -> Generator[None]:
-    """Show, within a `with`, what the compiler does, where standard error is a terminal."""
+    """Show, within a `with`, the progress of the compiler if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`tvms reduce FILE --passes "A, B(option=1)"`: the smallest module on which passes go wrong as they do on this one."""
+"""`tvms reduce FILE --passes "A, B(option=1)"`: find the smallest module on which passes fail in the same way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     sequence = Sequential(parse_passes(arguments.passes))
     smallest = smallest_failing(sequence, load_module(arguments.file), arguments.tries)
     if smallest is None:
-        help = "reduce makes programs small on which passes stop with an error or break the law of the IR"
-        raise error("E0817", f"nothing goes wrong when {arguments.passes} runs on {arguments.file}", help=help)
+        help = "give a file on which the passes raise an error or break a law of the IR"
+        raise error("E0817", f"{arguments.passes} does not fail on {arguments.file}", help=help)
     write_module(smallest, arguments.dialect, arguments.output)
     return 0

@@ -1,4 +1,4 @@
-"""How subcommands report: diagnostics on standard error, and the exit code that follows from them."""
+"""How subcommands report: diagnostics on standard error, and the exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ir.sanitize import emit, wants_color
 
 
 class UsageError(Exception):
-    """The command line itself is wrong; `help` says what to do where the message does not."""
+    """An error of the command line itself; `help` is the remedy if the message does not imply it."""
 
     def __init__(self, message: str, usage: str = "", help: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class UsageError(Exception):
 
 
 def choose_colors(when: str) -> None:
-    """Make this process, and those that it starts, use colours `always` or `never`; `auto` leaves that to the environment."""
+    """Make this process and its children use colours `always` or `never`; `auto` follows the environment."""
     if when == "auto":
         return
     for variable in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
@@ -42,7 +42,7 @@ def report_notes(notes: Iterable[Diagnostic]) -> None:
 
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
-    """2 where a file could not be read or parsed, or the command line is wrong; 1 for other errors; 0 for warnings."""
+    """Return 2 if a file cannot be read or parsed or the command line is wrong, 1 for other errors, 0 for warnings."""
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
     if any(_is_usage(diagnostic) for diagnostic in errors):
         return 2
@@ -50,7 +50,7 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def _is_usage(diagnostic: Diagnostic) -> bool:
-    """Whether the command line or a file is at fault: also a target or pass that does not exist, unless a text names it."""
+    """Return whether the command line or a file is at fault: also an unknown target or pass, unless a text names it."""
     if diagnostic.code in ("E0601", "E0903"):
         return diagnostic.span is None
     return diagnostic.code.startswith(("E00", "E08"))

@@ -1,4 +1,4 @@
-"""`tvms run FILE`: compile, call, show; `--verify` sets the interpreter's result beside it."""
+"""`tvms run FILE`: compile, call, show; `--verify` compares the result with the interpreter's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Results = dict[str, Any]
 _UNSAFE, _LONGEST = re.compile(r"[^\w\[\].-]|^\."), 60
-"""What of a result's name does not appear in the name of a file, and how many of its characters do."""
+"""Characters that are replaced in the file name of a result, and its maximum length."""
 
 
 def _copy(value: Any) -> Any:
@@ -49,7 +49,7 @@ def _returned_name(function: relax.Function) -> str:
 def _call(
     call: Callable[..., Any], function: Function, arguments: tuple[Argument, ...], values: list[Any]
 ) -> tuple[Results, float]:
-    """Call with copies of `values`; return what was returned or written, by name, and the seconds it took."""
+    """Call with copies of `values`; return the returned or written values by name, and the time in seconds."""
     own = [_copy(value) for value in values]
     start = time.perf_counter()
     returned = call(*own)
@@ -73,7 +73,7 @@ def _save(results: Results, folder: str) -> None:
 
 
 def _file_name(name: str, used: set[str]) -> str:
-    """Return the name of the file of a result, which is in one folder with those that are `used`."""
+    """Return a file name for a result that differs from those in `used`, and add it to them."""
     stem = _UNSAFE.sub("_", name)[:_LONGEST]
     names = chain([stem], (f"{stem}_{number}" for number in count(2)))
     chosen = next(each for each in names if each not in used)
@@ -99,7 +99,7 @@ def _compiled(module: IRModule, entry: str, target: str, settings: dict[str, Any
 
 
 def _target(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the target to compile for, and what to say of it: where there is no GPU, its threads are simulated."""
+    """Return the target to compile for, and its description; without a GPU, its threads are simulated."""
     from ...codegen.gpu.driver import why_missing
     from ...codegen.target import get_target
 
@@ -111,24 +111,26 @@ def _target(arguments: argparse.Namespace) -> tuple[str, str]:
     missing = "" if arguments.simulate else why_missing()
     if not (arguments.simulate or missing):
         return arguments.target, " on the GPU"
-    reason = f", as there is no GPU here: {missing}" if missing else ""
+    reason = f"; no GPU: {missing}" if missing else ""
     order = arguments.simulate or "ascending"
     return f"{target.text} -simulate={order}", f" (threads simulated on the processor, {order}{reason})"
 
 
 def _find_races(module: IRModule, entry: str, function: Function, values: list[Any], order: ThreadOrder) -> int:
-    """Report where threads meet; 1 where they do."""
+    """Report races between threads; return 1 if there are any."""
     from ...codegen.gpu.races import find_races
 
     if isinstance(function, relax.Function):
-        raise UsageError(f"--races looks at kernels: '{entry}' is a graph-level function; name another by --entry")
+        raise UsageError(
+            f"--races needs a loop-level function, and '{entry}' is a graph-level one: choose another with --entry"
+        )
     races = find_races(module, entry, values, order)
     report(races) if races else say(f"{entry}: no races")
     return 1 if races else 0
 
 
 def _needed(module: IRModule, entry: str) -> IRModule:
-    """Return the functions of a module that `entry` reaches, with their schedules: nothing else is compiled."""
+    """Return the functions that `entry` reaches, with their schedules: only these are compiled."""
     from ...ir.passes.dead_code import remove_unused_functions
     from ...ir.schedule.text import ScheduleText
 
@@ -142,7 +144,7 @@ def _needed(module: IRModule, entry: str) -> IRModule:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one function and show what went in and came out."""
+    """Run one function and show its inputs and results."""
     from . import table
 
     module = load_verified(arguments.file)
@@ -153,9 +155,9 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))
     values = make_values(params, given, sizes, arguments.seed)
     if arguments.sandbox and arguments.out:
-        raise UsageError("--out writes files, which --sandbox refuses", help="give one of the two")
+        raise UsageError("--out writes files, which --sandbox refuses", help="use only one of them")
     if arguments.trap and not arguments.interpret:
-        raise UsageError("--trap works with --interpret")
+        raise UsageError("--trap requires --interpret")
     if arguments.races:
         return _find_races(module, entry, function, values, arguments.thread_order)
     reference = _interpreted(module, entry, arguments.thread_order, arguments.trap)

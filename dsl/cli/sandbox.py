@@ -1,7 +1,7 @@
-"""`tvms run --sandbox`: run a file from a stranger in a child process that can do little harm.
+"""`tvms run --sandbox`: run an untrusted file in a restricted child process.
 
-The child has limits of memory, processor time, wall clock and file size. Where Linux offers seccomp, the kernel also
-refuses it the network, other processes and every change to files. It can still read what its user can read.
+The child has limits of memory, processor time, wall clock and file size. If Linux offers seccomp, the kernel also
+denies it the network, other processes and every change to files. It can still read what its user can read.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ CODE = "E0726"
 _MIB = 1 << 20
 _FILE_BYTES = 64 * _MIB
 _DEATHS = {signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS}
-"""How a process ends that cannot get memory and does not expect it."""
+"""Signals that end a process whose allocation fails unexpectedly."""
 
 
 class Limits(Struct, frozen=True):
-    """What a sandboxed run may use."""
+    """Resource limits of a sandboxed run."""
 
     memory: int
     """MiB of address space."""
     seconds: int
-    """Of wall clock, and of processor time on each core."""
+    """Limit of the wall clock, and of processor time per core."""
 
 
 def run_inside(limits: Limits, run: Callable[[], int]) -> int:
-    """Return the exit code of `run` in a sandbox; TvmsError E0726 where it hits a limit."""
+    """Return the exit code of `run` in a sandbox; raise E0726 if it hits a limit."""
     if not hasattr(os, "fork"):
         raise UsageError("--sandbox needs an operating system with fork and setrlimit")
     sys.stdout.flush()
@@ -59,7 +59,7 @@ def run_inside(limits: Limits, run: Callable[[], int]) -> int:
 
 
 def _wait(child: int, seconds: float) -> tuple[int, float, bool]:
-    """Return how the child ended, the processor time that it took, and whether it was stopped as late."""
+    """Return the child's wait status, its processor time, and whether it was killed because its time was up."""
     end, is_late = time.monotonic() + seconds, False
     while True:
         found, status, usage = os.wait4(child, os.WNOHANG)
@@ -79,10 +79,10 @@ def _explain(limits: Limits, ended_by: signal.Signals, seconds: float, is_late: 
         said = f"the sandboxed run took more than {limits.seconds * cores} s of processor time"
         return error(CODE, said, None, "allow more with --timeout S")
     if ended_by in _DEATHS:
-        said = f"the sandboxed run died of {ended_by.name}, as happens where {limits.memory} MiB of memory are too few"
+        said = f"the sandboxed run was killed by {ended_by.name}: {limits.memory} MiB of memory may be too little"
         return error(CODE, said, None, "allow more with --memory MIB; if that does not help, report the file")
     return error(
-        CODE, f"the sandboxed run was ended by {ended_by.name}", None, "see what sent this signal, and run it again"
+        CODE, f"the sandboxed run was killed by {ended_by.name}", None, "see what sent this signal, and run it again"
     )
 
 
@@ -91,10 +91,10 @@ def _run_in_child(limits: Limits, run: Callable[[], int]) -> int:
     from ...codegen.runtime.threads import find_openmp
 
     try:
-        find_openmp()  # asks other programs where it is
+        find_openmp()  # locating the library starts other programs
         _set_limits(limits)
         if not deny_system_calls():
-            say("note: there is no seccomp here: the sandbox has limits only, and no walls", sys.stderr)
+            say("note: seccomp is not available: the sandbox limits resources, but denies no system calls", sys.stderr)
         code = run()
     except MemoryError:
         said = f"the sandboxed run needs more than {limits.memory} MiB of memory"
@@ -126,16 +126,16 @@ def _set_limits(limits: Limits) -> None:
 
 
 class _Machine(Struct, frozen=True):
-    """The numbers of system calls on an architecture."""
+    """Numbers of system calls on an architecture."""
 
     audit: int
     denied: tuple[int, ...]
-    """Network, programs, processes of others, every change to files but writing to what is open, and what could undo this."""
+    """Network, programs, other processes, changes to files except writes to open ones, and whatever undoes this."""
     unknown: tuple[int, ...]
-    """`clone3` and `openat2`, whose arguments a filter cannot see: callers fall back on the older calls."""
+    """`clone3` and `openat2`, whose arguments a filter cannot inspect: callers fall back to the older calls."""
     clone: int
     opens: tuple[tuple[int, int], ...]
-    """Calls that open files, with the place of their flags."""
+    """Calls that open files, with the position of the argument that holds the flags."""
     ioctl: int
 
 
@@ -164,14 +164,14 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x10000
 _X32 = 0x40000000
 _TIOCSTI = 0x5412
-"""Types into the terminal, as if its user did."""
+"""Request that injects input into the terminal."""
 
 _Step = tuple[int, int, int, int]
-"""An instruction of the filter: what it does, how far it jumps where the test holds and where not, and its constant."""
+"""An instruction of the filter: operation, jump offset if the test holds, jump offset if not, constant."""
 
 
 def seccomp_program(machine: _Machine) -> list[_Step]:
-    """Return the filter: which system calls are refused, by number and argument."""
+    """Return the filter, which denies system calls by number and argument."""
     refuse: _Step = (_RETURN, 0, 0, _ERROR | EPERM)
     steps: list[_Step] = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     steps += [(_AT_LEAST, 0, 1, _X32), refuse] if machine.audit == _MACHINES["x86_64"].audit else []
@@ -188,12 +188,12 @@ def seccomp_program(machine: _Machine) -> list[_Step]:
 
 
 def _argument(place: int) -> _Step:
-    """Load the low half of an argument."""
+    """Return an instruction that loads the low half of an argument."""
     return (_LOAD, 0, 0, 16 + 8 * place)
 
 
 def deny_system_calls() -> bool:
-    """Refuse this process, and what it starts, the calls of `seccomp_program`; return whether the kernel does so."""
+    """Deny this process and its children the calls of `seccomp_program`; return whether the kernel supports it."""
     machine = _MACHINES.get(platform.machine())
     if sys.platform != "linux" or machine is None:
         return False

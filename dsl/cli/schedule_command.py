@@ -1,4 +1,4 @@
-"""`tvms schedule FILE`: the module that its schedules make, or the schedules with a comment on what each step did."""
+"""`tvms schedule FILE`: print the scheduled module, or the schedules with a comment on each step."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(module: IRModule, names: list[str] | None, path: str) -> tuple[ScheduleText, ...]:
-    """Return the schedules called `names`, or all; E0814 where there is none."""
+    """Return the schedules `names`, or all; raise E0814 if one does not exist."""
     for name in names or ():
         if name not in module.schedules:
-            help = did_you_mean(name, module.schedules) or "see the definitions that begin with S.schedule"
+            help = did_you_mean(name, module.schedules) or "use the name of an S.schedule of the file"
             raise error("E0814", f"'{path}' has no schedule '{name}'", None, help)
     if not module.schedules:
-        raise error("E0814", f"'{path}' has no schedule", None, "write one: S.schedule name(function):")
+        raise error("E0814", f"'{path}' has no schedule", None, "add one: S.schedule name(function):")
     found = [each for name, each in module.schedules.items() if names is None or name in names]
     return tuple([each for each in found if isinstance(each, ScheduleText)])
 
@@ -63,7 +63,7 @@ def _say_indented(text: str) -> None:
 
 
 def _until(steps: tuple[Step, ...], line: int | None) -> tuple[Step, ...]:
-    """Return the steps down to `line` of the file."""
+    """Return the steps up to and including `line` of the file."""
     return tuple([step for step in steps if line is None or _line(step) <= line])
 
 

@@ -13,11 +13,11 @@ from rich.text import Text
 from ...ir.sanitize import visible
 
 SHOWN_VALUES = 10
-"""A result of up to this many elements is shown whole below the table."""
+"""Maximum number of elements of a result that is shown whole below the table."""
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that reads best."""
+    """Return a time with a suitable unit."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
@@ -37,7 +37,7 @@ def _row(role: str, name: str, value: Any) -> tuple[str, ...]:
 
 
 def show(title: str, inputs: dict[str, Any], results: dict[str, Any], summary: str) -> None:
-    """Print inputs and results with their shape, dtype and range; small results whole."""
+    """Print inputs and results with their shape, dtype and range, and small results in full."""
     console = Console(highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for heading in ("", "name", "shape", "dtype"):

@@ -1,7 +1,7 @@
-"""`tvms run --verify`: a result beside that of the interpreter.
+"""`tvms run --verify`: compares results with the interpreter's.
 
-Small programs are interpreted as a whole. Of large ones the loop-level functions run as unoptimised machine code, which
-the interpreter checks at sampled points of every nest of loops; `--verify=full` interprets these, too.
+Small programs are interpreted in full. Large loop-level functions run as unoptimised machine code, which the
+interpreter checks at sampled points of every loop nest; `--verify=full` interprets them in full as well.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from ...ir.interp.lanes.sample import Checked, Opened
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 5e-3, "bfloat16": 5e-2}
-"""The greatest difference that `--verify` accepts, relative to what is large among the values (`difference`); other floats get the last."""
+"""Largest `difference` that `--verify` accepts, by dtype; other floats use that of bfloat16."""
 POINTS = 1024
-"""The points of a nest of loops that are sampled."""
+"""Number of sampled points per loop nest."""
 LARGE = 1 << 27
-"""The innermost iterations from which on a function is sampled."""
+"""Number of innermost iterations from which a function is sampled."""
 
 Results = dict[str, Any]
 
 
 def difference(result: Any, reference: Any) -> float:
-    """Return the largest |result - reference| / max(1, |reference|, the root mean square of all); equal infinities and
-    NaNs do not differ.
+    """Return the largest |result - reference| / max(1, |reference|, root mean square of the reference).
 
-    The error of a long sum grows with its terms, not with what is left of them where they cancel each other.
+    Equal infinities and NaNs do not differ. The root mean square is in the scale because the error of a long sum grows
+    with its terms, not with their sum, which is small if they cancel each other.
     """
     import numpy as np
 
@@ -57,7 +57,7 @@ def difference(result: Any, reference: Any) -> float:
 
 
 def tolerance(value: np.ndarray) -> float:
-    """Return the difference that is accepted of a value."""
+    """Return the accepted difference for a value."""
     dtype = str(value.dtype)
     if dtype in TOLERANCE:
         return TOLERANCE[dtype]
@@ -65,7 +65,7 @@ def tolerance(value: np.ndarray) -> float:
 
 
 class Reference:
-    """What results are compared with. It records which functions the interpreter did not run whole."""
+    """The executor that results are compared with; it records the functions that the interpreter only sampled."""
 
     def __init__(self, module: IRModule, entry: str, order: ThreadOrder, seed: int, is_full: bool) -> None:
         self._module, self._entry, self._seed = module, entry, seed
@@ -77,7 +77,7 @@ class Reference:
         self.faults: list[str] = []
 
     def __call__(self, *values: Any) -> Any:
-        """Call the function, and return what it returns."""
+        """Call the function and return its result."""
         from ...ir import interp
 
         execute = None if self._is_full else self._execute
@@ -87,7 +87,7 @@ class Reference:
             )
 
     def _execute(self, func: tir.PrimFunc, args: Sequence[Any]) -> bool:
-        """Run a large function as machine code, and check it at sampled points."""
+        """Run a large function as machine code, and check it at sampled points; return whether that was possible."""
         from ...ir.interp.lanes.sample import allocate_intermediates, check_nests, work_of
 
         if work_of(func) < LARGE or any(hasattr(arg, "memory") for arg in args):
@@ -147,7 +147,7 @@ def _copy(value: Any) -> Any:
 
 
 def compare_results(results: Results, expected: Results, reference: Reference) -> int:
-    """Say how far results agree with the reference, and what that proves; 1 where they do not."""
+    """Print how far the results agree with the reference, and what that proves; return 1 if they differ."""
     differences = {name: difference(value, expected[name]) for name, value in results.items()}
     worst = max(differences, key=lambda name: differences[name], default=None)
     if worst is None:
@@ -166,12 +166,12 @@ def compare_results(results: Results, expected: Results, reference: Reference) -
 
 
 def _proof(reference: Reference) -> str:
-    """Say at how many points machine code was compared with the interpreter, and what share of faults that excludes."""
+    """Return how many points were compared with the interpreter, and which share of wrong points that excludes."""
     if reference.faults:
         return f"unoptimised machine code DIFFERS from the interpreter at sampled points: {', '.join(reference.faults)}"
     points, total = (sum(getattr(nest, name) for nest in reference.checked) for name in ("points", "total"))
     nests = len(reference.checked)
     where = "1 loop nest" if nests == 1 else f"{nests} loop nests"
     share = max((1 - 0.01 ** (2 / nest.points) for nest in reference.checked if nest.points < nest.total), default=0.0)
-    proven = f"99 % sure to have found faults in {share:.1%} or more of a nest" if share else "all of them"
-    return f"that code agrees with the interpreter at {points:,} of {total:,} points in {where}: {proven} (--verify=full interprets all)"
+    proven = f"99 % confidence that less than {share:.1%} of each nest is wrong" if share else "all of them"
+    return f"that code agrees with the interpreter at {points:,} of {total:,} points in {where}: {proven} (--verify=full checks all)"

@@ -1,4 +1,4 @@
-"""`tvms view FILE [-o OUT.svg|OUT.html]`: a picture of a module."""
+"""`tvms view FILE [-o OUT.svg|OUT.html]`: draw a picture of a module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or f"{Path(arguments.file).stem if arguments.file != '-' else 'module'}.svg"
     kind = Path(output).suffix
     if kind not in (".svg", ".html"):
-        raise UsageError(f"-o {output}: a picture is a .svg or a .html file")
+        raise UsageError(f"-o {output}: expected a .svg or .html file")
     module = load_verified(arguments.file)
     if arguments.entry is not None:
         name, function = select_entry(module, arguments.entry)

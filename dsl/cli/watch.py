@@ -1,4 +1,4 @@
-"""`--watch`: a command runs again when its files change."""
+"""`--watch`: run a command again when its files change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from ...ir.sanitize import say
 
 INTERVAL = 0.25
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 
 
 def watch(
@@ -27,7 +27,7 @@ def watch(
 
 
 def _state(file: str) -> tuple[int, int] | None:
-    """Return what changes when a file is written: its time and size; None if it does not exist."""
+    """Return the modification time and size of a file; None if it does not exist."""
     try:
         status = os.stat(file)
     except OSError:

@@ -1,4 +1,4 @@
-"""Layout of a text by rule: spaces, indentation, line breaks in brackets. What is written stays as it is."""
+"""Canonical layout of a text: spaces, indentation, line breaks in brackets. Names, sugar and comments are kept."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ POSITIONS = frozenset({"start", "end", "name_start", "name_end"})
 
 
 def format_text(text: str, name: str = "<string>", line_length: int | None = None) -> str:
-    """Return `text` in the one layout there is for it, its names, sugar and comments untouched.
+    """Return `text` in its canonical layout, with names, sugar and comments unchanged.
 
-    A bracket that the author broke into lines stays broken, one element a line, closed by a comma. With a
-    `line_length`, brackets are broken where a line would be longer, and only there or where their last element has a
-    comma after it. Raises TvmsError for a text with syntax errors.
+    A bracket that the author broke into lines stays broken, one element per line, with a trailing comma. With a
+    `line_length`, brackets are broken only in longer lines or if they have a trailing comma. Raise TvmsError
+    for a text with syntax errors.
     """
     source = Source(name, text)
     before, lines = _parsed(source)
@@ -44,7 +44,7 @@ def _parsed(source: Source) -> tuple[syntax.File, list[Line]]:
 
 
 def _same(left: syntax.File, right: syntax.File) -> bool:
-    """Return whether two texts are the same but for positions; comments count."""
+    """Return whether two texts have equal syntax trees up to positions; comments count."""
     pairs: list[tuple[Any, Any]] = [(left.body, right.body), (left.header, right.header), (left.footer, right.footer)]
     for one, other in pairs:
         if type(one) is not type(other):

@@ -1,4 +1,4 @@
-"""Which brackets of a logical line are broken into one element a line."""
+"""Chooses the brackets of a logical line that are broken into one element per line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ INDENT = 4
 
 
 def broken_brackets(line: LogicalLine, indent: int, line_length: int | None) -> set[int]:
-    """Return the opening brackets to break: those with a comment directly in them or a comma after their last element,
-    and those that the author broke, or with a `line_length` those that have to be broken to keep to it.
+    """Return the opening brackets to break.
+
+    These are brackets that directly contain a comment or have a trailing comma, those that the author broke or, with
+    a `line_length`, those that must be broken to satisfy it.
     """
     broken: set[int] = set()
     for index, owner in enumerate(line.owner):
@@ -28,7 +30,7 @@ def broken_brackets(line: LogicalLine, indent: int, line_length: int | None) -> 
 
 
 def _wrap(line: LogicalLine, broken: set[int], indent: int, line_length: int) -> None:
-    """Break brackets from the outside in: of a piece that is too long the widest, those that take a comma first."""
+    """Break brackets from the outside in: in a piece that is too long, the widest bracket that takes a comma first."""
     pieces = [(0, len(line.kinds), indent)]
     for start, stop, column in pieces:
         room = line_length - column
@@ -48,7 +50,7 @@ def _wrap(line: LogicalLine, broken: set[int], indent: int, line_length: int) ->
 
 
 def _brackets(line: LogicalLine, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the outermost brackets between two tokens, each with its closing one."""
+    """Yield the outermost brackets between two tokens: the opening and the closing one."""
     index = start
     while index < stop:
         if index in line.closing:
@@ -60,7 +62,7 @@ def _brackets(line: LogicalLine, start: int, stop: int) -> Iterator[tuple[int, i
 def _break_to_fit(
     line: LogicalLine, broken: set[int], candidates: list[int], start: int, stop: int, room: int, room_before: int
 ) -> None:
-    """Break brackets among `candidates`, which stand between two tokens, until each line fits or has none left.
+    """Break brackets of `candidates`, all between two tokens, until each line fits or has no candidate left.
 
     The line that ends at `stop` has `room` columns, one that ends at a bracket `room_before`.
     """
@@ -79,8 +81,7 @@ def _break_to_fit(
 
 
 def _greatest_first(keys: Sequence[Any]) -> tuple[int, list[int], list[int]]:
-    """Return the index of the greatest key, and for each index those of the greatest ones between it and the next greater
-    keys on both sides, -1 where there are none (a Cartesian tree, made in one pass)."""
+    """Return a Cartesian tree of `keys`: the root's index, and the left and right child of each index, or -1."""
     before, after = [-1] * len(keys), [-1] * len(keys)
     path: list[int] = []
     for index, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""Parts of a text that its author wants as they are: `# fmt: off` … `# fmt: on`, and `# fmt: skip`."""
+"""Parts of a text that keep their layout: `# fmt: off` … `# fmt: on`, and `# fmt: skip`."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ def _directive(comment: str) -> str:
 
 
 def is_skipped(comment: str) -> bool:
-    """Return whether the comment at the end of a logical line keeps that line as it is."""
+    """Return whether a comment at the end of a logical line exempts that line from formatting."""
     return _directive(comment) == "skip"
 
 
 class Kept:
-    """Whether what is being read stays as it is: from a line `# fmt: off` to `# fmt: on` or to the end of the block."""
+    """Whether the current part is exempt from formatting: from `# fmt: off` to `# fmt: on` or the end of the block."""
 
     def __init__(self) -> None:
         self.level: int | None = None
-        """Of the block in which `# fmt: off` stands."""
+        """Level of the block that contains `# fmt: off`."""
         self.shift = 0
-        """By how many columns the lines move, since the block around them does."""
+        """Number of columns by which the lines move, because the enclosing block moves."""
 
     def begin(self, comment: str, level: int, shift: int) -> None:
-        """Take a comment on a line of its own."""
+        """Process a comment on a line of its own."""
         if _directive(comment) == "off":
             self.level, self.shift = level, shift
 
     def goes_on(self, level: int, comment: str = "") -> bool:
-        """Return whether what follows stays as it is; here is a block at `level`, and maybe a comment in it."""
+        """Return whether the exemption continues after a line at `level`, which may be a comment."""
         if self.level is not None and (level < self.level or (level == self.level and _directive(comment) == "on")):
             self.level = None
         return self.level is not None
 
     def moved(self, line: str) -> str:
-        """Return a line with a comment, or the white space before a statement, where its block is now."""
+        """Return a comment line, or the white space before a statement, at the new indentation of its block."""
         if not self.shift:
             return line
         content = line.lstrip(" \t\f")

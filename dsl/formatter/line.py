@@ -1,4 +1,4 @@
-"""One logical line as the formatter sees it: which token belongs to which bracket, and what stands before each."""
+"""A logical line for the formatter: the bracket of each token, and the comments and breaks before it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ GAP = re.compile(r"#[^\n]*|\\\r?\n|\n")
 
 
 class LogicalLine:
-    """The tokens of a logical line without its NEWLINE. All lists run parallel to `tokens`.
+    """The tokens of a logical line without its NEWLINE. All lists are parallel to `tokens`.
 
-    `owner` is the index of the bracket directly around a token, of a closing one that of its opening one, -1 outside
-    all; `closing` leads from an opening bracket to its closing one.
+    `owner` is the index of the innermost bracket around a token (of a closing bracket, its opening one), or -1;
+    `closing` maps an opening bracket to its closing one.
     """
 
     def __init__(self, source: str, tokens: list[tuple[str, Token]]) -> None:
@@ -30,31 +30,32 @@ class LogicalLine:
         self.end_comments: list[list[str]] = []
         """Comments at the end of the line before the token."""
         self.breaks: list[bool] = []
-        """Whether a line ends before the token."""
+        """Whether there is a line break before the token."""
         self.separators: dict[int, list[int]] = {}
-        """For each bracket the commas between its elements, not those of a lambda's parameters."""
+        """For each bracket, the commas between its elements, without those of a lambda's parameters."""
         self.spaced: list[bool] = []
-        """Whether a space stands before the token if it is on the line of the one before it."""
+        """Whether a space precedes the token if it is on the same line as the previous one."""
         self._find_owners()
         self._read_gaps(source, [token for _, token in tokens])
         self._space()
         self.ends = [0]
-        """Where each token would end if all stood on one line; `ends[i]` is for the token before `i`. A magic comma has
-        no width: the formatter may have put it there, and must find the same breaks again."""
+        """End of each token on a single line; `ends[i]` is for the token before `i`. A magic comma has no width: the
+        formatter may have added it, and must find the same breaks again.
+        """
         magic = {self.closing[opening] - 1 for opening in self.closing if self.ends_in_magic_comma(opening)}
         for index, (text, spaced) in enumerate(zip(self.texts, self.spaced, strict=True)):
             self.ends.append(self.ends[-1] + (0 if index in magic else spaced + len(text)))
 
     def width(self, start: int, stop: int) -> int:
-        """Return the columns that the tokens from `start` to before `stop` take on one line."""
+        """Return the width of the tokens from `start` to before `stop` on one line."""
         return self.ends[stop] - self.ends[start] - self.spaced[start] if start < stop else 0
 
     def is_bare(self, opening: int) -> bool:
-        """Return whether a bracket is neither that of a call or of parameters nor a subscript."""
+        """Return whether a bracket encloses neither arguments, parameters nor a subscript."""
         return not opening or self.kinds[opening - 1] not in OPERANDS
 
     def takes_comma(self, opening: int) -> bool:
-        """Return whether a comma may follow the last element of a bracket without changing what it means."""
+        """Return whether a trailing comma may be added in a bracket without changing its meaning."""
         last = self.closing[opening] - 1
         if last == opening or self.kinds[last] == ",":
             return False
@@ -63,7 +64,7 @@ class LogicalLine:
         return is_call or is_display or opening in self.separators
 
     def ends_in_magic_comma(self, opening: int) -> bool:
-        """Return whether a comma after the last element of a bracket asks for one element a line."""
+        """Return whether a trailing comma in a bracket requests one element per line."""
         commas = self.separators.get(opening, [])
         if not commas or commas[-1] != self.closing[opening] - 1:
             return False
@@ -98,9 +99,9 @@ class LogicalLine:
             end = token.end
 
     def _space(self) -> None:
-        """Decide on all spaces, and which commas separate."""
-        lambdas: list[int] = []  # the owners of those whose colon is still to come
-        annotated = -1  # the owner of a parameter whose type was read: its value stands apart
+        """Decide which tokens are preceded by a space, and which commas separate elements."""
+        lambdas: list[int] = []  # brackets of the lambdas whose colon has not been read yet
+        annotated = -1  # bracket of the current annotated parameter, whose default has spaces around `=`
         before, after_operand, after_sign, after_lambda = "", False, False, False
         for index, kind in enumerate(self.kinds):
             owner = self.owner[index]

@@ -1,4 +1,4 @@
-"""Puts lines, comments and blank lines where they belong."""
+"""Assembles the formatted text: lines, comments and blank lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .kept import Kept, is_skipped
 from .line import LogicalLine
 
 MAX_BLANK_LINES = 2
-"""Between definitions and statements of the file; inside blocks there is at most one."""
+"""Maximum number of blank lines between definitions and statements of the file; inside blocks it is one."""
 CONTINUED = re.compile(r"(?:[ \t\f]|\\\r?\n)*")
-"""What the lexer takes as the space after a token."""
+"""White space that the lexer accepts after a token."""
 
 
 def layout(text: str, lines: Iterable[Line], line_length: int | None) -> str:
-    """Return a text without syntax errors, of which these are the logical lines, in its layout."""
+    """Return the formatted text of a source without syntax errors, given its logical lines."""
     return _Writer(text, line_length).write(lines)
 
 
@@ -27,7 +27,7 @@ class _Writer:
         self.text = as_read(text)
         self.line_length = line_length
         self.columns = [0]
-        """Where the open blocks were indented to in the text."""
+        """Original indentation of the open blocks."""
         self.lines: list[str] = []
         self.at_block_start = True
         self.kept = Kept()
@@ -43,7 +43,7 @@ class _Writer:
         return "".join(line + newline for line in self.lines)
 
     def statement(self, line: Line) -> int:
-        """Write a logical line, and return where what is still to be written begins."""
+        """Write a logical line, and return the offset of the text that is not written yet."""
         *tokens, (_, newline) = line.tokens
         start, end = tokens[0][1].start, tokens[-1][1].end
         comment = self.text[newline.start : self.text.find("\n", newline.start)].rstrip("\r")
@@ -62,7 +62,7 @@ class _Writer:
         return INDENT * (len(self.columns) - 1 if level is None else level)
 
     def gap(self, gap: str, line: Line, at_end: bool) -> None:
-        """Write what stands between two logical lines, and open and close blocks."""
+        """Write the text between two logical lines, and open and close blocks."""
         first, *own = CONTINUED.sub("", gap, 1).split("\n") if self.lines else ("", *gap.lstrip("\f").split("\n"))
         if first.strip():
             self.lines[-1] += f"  {first.strip()}"
@@ -97,7 +97,7 @@ class _Writer:
 
 
 def _logical_line(line: LogicalLine, indent: int, line_length: int | None) -> list[str]:
-    """Return a logical line as lines of the text."""
+    """Return a logical line as physical lines."""
     broken = broken_brackets(line, indent, line_length)
     ends = {line.closing[opening]: opening for opening in broken}
     starts = {opening + 1 for opening in broken} | set(ends)

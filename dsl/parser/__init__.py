@@ -1,4 +1,4 @@
-"""Text to syntax tree: `parse_syntax`, which finds all syntax errors of a text in one run."""
+"""Parses text to a syntax tree: `parse_syntax` finds all syntax errors of a text in one run."""
 
 from .driver import parse_syntax
 

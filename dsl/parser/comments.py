@@ -1,8 +1,8 @@
-"""Where comments go: each becomes part of the trivia of exactly one statement, or of the header or footer of the file.
+"""Assigns comments: each becomes part of the trivia of exactly one statement, or of the header or footer of the file.
 
 Comments above a statement and inside its brackets are `before` it, one at the end of its line is `after` it, and
-those below the last statement of a block, indented as deep as the block, are the `end` of what the block belongs to.
-A comment about an `else` (above it, or at the end of its line) is `before` the first statement under it.
+those below the last statement of a block, indented as deep as the block, are the `end` of the statement that owns the
+block. A comment on an `else` (above it, or at the end of its line) is `before` the first statement under it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from msgspec import Struct
 from ...ir.base import Trivia
 
 PRINTED = re.compile(r'#\s*(?:from tvm\.script import .*|Metadata omitted\..*|with T\.s?block\("root"\):)$')
-"""Lines that the printers put in a text by themselves."""
+"""Comments that the printers add themselves."""
 
 
 class Block(Struct, frozen=True):
-    """An indented block: its column, the same where a tab is one column wide, and the start of its statement."""
+    """An indented block: its column, its column if a tab is one column wide, and the start of its statement."""
 
     column: int
     tabless: int
@@ -27,7 +27,7 @@ class Block(Struct, frozen=True):
 
 
 def columns(indentation: str) -> tuple[int, int]:
-    """Return how wide white space is: with tab stops at every eighth column, and with tabs one column wide."""
+    """Return the width of white space: with tab stops at every eighth column, and with tabs one column wide."""
     indentation = indentation.rpartition("\f")[2]
     return len(indentation.expandtabs(8)), len(indentation)
 
@@ -38,7 +38,7 @@ def _comment(line: str) -> tuple[str, ...]:
 
 
 class Comments:
-    """Collects the comments of a text while it is lexed, by the offset of the statement they belong to."""
+    """Collects the comments of a text while it is lexed, by the offset of their statement."""
 
     def __init__(self) -> None:
         self.header: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Comments:
         self._decorating = False
 
     def lead(self, text: str) -> None:
-        """Take the lines above everything: those set off by a blank line, and `#tvms 1`, are the header."""
+        """Collect the lines at the top: those followed by a blank line, and `#tvms 1`, are the header."""
         lines = text.lstrip("\ufeff\f \t\r\n").split("\n")[:-1]
         blank = max((index for index, line in enumerate(lines) if not line.strip()), default=-1)
         if blank < 0 and lines and lines[0].startswith("#tvms"):
@@ -59,11 +59,11 @@ class Comments:
         self.pending = [comment for line in lines[blank + 1 :] for comment in _comment(line)]
 
     def inside_brackets(self, text: str) -> None:
-        """Take the comments of a line end inside brackets."""
+        """Collect the comments of a line end inside brackets."""
         self.pending.extend(comment for line in text.split("\n") for comment in _comment(line))
 
     def close_line(self, start: int, word: str, comment: str) -> None:
-        """Take the comment at the end of the logical line that starts at `start` with `word`."""
+        """Collect the comment at the end of the logical line that starts at `start` with `word`."""
         if not self._decorating:
             self.anchor = start
         self._decorating = word == "@"
@@ -77,7 +77,7 @@ class Comments:
                 self._after[self.anchor] = text
 
     def own_lines(self, lines: list[str], closed: list[Block], before_else: bool) -> None:
-        """Take the comment lines between two logical lines; `closed` are the blocks that end there, innermost first."""
+        """Collect the comments between two logical lines; `closed` are the blocks that end there, innermost first."""
         level = 0
         for line in lines:
             comment = _comment(line)
@@ -92,7 +92,7 @@ class Comments:
                 self._end.setdefault(closed[level].opener, []).extend(comment)
 
     def trivia(self, start: int, *more: int) -> Trivia | None:
-        """Return what belongs to the statement at `start`; `more` are the starts of its further heads."""
+        """Return the trivia of the statement at `start`; `more` are the starts of its other heads, such as `else`."""
         if not (self._before or self._after or self._end):
             return None
         before, after = self._before.pop(start, ()), self._after.pop(start, None)

@@ -1,8 +1,8 @@
-"""Drives the LALR tables over the lines of a text, and goes on after a mistake with the next line.
+"""Drives the LALR tables over the lines of a text, and continues with the next line after an error.
 
-After a mistake the stacks are cut back to where the line began and the rest of the line is left out. Where an
-indented block follows, a harmless head is put in place of the one that was left out, so that mistakes in the block are
-found too. Definitions with a mistake in them are then left out of the tree.
+After an error the stacks are cut back to the start of the line, and the rest of the line is skipped. If an indented
+block follows, a placeholder replaces the skipped head, so that errors in the block are found as well. Definitions
+with errors are not part of the tree.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ class _TooManyErrors(Exception): ...
 
 
 def parse_syntax(source: Source) -> tuple[syntax.File, tuple[Diagnostic, ...]]:
-    """Return the tree of a text and its syntax errors in order; at most 20, after which the rest is not read.
+    """Return the tree of a text and its syntax errors in order; after 20 errors the rest is not read.
 
-    Definitions with an error in them are not in the tree; their names are in `broken`.
+    Definitions with an error are not in the tree; their names are in `broken`.
     """
     file, diagnostics, _ = parse_lines(source, copies=True)
     return file, diagnostics
 
 
 def parse_lines(source: Source, copies: bool = False) -> tuple[syntax.File, tuple[Diagnostic, ...], list[Line]]:
-    """Return what `parse_syntax` does, and the logical lines that were read; with `copies`, without those whose values were
-    copied from lines of the same shape."""
+    """Return the results of `parse_syntax`, and the logical lines. With `copies`, lines whose values come from lines
+    of the same shape are omitted.
+    """
     if len(source.text) > MAX_TEXT:
         message = f"the text is longer than {MAX_TEXT // 2**20} MiB"
         help = "keep large tensors in a file beside the text: I.constant"
@@ -55,7 +56,7 @@ def parse_lines(source: Source, copies: bool = False) -> tuple[syntax.File, tupl
 
 @cache
 def _passed_on(_: str) -> dict[tuple[int, int, str], int]:
-    """What `_Driver.pass_on` found, for the tables with a digest."""
+    """Return the cache of `_Driver.pass_on` for the tables with a digest."""
     return {}
 
 
@@ -64,13 +65,13 @@ class _Driver:
         self.source = source
         self.found: list[tuple[int, Diagnostic]] = []
         self.broken: set[int] = set()
-        """Starts of what stood on the stack at a mistake: the heads of all statements around it are among them."""
+        """Starts of the values on the stack at an error; they include the heads of all enclosing statements."""
         self.broken_names: list[str] = []
         self.lexer = Lexer(source.text, self.report, self.copy_line if copies else None)
         self.lines: list[Line] = []
         self.skeleton = self.lexer.text.translate(ZEROS) if copies else ""
         self.seen: set[int] = set()
-        """The hashes of lines that may have a shape, once they were read."""
+        """Hashes of the lines read so far that may have a shape."""
         self.shapes: dict[str, Shape] = {}
         self.shape_maker = ShapeMaker(self.lexer.text, self.lexer.comments)
         tables, tree = load(), Tree(self.lexer.comments, self.report)
@@ -82,9 +83,9 @@ class _Driver:
         self.states: list[int] = [0]
         self.values: list[Any] = []
         self.height = 1
-        """How many states there were before the current line; decorators are one with the definition below them."""
+        """Number of states before the current line; decorators are one line with the definition below them."""
         self.decorator: Token | None = None
-        """The line above, if it is a decorator."""
+        """The previous line, if it is a decorator."""
         self.dropped = False
 
     def file(self) -> syntax.File:
@@ -108,7 +109,7 @@ class _Driver:
         )
 
     def parse(self, lines: Iterator[Line]) -> Iterator[Line] | None:
-        """Parse to the end, or to a mistake after which the lines have to be divided anew: return those."""
+        """Parse to the end; after an error that requires a new division into lines, return the new lines."""
         for line in lines:
             self.lines.append(line)
             for kind, token in line.layout:
@@ -119,7 +120,7 @@ class _Driver:
         return None
 
     def parse_line(self, tokens: list[tuple[str, Token]]) -> int | None:
-        """Parse one logical line; after a mistake return where to divide the text into lines anew, if need be."""
+        """Parse one logical line; after an error, return the offset from which to divide the text anew, or None."""
         kind, first = tokens[0]
         mistakes, begun = len(self.found), self.begin(kind, first)
         height = len(self.states) - begun
@@ -133,7 +134,7 @@ class _Driver:
                 self.learn(tokens, height)
             return None
         self.cut(height)
-        self.advance(tokens[:failed])  # once more, without what the table reduced before it noticed the mistake
+        self.advance(tokens[:failed])  # advance again, without the reductions that preceded the error
         self.report(unexpected(Place(self.lexer.text, tokens, failed, self.expected()), decorator))
         self.cut(self.height)
         self.broken_names.extend(head_name(self.lexer.text, first))
@@ -141,7 +142,7 @@ class _Driver:
         return resume_after(self.lexer.text, tokens, failed)
 
     def learn(self, tokens: list[tuple[str, Token]], height: int) -> None:
-        """Take in the shape of the line of `tokens`, which was parsed from `height` states on, if it is seen again."""
+        """Record the shape of the line of `tokens`, which was parsed from `height` states on, when it occurs again."""
         text, start, end = self.lexer.text, tokens[0][1].start, tokens[-1][1].start
         if end - start > LONGEST or not text.startswith("\n", end) or text.find("\n", start) != end:
             return
@@ -157,7 +158,7 @@ class _Driver:
             shape.pushed[self.states[height - 1]] = tuple(self.states[height:]), makers
 
     def copy_line(self, layout: list[tuple[str, Token]], start: int) -> int:
-        """Push what stands for the line at `start`, if one of the same shape is known; return where it ends, else 0."""
+        """Push the values of the line at `start` if a line of the same shape is known; return its end, or 0."""
         end = self.lexer.text.find("\n", start)
         shape = self.shapes.get(self.skeleton[start:end]) if end - start <= LONGEST else None
         if shape is None or self.decorator or self.lexer.tokens + shape.tokens > MAX_TOKENS:
@@ -181,7 +182,7 @@ class _Driver:
         return end
 
     def settle(self, kind: str) -> bool:
-        """Reduce what ends before a token of this kind; return whether the token fits."""
+        """Perform the reductions before a token of this kind; return whether the token fits."""
         while (action := self.table[self.states[-1]].get(kind)) is not None and action < 0:
             origin, size, build = self.rules[~action]
             height = len(self.values) - size
@@ -192,7 +193,7 @@ class _Driver:
         return action is not None
 
     def begin(self, kind: str, token: Token) -> bool:
-        """Take the first token of a line, or its layout, after mending what the lines before it left open."""
+        """Shift the first token of a line, or its layout, after closing what the previous lines left open."""
         if self.takes(kind, token):
             return True
         if "INDENT" in self.table[self.states[-1]]:
@@ -206,7 +207,7 @@ class _Driver:
             if self.takes(kind, token):
                 return True
         here = Token(token.start, token.start)
-        if kind == "DEDENT":  # of a block whose every line was left out
+        if kind == "DEDENT":  # of a block whose lines were all skipped
             self.advance([("pass", self.values[-1]), ("NEWLINE", here)])
         elif kind == "INDENT":
             if not self.dropped:
@@ -216,11 +217,11 @@ class _Driver:
         return self.takes(kind, token)
 
     def takes(self, kind: str, token: Token) -> bool:
-        """Take one token, if it fits."""
+        """Shift one token if it fits; return whether it did."""
         return self.advance([(kind, token)]) == 1
 
     def advance(self, tokens: list[tuple[str, Token]], index: int = 0) -> int:
-        """Take `tokens` from `index` on; return the index of the first that does not fit, else their number."""
+        """Shift `tokens` from `index` on; return the index of the first that does not fit, else their number."""
         states, values, table, rules, passed_on = self.states, self.values, self.table, self.rules, self.passed_on
         for position in range(index, len(tokens)):
             kind, token = tokens[position]
@@ -247,9 +248,9 @@ class _Driver:
         return len(tokens)
 
     def pass_on(self, here: tuple[int, int, str]) -> int:
-        """Return the state after all reductions of a value that build nothing, by the two top states and what comes next.
+        """Return the state after all reductions that build nothing, given the two top states and the next token.
 
-        An operand is passed on through every level of the grammar up to the one that takes what comes next.
+        An operand passes through every level of the grammar up to the one that accepts the next token.
         """
         below, state, kind = here
         while (action := self.table[state].get(kind, 0)) < 0 and self.rules[~action][2] is None:
@@ -258,11 +259,11 @@ class _Driver:
         return state
 
     def cut(self, height: int) -> None:
-        """Forget all states above `height`, and their values."""
+        """Drop all states above `height`, and their values."""
         del self.states[height:], self.values[height - 1 :]
 
     def expected(self) -> set[str]:
-        """Return the terminals that could come next."""
+        """Return the terminals that can come next."""
         origins = {origin for origin, _, _ in self.rules}
         return {kind for kind in self.table[self.states[-1]] if kind not in origins and self._shifts(kind)}
 
@@ -275,7 +276,7 @@ class _Driver:
         return action > 0
 
     def report(self, problem: Problem) -> None:
-        """Note a mistake, and that everything around it is broken."""
+        """Record an error, and mark all enclosing statements as broken."""
         around = (value for value in self.values if isinstance(value, Token | syntax.Syntax))
         self.broken.update(value.start for value in around if value.end > value.start)
         diagnostic = problem.diagnostic(self.source)
@@ -285,7 +286,7 @@ class _Driver:
             raise _TooManyErrors
 
     def sound(self, body: Sequence[syntax.Stmt], outermost: bool = True) -> tuple[syntax.Stmt, ...]:
-        """Return the statements with no mistake in them; a module stays, without its broken functions."""
+        """Return the statements without errors; a module is kept without its broken functions."""
         kept: list[syntax.Stmt] = []
         for statement in body:
             definition = statement if isinstance(statement, syntax.Definition) else None

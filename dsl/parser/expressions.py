@@ -1,4 +1,4 @@
-"""Builds expressions: the actions of `tvms.lark` that lists and expressions have in common with all else."""
+"""Builds expressions: the actions of `tvms.lark` for lists and expressions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_CHAIN = 100_000
 
 
 class ExpressionTree:
-    """The actions for lists and expressions. What is wrong with a value goes to `report`, and the tree goes on."""
+    """The actions for lists and expressions. An invalid value is reported to `report`, and the tree is still built."""
 
     def __init__(self, comments: Comments, report: Callable[[Problem], None]) -> None:
         self.comments = comments
@@ -200,7 +200,7 @@ class ExpressionTree:
 
 
 def _elements(rest: tuple[Any, ...]) -> tuple[tuple[Expr, ...], Token]:
-    """Split what follows an opening bracket, `[elements [, [last]]] closing`, into the elements and the closing one."""
+    """Split the symbols after an opening bracket, `[elements [, [last]]] closing`, into elements and closing bracket."""
     *elements, closing = rest
     first: list[Expr] = elements[0] if elements else []
     return (*first, *elements[2:]), closing

@@ -1,4 +1,4 @@
-"""Forms of Python and other languages that are not part of this one, and what to write instead."""
+"""Forms of Python and other languages that are not part of this one, and their replacements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _statement(place: Place) -> Problem | None:
 
 
 def _sign(place: Place) -> Problem | None:
-    """Of two signs the second is at fault, or what follows both."""
+    """Refuse a foreign sign that starts at the token or up to two tokens before it."""
     starts = [token.start for _, token in place.tokens[max(0, place.index - 2) : place.index + 1]]
     for sign, help in SIGNS.items():
         if sign.startswith("/") and place.index:
@@ -101,7 +101,7 @@ def _in_brackets(place: Place) -> Problem | None:
 
 
 def _other_language(place: Place) -> Problem | None:
-    """Loops, bodies, branches and declarations as C and its kin have them."""
+    """Refuse loops, bodies, branches and declarations in the syntax of C and similar languages."""
     kind, token, previous = place.kind, place.token, place.previous
     first = place.tokens[0][1]
     is_counting = kind == "=" and place.opening is None

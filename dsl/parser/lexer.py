@@ -1,4 +1,4 @@
-"""Text to logical lines of tokens. Indentation, brackets and comments are settled here; names and values are not."""
+"""Splits text into logical lines of tokens; handles indentation, brackets and comments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ELSE = re.compile(r"(?:else|elif)\b")
 MAX_BRACKETS = 20_000
 MAX_BLOCKS = 5_000
 MAX_TOKENS = int(os.environ.get("TVMS_MAX_TOKENS", "2000000"))
-"""What is read in about ten seconds: 4 MB of ordinary text."""
+"""Maximum number of tokens: about ten seconds of reading, or 4 MB of ordinary text."""
 
 NESTING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
@@ -33,18 +33,18 @@ class Token(Struct, frozen=True, gc=False):
 
 
 class Line(Struct, frozen=True, gc=False):
-    """A logical line: a statement or the head of one, up to its NEWLINE, and the INDENT or DEDENTs before it."""
+    """A logical line: a statement or its head, up to its NEWLINE, and the INDENT or DEDENTs before it."""
 
     layout: list[tuple[str, Token]]
     tokens: list[tuple[str, Token]]
 
 
 Copy: TypeAlias = Callable[[list[tuple[str, Token]], int], int]
-"""Given the layout before a line and where it starts, what parses the line otherwise and returns where it ends; else 0."""
+"""Copies a known line, given the layout before it and its start; returns its end, or 0 if the line has to be lexed."""
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in the text, by offsets; `notes` are further places."""
+    """An error in the text, by offsets; `notes` point to other positions."""
 
     code: str
     message: str
@@ -54,7 +54,7 @@ class Problem(Struct, frozen=True):
     notes: tuple[tuple[str, Token], ...] = ()
 
     def diagnostic(self, source: Source) -> Diagnostic:
-        """Return what is said of it."""
+        """Return the problem as a diagnostic."""
         notes = tuple(Note(message, Span(source, token.start, token.end)) for message, token in self.notes)
         return Diagnostic(self.code, self.message, Span(source, self.start, self.end), self.help, notes)
 
@@ -69,7 +69,7 @@ class LimitError(Exception):
 
 @cache
 def _scanners() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the expression of a token and the space after it, and that of the end of a line."""
+    """Return the pattern of a token with the space after it, and that of the end of a line."""
     tables = load()
     signs = [re.escape(text) for text in sorted(tables.fixed, key=len, reverse=True) if not text.isalpha()]
     unclosed = r"(?:\"{3}|'{3})[\s\S]*+|[\"'][^\r\n]*+"
@@ -84,13 +84,13 @@ def _fixed() -> frozenset[str]:
 
 
 def as_read(text: str) -> str:
-    """Return a text as it is read: its last line ends, and its byte order mark takes no column, as a form feed."""
+    """Return a text with a final newline, and with a form feed, which has no width, in place of a byte order mark."""
     whole = text if text.endswith("\n") else text + "\n"
     return "\f" + whole[1:] if text.startswith("\ufeff") else whole
 
 
 class Lexer:
-    """The logical lines of a text, with its comments in `comments`; bad indentation goes to `report`."""
+    """The logical lines of a text, with its comments in `comments`; bad indentation is reported to `report`."""
 
     def __init__(self, text: str, report: Callable[[Problem], None], copy: Copy | None = None) -> None:
         self.report, self.copy = report, copy
@@ -98,7 +98,7 @@ class Lexer:
         self.comments = Comments()
         self.blocks = [Block(0, 0, 0)]
         self._same = "\n"
-        """What stands between two lines of the innermost block, with nothing else between them."""
+        """The usual text between two lines of the innermost block: a newline and the indentation."""
         self.tokens = 0
 
     def lines(self) -> Iterator[Line]:
@@ -111,7 +111,7 @@ class Lexer:
         yield from self._lines(position, self._layout(self.text[:position].rpartition("\n")[2], position))
 
     def lines_after(self, position: int) -> Iterator[Line]:
-        """Yield the lines after the physical line in which the token before `position` ends, forgetting its brackets."""
+        """Yield the lines after the physical line that contains the token before `position`, with no open brackets."""
         _, newline = _scanners()
         found = newline.search(self.text, position)
         position = found.start() if found else len(self.text)
@@ -179,7 +179,7 @@ class Lexer:
         return max(0, depth)
 
     def _layout(self, text: str, position: int) -> list[tuple[str, Token]]:
-        """Compare the indentation at `position`, which `text` ends with, to that of the open blocks."""
+        """Compare the indentation at `position`, the end of `text`, to that of the open blocks."""
         if text == self._same and position != len(self.text):
             return []
         _, *between, indentation = text.split("\n") if "\n" in text else ("", text)

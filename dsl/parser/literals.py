@@ -1,4 +1,4 @@
-"""The values of number and string tokens. Nothing is evaluated."""
+"""Values of number and string tokens. Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ESCAPE = re.compile(r"\\(?:(\r?\n)|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{
 
 MAX_INTEGER = 2**64 - 1
 MAX_DIGITS = 1000
-"""Of an integer, zeros and underscores included."""
+"""Maximum length of an integer literal, including zeros and underscores."""
 
 
 class LiteralError(ValueError):
-    """A literal that stands for no value: why, and the part of the token, if not all of it."""
+    """An invalid literal: the reason, and the invalid part of the token."""
 
     def __init__(self, code: str, message: str, help: str, start: int = 0, end: int | None = None) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class LiteralError(ValueError):
 
 
 def number(text: str) -> int | float:
-    """Return the value of a number token; LiteralError for one such as `1__0`, `08` or `1e999`."""
+    """Return the value of a number token; raise LiteralError for one such as `1__0`, `08` or `1e999`."""
     is_integer = text[:2].lower() in ("0x", "0o", "0b") or text.replace("_", "").isdigit()
     try:
         value = (int(text, 0) if len(text) <= MAX_DIGITS else MAX_INTEGER + 1) if is_integer else float(text)
@@ -41,7 +41,7 @@ def _shown(text: str) -> str:
 
 
 def string(text: str) -> str:
-    """Return the value of a string token; LiteralError for an escape that means nothing."""
+    """Return the value of a string token; raise LiteralError for an invalid escape."""
     quotes = 3 if text[:3] in ('"""', "'''") else 1
     body = text[quotes:-quotes]
     if quotes == 3:

@@ -1,4 +1,4 @@
-"""What is said of a token that does not fit, in people's words, and where to read on after it."""
+"""Messages for a token that does not fit, and the position from which to continue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .lexer import Problem, Token
 from .place import CLOSING, HEAD, OPENING, Place, Tokens, closed_last, opened_by
 
 STATEMENT = frozenset({"with", "def", "class", "return", "assert", "while", "pass", "import", "from"})
-"""Words that start a statement and never stand in brackets."""
+"""Keywords that start a statement and never occur in brackets."""
 WORDS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -38,36 +38,36 @@ LOOKALIKES = {
     "→": "->",
 }
 DEFINING = frozenset({"prim_func", "function", "macro", "inline", "ir_module", "schedule"})
-"""What opens a definition, after its dialect."""
+"""Forms that open a definition, without their dialect."""
 
 
 def head_name(text: str, first: Token) -> Iterator[str]:
-    """Yield the name that a line left out would have defined."""
+    """Yield the name that a skipped line would have defined."""
     match = HEAD.match(text, first.start)
     if match:
         yield match[1]
 
 
 def missing_body(colon: Token) -> Problem:
-    """Return the problem of a head that no indented block follows."""
+    """Return the problem of a head without an indented block."""
     message = "an indented block must follow this line"
     return Problem("E0014", message, colon.start, colon.end, "write its body, or `pass`")
 
 
 def unexpected_indent(indent: Token) -> Problem:
-    """Return the problem of a line that is indented for no reason."""
+    """Return the problem of an unexpectedly indented line."""
     message = "this line is indented, but nothing above it opens a block"
     return Problem("E0007", message, indent.start, indent.end, "indent it as the line above")
 
 
 def undecorated(decorator: Token) -> Problem:
-    """Return the problem of a decorator that no definition follows."""
+    """Return the problem of a decorator without a definition."""
     message = "no `def` or `class` follows this decorator"
     return Problem("E0016", message, decorator.start, decorator.end, "write one, or remove the decorator")
 
 
 def unexpected(place: Place, decorator: Token | None) -> Problem:
-    """Return what is wrong with the token at `place`; `decorator` is the line above, if it is one."""
+    """Return the problem of the token at `place`; `decorator` is the previous line, if it is one."""
     for rule in (foreign_form, _unclosed_string, _character, _head, _bracket, _number, _equal_sign):
         if problem := rule(place):
             return problem
@@ -98,7 +98,7 @@ def _character(place: Place) -> Problem | None:
 
 
 def _head(place: Place) -> Problem | None:
-    """`T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
+    """Recognise `T.prim_func(A: …):`, `T.prim_func f A: …` and `T.block("b"):`: no name, no parentheses, no `with`."""
     opener = next((token for kind, token in place.tokens if kind != "NAME" and token.text != "."), place.token)
     last = next((token for _, token in reversed(place.tokens) if token.text), place.token)
     start = place.tokens[0][1].start
@@ -118,7 +118,7 @@ def _head(place: Place) -> Problem | None:
 
 
 def _number(place: Place) -> Problem | None:
-    """`0x1G` and `1.0f`: a name right after a number."""
+    """Recognise `0x1G` and `1.0f`: a name right after a number."""
     number = place.previous
     if place.kind != "NAME" or number is None or number.end != place.token.start or not number.text[:1].isdigit():
         return None
@@ -156,12 +156,12 @@ def _bracket(place: Place) -> Problem | None:
 
 
 def _inside(place: Place, opening: Token) -> Token:
-    """Return what is read as being inside `opening`, with it."""
+    """Return the text that is read as the contents of `opening`, including the bracket."""
     return Token(opening.start, place.previous.end if place.previous else opening.end)
 
 
 def _ended(place: Place, start: int = 0) -> tuple[tuple[str, Token], ...]:
-    """Return a note at the brackets that end before the place, which perhaps should not: those from token `start` on."""
+    """Return a note at the last brackets closed before the place, from token `start` on: possibly too early."""
     closed = closed_last(place.tokens[start : place.index])
     return (("these brackets end before it", closed),) if closed else ()
 
@@ -195,7 +195,7 @@ def _remedy(place: Place, choices: list[str]) -> str:
 
 
 def _choices(place: Place) -> list[str]:
-    """Return the few most telling of the expected kinds, in words."""
+    """Return the most helpful of the expected kinds, in words."""
     expected = place.expected
     if "pass" in expected:
         return ["a statement"]
@@ -211,10 +211,10 @@ def _choices(place: Place) -> list[str]:
 
 
 def resume_after(text: str, tokens: Tokens, index: int) -> int | None:
-    """Return the end of the token after whose physical line to go on, where that is not the end of the logical line.
+    """Return the end of the token after whose physical line to continue, or None for the end of the logical line.
 
-    That is so where a bracket was not closed: the line then took in others, the first of which stands out by starting
-    a statement, or by being indented no deeper than the line itself.
+    An unclosed bracket makes a logical line absorb the following ones. The first of them is recognised by starting with
+    a keyword of a statement, or by being indented no deeper than the line itself.
     """
     column = _column(text, tokens[0][1].start)
     unclosed = bool(opened_by(tokens))

@@ -1,4 +1,4 @@
-"""Precedence: a flat chain of operands and operators becomes a tree, without recursion (Python's rules)."""
+"""Precedence: builds a tree from a flat chain of operands and operators, without recursion (Python's rules)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVELS = (
     (),
     ("**",),
 )
-"""The binary operators from the loosest to the tightest; the empty levels are those of `not` and of the signs."""
+"""Binary operators by increasing precedence; the empty levels are those of `not` and of the signs."""
 BINARY = {op: level for level, ops in enumerate(LEVELS, 1) for op in ops}
 
 
@@ -33,7 +33,7 @@ class _Operator(Struct, frozen=True, gc=False):
     level: int
     op: str
     prefix_at: int | None = None
-    """Where a prefix operator starts; None for a binary operator."""
+    """Start of a prefix operator; None for a binary operator."""
 
 
 class _Resolver:
@@ -72,7 +72,7 @@ class _Resolver:
 def resolve(chain: list[syntax.Expr | Token], report: Callable[[Token, str], None]) -> syntax.Expr:
     """Return the expression of a chain that starts with a prefix or an operand and ends with an operand.
 
-    `a < b < c` becomes `a < b and b < c`. `report` is called for a `not` that Python refuses, as in `a == not b`.
+    `a < b < c` becomes `a < b and b < c`. `report` is called for a `not` that Python rejects, as in `a == not b`.
     """
     resolver = _Resolver()
     after_operand = False

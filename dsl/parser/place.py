@@ -1,4 +1,4 @@
-"""The place of a mistake: the line, the token that does not fit, and what could have stood there."""
+"""The position of a syntax error: the line, the token that does not fit, and the kinds expected there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .lexer import Token
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 OPENING = {closing: opening for opening, closing in CLOSING.items()}
 HEAD = re.compile(r"(?:def|class|[\w.]+(?:\([^()\n]*\))?)[ \t]+(\w+)[ \t]*[(\[:]")
-"""What the head of a definition starts with; the group is the name."""
+"""Pattern of the start of a definition; the group is its name."""
 
 Tokens: TypeAlias = list[tuple[str, Token]]
 
 
 class Place(Struct, frozen=True):
-    """`tokens[index]` of a logical line, where only one of the kinds `expected` fits."""
+    """The token `tokens[index]` of a logical line, where only the kinds `expected` fit."""
 
     text: str
     tokens: Tokens
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
 
 
 def opened_by(tokens: Tokens) -> list[Token]:
-    """Return the brackets that are open after `tokens`; one that does not match closes none."""
+    """Return the brackets that are open after `tokens`; a closing bracket that does not match is ignored."""
     opened: list[Token] = []
     for kind, token in tokens:
         if kind in CLOSING:
@@ -59,7 +59,7 @@ def opened_by(tokens: Tokens) -> list[Token]:
 
 
 def closed_last(tokens: Tokens) -> Token | None:
-    """Return the last part of `tokens` that stands in brackets inside no others, from its bracket to its bracket."""
+    """Return the last outermost bracketed part of `tokens`, including its brackets."""
     depth, start, found = 0, 0, None
     for kind, token in tokens:
         if kind in CLOSING:

@@ -1,4 +1,4 @@
-"""Builds the syntax tree: one method for each action that `tvms.lark` names, given the symbols of its alternative."""
+"""Builds the syntax tree: one method per action of `tvms.lark`, called with the symbols of its alternative."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .lexer import Problem, Token
 
 
 class Tree(ExpressionTree):
-    """The actions for definitions and statements. What is wrong with a target goes to `report`."""
+    """The actions for definitions and statements. An invalid target is reported to `report`."""
 
     # --- Definitions ------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""From the program to text: canonical, in the native dialect and in those of Apache TVM."""
+"""Prints programs as canonical text, in the native dialect and in those of Apache TVM."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ for _noun in (
 def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
     """Return `node` as text in `dialect`: "tvms", "tvm-0.21" or "tvm-0.27"; `options` are those of `options.Options`.
 
-    Any node prints, well-formed or not. A module's text parses back to a structurally equal module. Raises
-    ValueError for a dialect that is none of these, and for an option that cannot be had.
+    Any node can be printed, even if it is not well-formed. The text of a module parses to a structurally equal module.
+    Raise ValueError for an unknown dialect, and for an unsupported value of an option.
     """
     if dialect not in DIALECTS:
         raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
@@ -39,12 +39,12 @@ def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
 
 @deep
 def script_with_constants(node: Any, dialect: str = "tvms") -> tuple[str, dict[str, Constant]]:
-    """Return the text of `node`, and the tensors that it names without showing them."""
+    """Return the text of `node`, and the tensors that it names but does not show."""
     stored: dict[str, Constant] = {}
     return print_node(node, DIALECTS[dialect], stored=stored), stored
 
 
 @deep
 def underline(node: Any, places: Iterable[Any]) -> str:
-    """Return `node` as text with line numbers, and carets under the loops and blocks `places` in it."""
+    """Return `node` as text with line numbers, and carets under the loops and blocks in `places`."""
     return with_carets(print_node(node, DIALECTS["tvms"], places))

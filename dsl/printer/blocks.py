@@ -1,4 +1,4 @@
-"""Blocks: `with T.block(name):` with its signature."""
+"""Blocks: `with T.block(name):` with their signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REMAPPED = {tir.IterVarType.DATA_PAR: "S", tir.IterVarType.COMM_REDUCE: "R"}
 
 
 def _open_loops(printer: Printer) -> dict[object, tir.For]:
-    """Return the loops around the block by their variables; a grid is one frame with all its loops."""
+    """Return the loops around the block, by variable; a grid is one frame with all its loops."""
     loops: dict[object, tir.For] = {}
     for frame in printer.frames:
         loop = frame.node
@@ -24,7 +24,7 @@ def _open_loops(printer: Printer) -> dict[object, tir.For]:
 
 
 def _is_remapped(axis: tir.IterVar, value: tir.PrimExpr, loops: dict[object, tir.For]) -> bool:
-    """Return whether the axis runs over just what the loop whose variable it is bound to runs over."""
+    """Return whether the axis has the same domain as the loop whose variable is its binding."""
     loop = loops.get(value)
     return (
         loop is not None

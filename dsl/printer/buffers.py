@@ -11,7 +11,7 @@ from .printer import Frame, Printer, prints, prints_lines
 from .variables import frame_to_declare_in, variables_in
 
 ALIGNMENT = 64
-"""In bytes: the alignment that goes without saying (TVM: `kAllocAlignment`)."""
+"""Default alignment in bytes, which is not printed (TVM: `kAllocAlignment`)."""
 _DEFAULT_DTYPE = "float32"
 
 
@@ -26,12 +26,12 @@ def is_zero_offset(offset: tir.PrimExpr | None) -> bool:
 
 
 def define_buffer(printer: Printer, buffer: tir.Buffer, frame: Frame | None = None) -> str:
-    """Give a buffer its name until `frame` ends."""
+    """Name a buffer until `frame` ends."""
     return printer.define(buffer, buffer.name or "buffer", frame)
 
 
 class _Declaration:
-    """The arguments of one buffer's declaration; variables that they bring up are declared on the way."""
+    """The arguments of a buffer's declaration; variables that they introduce are declared before it."""
 
     def __init__(self, printer: Printer, buffer: tir.Buffer, frame: Frame, data_is_new: bool) -> None:
         self.printer = printer
@@ -54,7 +54,7 @@ class _Declaration:
         self.rights.append(var_creation(self.printer, var))
 
     def _inline(self, var: tir.Var, path: str) -> bool:
-        """Let `var` be written as an attribute of the buffer, if nothing else of the buffer says it."""
+        """Print `var` as an attribute of the buffer if the buffer uses it once, else declare it; return whether inlined."""
         if self.uses[var] != 1:
             self._declare(var)
             return False
@@ -121,7 +121,7 @@ def declaration(
 ) -> str:
     """Return the call `T.form(first, shape, dtype, …)` that declares `buffer` (TVM: `BufferDecl`).
 
-    `data_is_new` says that its memory comes with it; otherwise its data pointer is declared before it.
+    `data_is_new` says that the declaration allocates the memory; otherwise its data pointer is declared before it.
     """
     parts = _Declaration(printer, buffer, frame, data_is_new)
     arguments = [parts.shape] if first is None else [first, parts.shape]
@@ -207,12 +207,12 @@ def _producer_store(printer: Printer, node: tir.ProducerStore) -> None:
 
 
 def producer_name(node: tir.ProducerLoad | tir.ProducerStore | tir.ProducerRealize) -> str:
-    """Return the name of a tensor expression, which is all that the text says of it."""
+    """Return the name of the tensor expression; the text says nothing else about it."""
     return identifier(str(getattr(node.producer, "name", "producer")))
 
 
 def slices(printer: Printer, ranges: tuple[tir.Range, ...], points: bool = True) -> str:
-    """Return ranges as slices; with `points`, one of extent 1 is a single index."""
+    """Return ranges as slices; with `points`, a range of extent 1 is a single index."""
     parts: list[str] = []
     for item in ranges:
         text = printer.expr(item.min)

@@ -1,4 +1,4 @@
-"""The dialects that programs are printed in, and all that differs between them in spelling."""
+"""The dialects in which programs are printed, and their differences in spelling."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from msgspec import Struct
 
 
 class Dialect(Struct, frozen=True):
-    """How one dialect spells what the others spell otherwise; the defaults are those of TVM 0.21."""
+    """The spelling of one dialect; the defaults are those of TVM 0.21."""
 
     name: str
     native: bool = False
-    """Heads without decorators, functions in their own order, light literals."""
+    """Heads without decorators, functions in the module's order, short literals."""
     header: tuple[tuple[str, str], ...] = (
         ("ir", "from tvm.script import ir as I"),
         ("tir", "from tvm.script import tir as T"),
         ("relax", "from tvm.script import relax as R"),
     )
-    """The comments above everything, each with the room of the language that brings it up."""
+    """Comments at the top of the text, each with the namespace whose use requires it."""
     block: str = "block"
     block_attr: str = "block_attr"
     alloc_buffer: str = "alloc_buffer"
     prim_func: dict[str, str] = {}
-    """Keyword arguments that every `T.prim_func` has."""
+    """Keyword arguments of every `T.prim_func`."""
     let: str = "{}"
-    """The annotation of a variable that is bound once, given its type."""
+    """Annotation of a variable that is bound once; `{}` is its type."""
     object: str = "Object"
     no_dtype: str = '"void"'
-    """What an operator's dtype is that its operands decide."""
+    """Dtype of an operator whose operands determine it."""
     out_sinfo: str = "out_sinfo"
     sinfo_args: str = "sinfo_args"
     allocated_buffer: str = "decl_buffer"
-    """A buffer with memory of its own outside blocks."""
+    """Form of a buffer outside blocks that allocates its memory."""
     allocates_buffers: bool = False
-    """Whether all memory comes as a buffer, so that there is no `T.allocate`."""
+    """Whether every allocation is a buffer, so that there is no `T.allocate`."""
     masks_by_call: bool = False
-    """Whether loads and stores of some lanes are `T.masked_load` and `T.masked_store`."""
+    """Whether predicated loads and stores are `T.masked_load` and `T.masked_store`."""
     types_calls: bool = False
-    """Whether a call that gives a pointer says to what, where it is bound to a variable."""
+    """Whether a call that returns a pointer names its type, if it is bound to a variable."""
     loops_simplify: bool = False
-    """Whether what a loop runs over is simplified where it is read, so that an axis takes it from the loop."""
+    """Whether the reader simplifies loop extents, so that an axis can be remapped to its loop."""
     slices_vectors: bool = True
-    """Whether `A[0:4]` may be a vector; else it is `A[T.Ramp(0, 1, 4)]`."""
+    """Whether `A[0:4]` can be a vector access; else it is `A[T.Ramp(0, 1, 4)]`."""
     attr_prefix: str = "tir."
-    """What the keys of loop-level attributes begin with."""
+    """Prefix of the keys of loop-level attributes."""
 
 
 _TVM_027 = Dialect(

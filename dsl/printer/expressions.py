@@ -15,7 +15,7 @@ from .printer import Printer, prints
 from .variables import frame_to_declare_in
 
 OR, AND, NOT, COMPARISON, SUM, PRODUCT = range(3, 9)
-"""Precedences; what is not an operator binds tightest of all."""
+"""Precedence levels; all expressions but operators have the highest."""
 
 _OPERATORS: dict[type, tuple[str, int, Any]] = {
     tir.Or: ("or", OR, make.logical_or),
@@ -65,7 +65,7 @@ def _is_operator(node: Any) -> bool:
 
 
 def _makes(function: Any, operands: tuple[Any, ...], node: Any) -> bool:
-    """Return whether `function` of `operands` is a node like `node`, with these very operands."""
+    """Return whether `function(*operands)` builds the same kind of node, with these very operands."""
     try:
         made = function(*operands)
     except TvmsError:
@@ -77,7 +77,7 @@ def _makes(function: Any, operands: tuple[Any, ...], node: Any) -> bool:
 
 
 def _operand(printer: Printer, node: Any, other: Any, level: int) -> str:
-    """Return an operand; in the native dialect a literal that takes its dtype from `other` stands plain."""
+    """Return an operand; in the native dialect a literal whose dtype follows from `other` is plain."""
     if printer.dialect.native and not isinstance(other, _CONSTANTS) and node.dtype == other.dtype:
         if type(node) is tir.IntImm and node.dtype == "int64":
             return str(node.value)
@@ -88,7 +88,7 @@ def _operand(printer: Printer, node: Any, other: Any, level: int) -> str:
 
 @prints(*_OPERATORS)
 def _operator(printer: Printer, node: Any, level: int) -> str:
-    """A chain of operators of one precedence is walked along its left side, without recursion."""
+    """Print a chain of operators of one precedence along its left side, without recursion."""
     precedence = _OPERATORS[type(node)][1]
     if not _is_operator(node):
         name = type(node).__name__
@@ -124,7 +124,7 @@ _FUNCTIONS: dict[type, tuple[str, Any]] = {
 
 @prints(*_FUNCTIONS)
 def _binary_call(printer: Printer, node: tir.BinaryOp, level: int) -> str:
-    """`T.max(a, b)`, or `T.Max(a, b)` where that would fold."""
+    """Print `T.max(a, b)`, or `T.Max(a, b)` if the former would fold."""
     name, function = _FUNCTIONS[type(node)]
     if isinstance(node.a, _CONSTANTS) or isinstance(node.b, _CONSTANTS) or node.a.dtype != node.b.dtype:
         name = name if _makes(function, (node.a, node.b), node) else type(node).__name__
@@ -164,7 +164,7 @@ def _var(printer: Printer, node: tir.Var, level: int) -> str:
 
 
 class UsesHandle(Exception):
-    """A function uses the handle of a buffer that its signature was to show in the handle's place."""
+    """A function uses the handle of a buffer that its signature shows instead of the handle."""
 
     def __init__(self, handle: tir.Var) -> None:
         self.handle = handle
@@ -184,7 +184,7 @@ def _declare(printer: Printer, var: tir.Var) -> str:
 
 
 def var_creation(printer: Printer, var: tir.Var) -> str:
-    """Return the call that makes a variable, such as `T.int64()` or `T.handle("float32", "global")`."""
+    """Return the call that creates a variable, such as `T.int64()` or `T.handle("float32", "global")`."""
     size = ["is_size_var=True"] if type(var) is tir.SizeVar else []
     if isinstance(var.type_annotation, tir.PointerType):
         arguments = _pointer_arguments(printer, var.type_annotation)
@@ -196,7 +196,7 @@ def var_creation(printer: Printer, var: tir.Var) -> str:
 
 
 def type_of(var: tir.Var) -> tir.Type:
-    """Return the type of a variable, which its dtype gives where nothing else is said."""
+    """Return the type of a variable; by default it follows from its dtype."""
     return var.type_annotation or tir.PrimType(var.dtype)
 
 
@@ -243,7 +243,7 @@ def _call(printer: Printer, node: tir.Call, level: int) -> str:
 
 
 def call(printer: Printer, node: tir.Call, dtype: str) -> str:
-    """Return a call; where it says its dtype, as `dtype`."""
+    """Return a call; `dtype` is the text of its dtype, if the call has to name it."""
     arguments = [printer.expr(argument) for argument in node.args]
     if isinstance(node.op, GlobalVar):
         callee = printer.expr(node.op)
@@ -265,7 +265,7 @@ def call(printer: Printer, node: tir.Call, dtype: str) -> str:
 
 
 def _reads_back(row: Intrinsic, node: tir.Call) -> bool:
-    """Return whether `T.<name>(…)` is this very call: of the dtype that its arguments give, and not folded."""
+    """Return whether `T.<name>(…)` parses back to this call: its arguments imply the dtype, and nothing is folded."""
     if not row.in_script or result_dtype(row, node.args) not in (None, node.dtype):
         return False
     operator = OPERATORS.get(row.script)
@@ -320,7 +320,7 @@ def _iter_var(printer: Printer, node: tir.IterVar, level: int) -> str:
 def function_text(
     printer: Printer, node: object, params: tuple[tir.Var, ...], results: tuple[Any, ...], single: bool
 ) -> str:
-    """Return a lambda; a single result stands alone where `single` says so."""
+    """Return a lambda; with `single`, a single result is not a tuple."""
     with printer.frame(node, indented=False):
         names = [printer.define(param, param.name or "v") for param in params]
         body = printer.expr(results[0]) if single and len(results) == 1 else printer.tuple(results)
@@ -345,7 +345,7 @@ def _reduce(printer: Printer, node: tir.Reduce, level: int) -> str:
 
 @prints(Target)
 def _target(printer: Printer, node: Target, level: int) -> str:
-    """One that is known by its tag alone is written so: what the tag stands for, only TVM knows."""
+    """Print a target; one that is known only by its tag as that tag, whose meaning only TVM knows."""
     host = node.attrs.get("host")
     if set(node.attrs) - {"host"} == {"tag"} and isinstance(node.attrs["tag"], str):
         after = "" if host is None else f", host={printer.attr_value(host)}"

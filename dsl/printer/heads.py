@@ -1,4 +1,4 @@
-"""What opens a function, decorated or not."""
+"""Heads of functions, decorated or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .printer import Frame, Printer
 
 
 def header(printer: Printer) -> list[str]:
-    """Return the comments that name what the text so far uses, and the empty line after them."""
+    """Return the comments for the namespaces used so far, and the empty line after them."""
     if printer.dialect.native:
         return []
     lines = [f"# {line}" for room, line in printer.dialect.header if room in printer.used]
@@ -24,7 +24,7 @@ def add_function(
     trivia: Trivia | None,
     body: Frame,
 ) -> None:
-    """Add a function to the innermost frame, and the empty line after it."""
+    """Add a function and the empty line after it to the innermost frame."""
     frame = printer.frames[-1]
     trivia = trivia or Trivia()
     if keywords:

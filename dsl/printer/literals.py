@@ -12,7 +12,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
 def string(text: str) -> str:
-    """Return `text` in double quotes; what is printable stands as it is, the rest is escaped as in Python."""
+    """Return `text` in double quotes; printable characters are unchanged, the rest is escaped as in Python."""
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
     return f'"{"".join(map(_character, text))}"'
@@ -46,7 +46,7 @@ def tvm_float(value: float) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return `name` made an identifier: other characters become `_`; keywords and leading digits are moved away."""
+    """Return `name` as an identifier: other characters become `_`; keywords and leading digits are changed."""
     text = _NOT_IN_NAMES.sub("_", name)
     if not text or text[0].isdigit():
         text = f"v{text}"

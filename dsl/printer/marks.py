@@ -1,4 +1,4 @@
-"""Texts with carets under marked places."""
+"""Texts with carets under marked parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
 
 
 def with_carets(text: str) -> str:
-    """Return `text` with line numbers, and under every line with marks one with carets in their place."""
+    """Return `text` with line numbers, and a line of carets under every line with marks."""
     lines = text.split("\n")
     width = len(str(len(lines)))
     shown: list[str] = []

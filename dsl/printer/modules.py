@@ -14,12 +14,12 @@ from .printer import STATEMENTS, Printer, flatten, module_name, prints_lines
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 _SHOW_METADATA = "show_meta=True"
-"""What a comment that says the same, in any language, mentions."""
+"""Pattern of comments that replace the header, in any dialect."""
 _ORDER: tuple[type, ...] = (tir.PrimFunc, relax.ExternFunc, relax.Function)
 
 
 def _ordered(printer: Printer, module: IRModule) -> list[tuple[str, BaseFunc]]:
-    """Return the functions as they are to be printed: TVM's dialects have them by kind and name, `main` last."""
+    """Return the functions in the order of the text: TVM's dialects sort by kind and name, `main` last."""
     items = list(module.functions.items())
     if printer.dialect.native:
         return items
@@ -45,7 +45,7 @@ def _global_infos(printer: Printer, module: IRModule) -> str:
 
 
 def _attributes(printer: Printer, module: IRModule) -> Attrs:
-    """Return the attributes to print: what a library made of functions is only mentioned in TVM's dialects."""
+    """Return the attributes to print; TVM's dialects only mention code that a library has generated."""
     external: Any = module.attrs.get(EXTERNAL_MODULES, ())
     if printer.dialect.native or not external:
         return module.attrs
@@ -90,9 +90,9 @@ def print_node(
     stored: dict[str, relax.Constant] | None = None,
     options: Options = AS_USUAL,
 ) -> str:
-    """Return the text of a node of any kind: a module or functions with what goes above and below them, statements
-    with declarations of what they leave undefined, or an expression alone. `stored` receives the tensors that the text
-    only names."""
+    """Return the text of any node: a module or functions with header and footer, statements with declarations of
+    their free variables, or an expression alone. Add the tensors that the text only names to `stored`.
+    """
     printer = Printer(dialect, options)
     printer.root, printer.function_name = node, options.name
     printer.marks = frozenset(marks)

@@ -1,4 +1,4 @@
-"""What can be said about a text besides its dialect: options under TVM's names (TVM: `PrinterConfig`)."""
+"""Options of printing besides the dialect, with TVM's names (TVM: `PrinterConfig`)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from msgspec import Struct
 
 
 class Options(Struct, frozen=True):
-    """How a node is printed, where not as usual."""
+    """Options of printing."""
 
     name: str | None = None
-    """What the function is called."""
+    """Name of the function."""
     verbose_expr: bool = False
-    """Whether an expression alone comes with declarations of what it mentions."""
+    """Whether an expression alone is preceded by declarations of its variables."""
     indent_spaces: int = 4
     print_line_numbers: bool = False
     syntax_sugar: bool = True
     """Whether nests of loops are `T.grid`, and axes bound to loop variables `T.axis.remap`."""
     show_all_struct_info: bool = True
-    """Whether the dialects of TVM annotate bindings; the native one does where nothing else says it."""
+    """Whether the dialects of TVM annotate bindings; the native one does if the struct info cannot be inferred."""
 
 
 AS_USUAL = Options()
@@ -35,14 +35,13 @@ _FIXED: dict[str, Any] = {
     "num_context_lines": -1,
     "show_object_address": False,
 }
-"""TVM's options of which this printer has TVM's default only: its texts read the same wherever they are printed."""
+"""Options of TVM for which only TVM's default is supported, so that texts are the same everywhere."""
 
 
 def read_options(given: dict[str, Any]) -> Options:
-    """Return what TVM's options ask for. `show_meta` asks for what is never left out: tensors are kept beside the text
-    (`tvms.save`).
+    """Return options given by TVM's names. `show_meta` has no effect: tensors are kept beside the text (`tvms.save`).
 
-    Raises TypeError for an option that is unknown, ValueError for one that cannot be had.
+    Raise TypeError for an unknown option, ValueError for an unsupported value.
     """
     known = Options.__struct_fields__
     chosen: dict[str, Any] = {}

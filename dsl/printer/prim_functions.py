@@ -16,7 +16,7 @@ from .variables import variables_in
 
 
 def _is_simple(buffer: tir.Buffer) -> bool:
-    """Return whether the annotation `T.Buffer(shape, dtype)` says all there is to say (TVM: `IsSimpleBuffer`)."""
+    """Return whether `T.Buffer(shape, dtype)` describes the buffer completely (TVM: `IsSimpleBuffer`)."""
     return (
         not buffer.strides
         and not buffer.axis_separators
@@ -32,7 +32,7 @@ def _is_simple(buffer: tir.Buffer) -> bool:
 def _params(
     printer: Printer, node: tir.PrimFunc, frame: Frame, explicit: set[object]
 ) -> tuple[list[str], list[tuple[str, tir.Buffer]]]:
-    """Return the parameters as text, and the buffers that are still to be matched, each with its parameter."""
+    """Return the parameters as text, and the buffers to be matched in the body, each with its parameter."""
     users = Counter(buffer.data for buffer in node.buffer_map.values())
     params: list[str] = []
     matched: list[tuple[str, tir.Buffer]] = []
@@ -65,7 +65,7 @@ def _has_block(stmt: tir.Stmt) -> bool:
 
 
 def _implicit_root(stmt: tir.Stmt) -> tir.Block | None:
-    """Return the block around the whole body where the text need not show it."""
+    """Return the root block if the text can omit it, else None."""
     if not isinstance(stmt, tir.BlockRealize) or stmt.iter_values or not is_constant(stmt.predicate, 1):
         return None
     root = stmt.block
@@ -113,7 +113,7 @@ def _function(printer: Printer, node: tir.PrimFunc, explicit: set[object]) -> No
 
 @prints_lines(tir.PrimFunc)
 def _prim_func(printer: Printer, node: tir.PrimFunc) -> None:
-    """Print the parameters' buffers in their place; where the body turns out to use a handle itself, begin again."""
+    """Print buffer parameters as annotations; if the body turns out to use a handle, print the function again."""
     root, places, inlined = printer.root, printer.places, printer.inlined
     name, in_relax = printer.function_name, printer.in_relax
     explicit: set[object] = set()

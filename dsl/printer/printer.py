@@ -1,4 +1,4 @@
-"""The state of one printing: open scopes, names, lines; and the tables of what prints which kind of node."""
+"""The state of a printer: open scopes, names, lines; and the tables of handlers by kind of node."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .literals import identifier, short_float, string, tvm_float
 from .options import Options
 
 Lines: TypeAlias = list[Any]
-"""Lines of text and lists of lines, in order: nested, so that what is inserted late costs nothing."""
+"""Lines of text and lists of lines, in order; the nesting makes late insertions cheap."""
 
 EXPRESSIONS: dict[type, Callable[[Printer, Any, int], str]] = {}
-"""By kind of node: its text, in parentheses where its precedence is below the given level."""
+"""Handlers of expressions by kind of node: they return the text, in parentheses if it binds looser than the level."""
 STATEMENTS: dict[type, Callable[[Printer, Any], None]] = {}
-"""By kind of node: adds its lines to the innermost frame."""
+"""Handlers of statements by kind of node: they add lines to the innermost frame."""
 
 RESERVED = ("I", "T", "R", "cls", "range", "metadata")
 MARK, END_MARK = "\ufdd0", "\ufdd1"
-"""What surrounds marked text until it is shown: noncharacters of Unicode, which no text holds."""
+"""Delimiters of marked text: noncharacters of Unicode, which no text contains."""
 
 
 def prints(*kinds: type) -> Callable[[Callable[[Printer, Any, int], str]], Callable[[Printer, Any, int], str]]:
-    """Enter the decorated function as what gives the text of these kinds of nodes."""
+    """Register the decorated function as the handler of these kinds of expressions."""
 
     def enter(function: Callable[[Printer, Any, int], str]) -> Callable[[Printer, Any, int], str]:
         EXPRESSIONS.update(dict.fromkeys(kinds, function))
@@ -39,7 +39,7 @@ def prints(*kinds: type) -> Callable[[Callable[[Printer, Any, int], str]], Calla
 
 
 def prints_lines(*kinds: type) -> Callable[[Callable[[Printer, Any], None]], Callable[[Printer, Any], None]]:
-    """Enter the decorated function as what adds the lines of these kinds of nodes."""
+    """Register the decorated function as the handler of these kinds of statements."""
 
     def enter(function: Callable[[Printer, Any], None]) -> Callable[[Printer, Any], None]:
         STATEMENTS.update(dict.fromkeys(kinds, function))
@@ -59,13 +59,13 @@ class Frame:
         self.lines: Lines = []
         self.defined: list[object] = []
         self.concise = False
-        """Whether a statement whose scope is the rest of this frame may do without a `with`."""
+        """Whether a statement whose scope is the rest of this frame can be printed without `with`."""
         self.is_function = is_function
         """Whether this is the scope of a graph-level function."""
         self.function_vars: set[object] | None = None
-        """The symbolic dimensions met so far while the signature is being printed; None afterwards."""
+        """The symbolic dimensions seen so far while the signature is printed; None afterwards."""
         self.module_alias = False
-        """Whether the line `cls = Module` stands."""
+        """Whether the line `cls = Module` has been printed."""
 
     def line(self, text: str) -> None:
         """Add a line at the indentation of the frame."""
@@ -73,7 +73,7 @@ class Frame:
 
 
 class Printer:
-    """One printing of one node in one dialect."""
+    """Prints one node in one dialect."""
 
     def __init__(self, dialect: Dialect, options: Options) -> None:
         self.dialect = dialect
@@ -84,31 +84,31 @@ class Printer:
         self.names: dict[object, str | Callable[[], str]] = {}
         self.taken: set[str] = set(RESERVED)
         self.suffixes: dict[str, int] = {}
-        """By name: the number below which all its numbered forms are taken."""
+        """For each name, the number below which all its numbered forms are taken."""
         self.used: set[str] = set()
-        """The rooms of the language that the text so far uses: "ir", "tir", "relax"."""
+        """Namespaces that the text uses so far: "ir", "tir", "relax"."""
         self.in_relax = False
-        """Whether expressions stand at the graph level, where plain integers are int64."""
+        """Whether expressions are at the graph level, where plain integers are int64."""
         self.module: IRModule | None = None
         self.function_name: str | None = None
-        """What the function that is printed next is called, where its place says so."""
+        """Name of the next function, if its module determines it."""
         self.root: Node | None = None
-        """What the uses of a variable that no one defines are looked for in."""
+        """The node that is searched for uses of free variables."""
         self.places: dict[object, Any] | None = None
-        """The result of that search: the innermost place that holds all uses, by variable."""
+        """Result of that search: the innermost place that holds all uses, by variable; None before the search."""
         self.accessed: set[object] | None = None
-        """The buffers in `root` that are more than declared, once that has been asked."""
+        """Buffers in `root` that are used outside their declaration; None before the search."""
         self.inlined: set[object] = set()
-        """Handle parameters that the signature shows as their buffers."""
+        """Handle parameters that the signature shows as buffers."""
         self.constants: dict[object, int] = {}
-        """Constants that are too large to stand in the text, numbered."""
+        """Constants that are too large for the text, numbered."""
         self.stored: dict[str, relax.Constant] = {}
-        """The tensors that the text names but does not show, as a sidecar file keeps them."""
+        """Tensors that the text names but does not show, for the sidecar file."""
         self.stored_names: dict[relax.Constant, str] = {}
         self.vdevices: list[GlobalInfo] = []
         self.omits_metadata = False
         self.marks: frozenset[object] = frozenset()
-        """The loops and blocks whose place in the text is to be told."""
+        """Loops and blocks to be marked in the text."""
 
     # --- Text ------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class Printer:
         return f"I.{name}"
 
     def expr(self, node: Any, level: int = 0) -> str:
-        """Return the text of an expression, in parentheses where it binds less tightly than `level`."""
+        """Return the text of an expression, in parentheses if its precedence is below `level`."""
         handler = EXPRESSIONS.get(node.__class__)
         return self.value(node) if handler is None else handler(self, node, level)
 
@@ -171,13 +171,13 @@ class Printer:
         )
 
     def attr_key(self, key: Any) -> Any:
-        """Return the key of an attribute as the dialect spells it."""
+        """Return the key of an attribute in the spelling of the dialect."""
         if isinstance(key, str) and key.startswith("tir."):
             return self.dialect.attr_prefix + key[4:]
         return key
 
     def metadata(self, node: Any) -> str:
-        """Return the reference that stands for an object too large or too strange to be shown."""
+        """Return a reference to an object that is too large for the text or has no syntax."""
         self.omits_metadata = True
         key, index = _type_key(node), self.constants.setdefault(node, len(self.constants))
         if isinstance(node, relax.Constant):
@@ -185,7 +185,7 @@ class Printer:
         return f"metadata[{string(key)}][{index}]"
 
     def stored_name(self, node: relax.Constant) -> str:
-        """Return the name of a tensor that is kept beside the text: its own, or one that no other has."""
+        """Return the unique name of a tensor that is kept beside the text, its own if possible."""
         if node not in self.stored_names:
             hint = node.name or "constant"
             names = (hint if count == 0 else f"{hint}_{count}" for count in range(len(self.stored) + 1))
@@ -213,12 +213,12 @@ class Printer:
         return name
 
     def define_as(self, node: object, text: Callable[[], str], frame: Frame) -> None:
-        """Let `node` be written as what `text` returns until `frame` ends."""
+        """Print `node` as the result of `text` until `frame` ends."""
         self.names[node] = text
         frame.defined.append(node)
 
     def name_of(self, node: object) -> str | None:
-        """Return how `node` is written, or None where it is not defined."""
+        """Return the text that names `node`, or None if it is not defined."""
         known = self.names.get(node)
         return known if known is None or isinstance(known, str) else known()
 
@@ -245,7 +245,7 @@ class Printer:
             self.suffixes[base] = min(self.suffixes[base], int(count))
 
     def marked(self, node: object, text: str) -> str:
-        """Return the text of what names a loop or block, marked where its place is to be told."""
+        """Return the text that names a loop or block, marked if that is requested."""
         return f"{MARK}{text}{END_MARK}" if node in self.marks else text
 
     # --- Lines -----------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class Printer:
         STATEMENTS[type(node)](self, node)
 
     def add(self, head: str, trivia: Trivia | None = None, body: Frame | None = None) -> None:
-        """Add a statement to the innermost frame: its first line, and under it the lines of its body, if it has one."""
+        """Add a statement to the innermost frame: its first line, and the lines of its body, if it has one."""
         frame = self.frames[-1]
         if trivia is None:
             frame.lines.append(frame.indent + head)
@@ -271,7 +271,7 @@ class Printer:
 
 
 def module_name(module: IRModule) -> str:
-    """Return how a module is called in its text; nothing where that is its functions alone."""
+    """Return the name of a module in its text; an empty string if the text consists of bare functions."""
     return module.name or ("Module" if module.attrs or module.global_infos else "")
 
 
@@ -281,7 +281,7 @@ def _type_key(node: object) -> str:
 
 
 def flatten(lines: Lines) -> list[str]:
-    """Return nested lines as one flat list."""
+    """Return nested lines as a flat list."""
     flat: list[str] = []
     stack = [iter(lines)]
     while stack:

@@ -17,14 +17,14 @@ _CALLS_OF_FUNCTIONS = frozenset(
     Op(f"relax.{name}")
     for name in ("call_tir", "call_dps_packed", "call_tir_inplace", "call_tir_with_grad", "dist.call_tir_local_view")
 )
-"""Operators that call a function on a tuple of arguments, with their result's struct info given."""
+"""Operators that call a function with a tuple of arguments and declare the struct info of the result."""
 _HINT = Op("relax.hint_on_device")
 _FORMAT_PLACE = {"relax.print": 0, "relax.assert_op": 1}
-"""Which argument of an operator is its format string."""
+"""Index of the format string among an operator's arguments."""
 _LARGEST_SHOWN = 16
-"""A tensor of more elements stands in the sidecar file."""
+"""Maximum number of elements of a tensor in the text; larger ones are in the sidecar file."""
 INFERRED_FROM_SINFO_ARGS = frozenset([Op("relax.call_tir"), Op("relax.call_dps_packed")])
-"""Operators whose variables need no annotation: the call says it all."""
+"""Operators whose results need no annotation, because the call declares the struct info."""
 
 
 # --- Values ---------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def _var(printer: Printer, node: relax.Var, level: int) -> str:
 
 @prints(GlobalVar)
 def _global_var(printer: Printer, node: GlobalVar, level: int) -> str:
-    """The function of the module, as an attribute of it; at the graph level of TVM's dialects, of its alias `cls`."""
+    """Print a function as an attribute of the module; at the graph level of TVM's dialects, of its alias `cls`."""
     module = printer.module
     if module is None or not module_name(module) or node.name_hint not in module.functions:
         return node.name_hint
@@ -63,8 +63,9 @@ def _extern_func(printer: Printer, node: relax.ExternFunc, level: int) -> str:
 
 @prints(relax.Constant)
 def _constant(printer: Printer, node: relax.Constant, level: int) -> str:
-    """A tensor stands in the text where it is small; else its name in the sidecar file, or in TVM's dialects, where
-    only a scalar is small, its number."""
+    """Print a small tensor as numbers, a large one by its name in the sidecar file. In TVM's dialects only scalars are
+    small, and a large tensor is a numbered reference.
+    """
     data = node.data
     if printer.dialect.native and (node.name is not None or _is_large(data)):
         info = f", {printer.expr(node.struct_info)}" if is_known(node.struct_info) else ""
@@ -85,7 +86,7 @@ def _is_large(data: Any) -> bool:
 def _number(printer: Printer, data: Any) -> str:
     """Return a NumPy array as nested lists of numbers."""
     if data.dtype.kind not in "biuf":
-        # The small floats are no numbers to Python.
+        # Python has no literals of the small floats.
         data = data.astype("float32")
     return printer.value(data.tolist())
 
@@ -137,7 +138,7 @@ def _is_distributed(info: Any) -> bool:
 
 
 def _function_call(printer: Printer, node: relax.Call, op: Op) -> str:
-    """`R.call_tir(function, arguments, out_sinfo=…)` and its kin (TVM: `PrintCallTIRDPSPacked`)."""
+    """Print `R.call_tir(function, arguments, out_sinfo=…)` and similar calls (TVM: `PrintCallTIRDPSPacked`)."""
     info = node.sinfo_args[0]
     arguments = [_callee(printer, node.args[0]), printer.expr(node.args[1])]
     out = f"[{printer.joined(info.fields)}]" if isinstance(info, relax.TupleStructInfo) else printer.expr(info)
@@ -153,7 +154,7 @@ def _function_call(printer: Printer, node: relax.Call, op: Op) -> str:
 
 
 def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
-    """`R.print` and `R.assert_op`, whose format string is named, lest it be taken for a value."""
+    """Print `R.print` and `R.assert_op`, whose format string is a keyword argument, lest it be read as a value."""
     place = _FORMAT_PLACE[op.name]
     others = node.args[:place] + node.args[place + 1 :]
     arguments = [printer.expr(argument) for argument in others]
@@ -161,7 +162,7 @@ def _formatted_call(printer: Printer, node: relax.Call, op: Op) -> str:
 
 
 def _placed(printer: Printer, node: relax.Call, op: Op) -> str:
-    """Print a call that names a device of the module; what TVM 0.21 prints for `hint_on_device`, it cannot read."""
+    """Print a call that names a device of the module; TVM 0.21 cannot read its own text of `hint_on_device`."""
     device = node.attrs["dst_vdevice"]
     name = vdevice_name(printer, device)
     kind = device.target.get("kind")
@@ -181,7 +182,7 @@ def _special_call(printer: Printer, node: relax.Call, op: Op) -> str | None:
 
 
 def _attributes(printer: Printer, node: relax.Call) -> list[str]:
-    """Return the attributes as keyword arguments; the native dialect leaves out those that have their default."""
+    """Return the attributes as keyword arguments; the native dialect omits defaults."""
     attrs = node.attrs
     operator = find(node.op.name) if isinstance(node.op, Op) else None
     if operator is None:
@@ -197,7 +198,7 @@ def _attributes(printer: Printer, node: relax.Call) -> list[str]:
 
 
 def _same_value(a: Any, b: Any) -> bool:
-    """Return whether two attribute values are the same, `1` and `True` and `1.0` being three."""
+    """Return whether two attribute values are the same; `1`, `True` and `1.0` are different."""
     return type(a) is type(b) and repr(a) == repr(b)
 
 

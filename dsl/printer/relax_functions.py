@@ -21,8 +21,11 @@ from .struct_info import symbols_in
 
 
 def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> str:
-    """Return `: info`, or nothing where the bound value says the same: a call that is given its result's struct info
-    or, in the native dialect, any value that it can be inferred from."""
+    """Return the annotation `: info`, or an empty string if the bound value implies it.
+
+    So does a call that declares the struct info of its result and, in the native dialect, any value from
+    which it can be inferred.
+    """
     info = var.struct_info
     if info is None or (value is not None and not printer.options.show_all_struct_info):
         return ""
@@ -36,11 +39,11 @@ def _annotation(printer: Printer, var: relax.Var, value: relax.Expr | None) -> s
 
 
 def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
-    """Return whether the struct info of a bound value, by itself, is `info`."""
+    """Return whether `info` can be inferred from the bound value alone."""
     if not isinstance(value, relax.Call | relax.Tuple | relax.TupleGetItem | relax.Var | relax.Constant):
         return False
     if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar):
-        # What the function returns may be known now, and not yet where the text is read from its beginning.
+        # The struct info of the callee's result may be unknown when the text is read from its beginning.
         return False
     if not isinstance(value, relax.Var) and not (isinstance(value, relax.Constant) and value.name is not None):
         value = replace(value, struct_info=None)
@@ -51,14 +54,14 @@ def _is_inferred(info: StructInfo, value: relax.Expr | None) -> bool:
 
 
 def _right_side(printer: Printer, value: relax.Expr) -> str:
-    """Return a bound value; a tuple of several stands without parentheses, as TVM has it."""
+    """Return a bound value; a tuple of several elements has no parentheses, as in TVM."""
     if isinstance(value, relax.Tuple) and len(value.fields) > 1:
         return printer.joined(value.fields)
     return printer.expr(value)
 
 
 def _add_statement(printer: Printer, node: relax.VarBinding) -> None:
-    """Add a binding of nothing as its value alone; where its variable is used after all, the line becomes a binding."""
+    """Add a binding of the empty tuple as its value alone; if its variable is used later, make the line a binding."""
     var, frame, text = node.var, printer.frames[-1], printer.expr(node.value)
     printer.add(text, node.trivia)
     place = len(frame.lines) - 1
@@ -74,7 +77,7 @@ def _add_statement(printer: Printer, node: relax.VarBinding) -> None:
 
 
 def _is_statement(var: relax.Var, value: relax.Expr) -> bool:
-    """Return whether a binding reads as its value alone, which is nothing."""
+    """Return whether a binding is printed as its value alone, which must be the empty tuple."""
     info = var.struct_info
     if not isinstance(info, relax.TupleStructInfo) or info.fields:
         return False
@@ -131,7 +134,7 @@ def _dataflow_block(printer: Printer, node: relax.DataflowBlock) -> None:
         variables = [cast("relax.VarBinding", binding).var for binding in node.bindings]
         outputs = [var for var in variables if not isinstance(var, relax.DataflowVar)]
         frame.line(f"{printer.relax('output')}({printer.joined(outputs)})")
-        # The names outlive the block, whose variables may be returned.
+        # The names outlive the block, because its variables may be returned.
         outer.defined += frame.defined
         frame.defined = []
     printer.add(f"with {printer.relax('dataflow')}():", node.trivia, frame)
@@ -141,7 +144,7 @@ def _dataflow_block(printer: Printer, node: relax.DataflowBlock) -> None:
 
 
 def _sequence(printer: Printer, node: relax.SeqExpr, result: Callable[[str], str]) -> None:
-    """Add the bindings of a sequence and, as `result` makes it of its text, the line for its value."""
+    """Add the bindings of a sequence and the line for its value, which `result` builds from its text."""
     for block in node.blocks:
         printer.statement(block)
     text = printer.expr(node.body)
@@ -177,7 +180,7 @@ def _bare_if(printer: Printer, node: relax.If) -> None:
 def _signature(printer: Printer, node: relax.Function) -> tuple[list[str], str]:
     """Return the parameters and the result's struct info; the symbolic dimensions that they bind are quoted.
 
-    What the result's says of variables that no parameter binds cannot stand there; it follows from the body.
+    The result's struct info is omitted if it has variables that no parameter binds; it follows from the body.
     """
     frame = printer.frames[-1]
     frame.function_vars = set()
@@ -212,7 +215,7 @@ def _function(printer: Printer, node: relax.Function, trivia: Trivia | None, is_
 
 
 def _nested_function(printer: Printer, node: relax.Function, trivia: Trivia | None) -> None:
-    """TVM repeats the header above a function inside a function."""
+    """Print a nested function; TVM repeats the header above it."""
     printer.relax("function")
     frame = printer.frames[-1]
     for line in header(printer):

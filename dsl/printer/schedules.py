@@ -1,4 +1,4 @@
-"""Schedules that are written down."""
+"""Schedules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _step(printer: Printer, node: Step) -> None:
 
 
 def _argument(printer: Printer, value: Any) -> str:
-    """Return an argument; an index map as a lambda, where that says all."""
+    """Return an argument; an index map is a lambda if that describes it completely."""
     if isinstance(value, tir.IndexMap) and value.inverse_index_map is None:
         parameters = value.initial_indices
         if all(each.dtype == "int64" for each in parameters):

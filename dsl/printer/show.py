@@ -1,4 +1,4 @@
-"""Showing a program to a person."""
+"""Shows a program in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def show(
     black_format: bool = False,
     **options: Any,
 ) -> None:
-    """Print `node`: as HTML in a notebook, in colours in a terminal, else plain; `options` are those of `script`.
+    """Print `node`: as HTML in a notebook, coloured in a terminal, else plain; `options` are those of `script`.
 
-    `color` forces colours on or off; by default they follow the terminal and the variables NO_COLOR and FORCE_COLOR. The colours are
-    those of the terminal, and the layout is canonical, whatever `style` and `black_format` ask for (TVM's arguments).
+    `color` forces colours on or off; by default they follow the terminal, NO_COLOR and FORCE_COLOR. The colours are
+    those of the terminal, and the layout is canonical; `style` and `black_format` (TVM's arguments) have no effect.
     """
     from ..highlighting import to_ansi, to_html
     from . import script

@@ -18,7 +18,7 @@ from .printer import Printer, prints_lines
 from .variables import frame_to_declare_in, places_of, variables_in
 
 _NAMED_LANES = (1, 4, 8, 16, 32, 64)
-"""The lanes of the vector dtypes that have a name in TVM's `T`."""
+"""Lanes of the vector dtypes that have a name in TVM's `T`."""
 _RET = Op("tir.ret")
 _JUMPS: dict[object, str] = {Op("tir.break_loop"): "break", Op("tir.continue_loop"): "continue"}
 _LOOPS = {
@@ -31,7 +31,7 @@ _LOOPS = {
 
 
 def body(printer: Printer, stmt: tir.Stmt, is_rest: bool = True) -> None:
-    """Add the lines of a body to the innermost frame, whose rest it is, or not (TVM: `AsDocBody`)."""
+    """Add the lines of a body to the innermost frame; with `is_rest`, nothing follows it there (TVM: `AsDocBody`)."""
     frame = printer.frames[-1]
     stmts = stmt.seq if isinstance(stmt, tir.SeqStmt) else (stmt,)
     if isinstance(stmt, tir.SeqStmt) and stmt.trivia is not None:
@@ -43,18 +43,19 @@ def body(printer: Printer, stmt: tir.Stmt, is_rest: bool = True) -> None:
 
 
 class _Scope(Struct, frozen=True):
-    """How a statement reads that opens a scope: `with head as name:` over the body, or `line` before it."""
+    """The text of a statement that opens a scope: `with head as name:` around the body, or `line` before it."""
 
     head: str
     line: Callable[[str], str] | None = None
-    """Gives the line for the name; by default `name = head`, or `head` alone where there is no name."""
+    """Returns the line for a name; by default `name = head`, or `head` alone if there is no name."""
     name: Callable[[], str] | None = None
-    """Defines what the statement defines."""
+    """Defines the name of the statement's value, and returns it."""
 
 
 def _add_scope(printer: Printer, node: tir.Stmt, inner: tir.Stmt, scope: _Scope) -> None:
-    """Add a statement with a scope: as a plain line where that is the rest of the scope around it, else as a `with`
-    (TVM: `DoConciseScoping`)."""
+    """Add a statement with a scope: as a plain line if its scope is the rest of the enclosing one, else as a `with`
+    (TVM: `DoConciseScoping`).
+    """
     if printer.frames[-1].concise:
         name = scope.name() if scope.name is not None else ""
         line = scope.line(name) if scope.line is not None else f"{name} = {scope.head}" if name else scope.head
@@ -159,7 +160,7 @@ def _if(printer: Printer, node: tir.IfThenElse) -> None:
 
 
 def _grid(loop: tir.For) -> list[tir.For]:
-    """Return the loops, from `loop` inwards, that one `T.grid` says; an inner loop with comments keeps its own line."""
+    """Return the loops, from `loop` inwards, that one `T.grid` covers; an inner loop with comments has its own line."""
     loops: list[tir.For] = []
     variables: set[object] = set()
     inner: tir.Stmt = loop
@@ -216,7 +217,7 @@ def _decl_buffer(printer: Printer, node: tir.DeclBuffer) -> None:
 
 
 def _is_buffer_allocation(node: tir.Allocate) -> bool:
-    """Return whether an allocation and the buffer declared right on it are one `T.decl_buffer`."""
+    """Return whether an allocation and the buffer declared on it form one `T.decl_buffer`."""
     inner = node.body
     return (
         isinstance(inner, tir.DeclBuffer)
@@ -258,7 +259,7 @@ def _allocate(printer: Printer, node: tir.Allocate) -> None:
 
 
 def _is_accessed(printer: Printer, buffer: tir.Buffer) -> bool:
-    """Return whether a buffer is used for more than the memory that it has."""
+    """Return whether a buffer is used other than for its memory."""
     if printer.accessed is None:
         users = () if printer.root is None else walk(printer.root)
         below = [child for node in users if not isinstance(node, tir.DeclBuffer) for child in children(node)]
@@ -267,7 +268,7 @@ def _is_accessed(printer: Printer, buffer: tir.Buffer) -> bool:
 
 
 def _allocate_buffer(printer: Printer, node: tir.Allocate) -> None:
-    """Add memory as a buffer, of which the pointer is the data."""
+    """Add an allocation as a buffer whose data is the pointer."""
     arguments = [printer.tuple(node.extents)]
     if node.dtype != "float32":
         arguments.append(string(node.dtype))
@@ -311,7 +312,7 @@ def _realize(printer: Printer, node: tir.BufferRealize | tir.ProducerRealize) ->
 
 
 def _launch_thread(printer: Printer, node: tir.AttrStmt, axis: tir.IterVar) -> tuple[str, tir.Var | None]:
-    """Return the head of a thread launch, and the variable that its `with` defines, if it does."""
+    """Return the head of a thread launch, and the variable that its `with` defines, or None."""
     defines: tir.Var | None = None
     name = printer.name_of(axis.var)
     takes_dtype = axis.var.dtype == node.value.dtype

@@ -1,4 +1,4 @@
-"""Struct info: what is known of a graph-level value."""
+"""Struct info."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .variables import variables_in
 
 
 def shape_value(printer: Printer, value: tir.PrimExpr) -> str:
-    """Return one dimension; in a signature it is quoted where it says a variable that the signature binds."""
+    """Return one dimension; in a signature it is quoted if it uses a variable that the signature binds."""
     text = printer.expr(value)
     frame = next((frame for frame in printer.frames if frame.function_vars is not None), None)
     if frame is None or not frame.function_vars or frame.function_vars.isdisjoint(variables_in(value)):
@@ -21,7 +21,7 @@ def shape_value(printer: Printer, value: tir.PrimExpr) -> str:
 
 
 def symbols_in(info: StructInfo | None) -> set[object]:
-    """Return the variables of either level that a struct info speaks of."""
+    """Return the variables of either level in a struct info."""
     found: set[object] = set()
     stack: list[object] = [info]
     while stack:
@@ -43,7 +43,7 @@ def _shape(printer: Printer, shape: relax.Expr) -> str:
 
 
 def vdevice_name(printer: Printer, device: VDevice) -> str:
-    """Return how a device is referred to: one of the module by its kind, and its place among those of that kind."""
+    """Return the reference to a device: if the module lists it, its kind and its index among those of that kind."""
     kind = device.target.get("kind")
     same = [item for item in printer.vdevices if isinstance(item, VDevice) and item.target.get("kind") == kind]
     index = next((index for index, item in enumerate(same) if item is device), None)

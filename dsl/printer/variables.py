@@ -1,4 +1,4 @@
-"""Variables: which ones an expression uses, and where one must be declared that no statement defines."""
+"""Variables of expressions, and the place to declare a variable that no statement defines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .printer import Frame, Printer
 
 
 def variables_in(value: object) -> Iterator[tir.Var]:
-    """Yield the variables of an expression, or of tuples of them, each as often as it stands there. Iterative."""
+    """Yield the variables of an expression, or of nested tuples of them, once per occurrence. Iterative."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -26,7 +26,7 @@ def variables_in(value: object) -> Iterator[tir.Var]:
 
 
 class Place(Struct, frozen=True, eq=False):
-    """A node that is no expression, and the place that holds it."""
+    """A node other than an expression, and its parent."""
 
     node: object
     outer: Place | None

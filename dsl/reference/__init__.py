@@ -1,1 +1,1 @@
-"""What the language consists of, collected from its declarations: for the reference, editors, hover and completion."""
+"""The parts of the language, collected from their declarations for the reference, editors, hover and completion."""

@@ -1,4 +1,4 @@
-"""`python -m tvms.dsl.reference` writes what is generated from the declarations; `--check` compares it."""
+"""`python -m tvms.dsl.reference` writes the generated files; `--check` compares them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/schedules.md": schedules,
     "grammar/tvms.tmLanguage.json": textmate,
 }
-"""Every generated file, by its path in the repository, and what it holds."""
+"""Every generated file: its path in the repository, and the function that returns its contents."""
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
-    """Write the generated files below `root`, or with `--check` return 1 where one is not what it should be."""
+    """Write the generated files below `root`; with `--check`, return 1 if one is out of date."""
     stale: list[str] = []
     for path, make in GENERATED.items():
         file, text = root / path, make()

@@ -1,4 +1,4 @@
-"""Every form of the language, as it was declared: name, arguments, meaning. The operators of `R` have a table of their own."""
+"""All forms of the language with name, arguments and meaning. The operators of `R` have their own table."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SECTIONS = {
     "relax_calls": "Graph-level values",
     "relax_distributed": "Graph-level values on many devices",
 }
-"""The parts of the language, in the order of the reference: the module that declares the forms, and its heading."""
+"""Sections of the reference in order: the module that declares the forms, and the heading."""
 
 _DECLARED_WITH = {"tir_function": "module", "macros": "module"}
-"""Modules whose forms stand in the section of another."""
+"""Modules whose forms belong to the section of another one."""
 
 Role = Literal["definition", "type", "form"]
 _TYPES = ("tir_literals", "relax_annotations")
@@ -47,7 +47,7 @@ _DEFINITIONS = ("I.ir_module", "T.prim_func", "R.function", "S.schedule", "T.mac
 
 
 class Entry(Struct, frozen=True):
-    """One form: `name` as it is written ("T.grid"), what it takes ("(*extents)"), what it means, and where it belongs."""
+    """A form: its `name` ("T.grid"), its arguments ("(*extents)"), its meaning and its section."""
 
     name: str
     arguments: str
@@ -56,7 +56,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def role(self) -> Role:
-        """Whether the form opens a definition, names a type, or is any other one."""
+        """Whether the form opens a definition, names a type, or neither."""
         if self.name in _DEFINITIONS:
             return "definition"
         return "type" if self.section in _TYPES else "form"
@@ -85,7 +85,7 @@ def _members(namespace: Namespace, path: str) -> Iterator[tuple[str, Form]]:
 
 
 def _entry(name: str, form: Form, hidden: int = 1) -> Entry:
-    """Describe a form whose function has `hidden` parameters that no text gives."""
+    """Describe a form whose function has `hidden` leading parameters that are not written in the text."""
     row = intrinsics.find_script(form.name.removeprefix("T."))
     section = form.build.__module__.rsplit(".", 1)[-1]
     if row is not None and section == "tir_calls":
@@ -103,7 +103,7 @@ def _family(row: intrinsics.Intrinsic) -> str:
 
 
 def _arguments_of_call(row: intrinsics.Intrinsic) -> str:
-    """Return the arguments of an intrinsic, with its dtype where a call says it."""
+    """Return the arguments of an intrinsic, including its dtype if the call names it."""
     shown = row.arguments.split()
     place = row.dtype_location
     return f"({', '.join((*('dtype',) * (place == 'first'), *shown, *('dtype',) * (place == 'last')))})"

@@ -1,4 +1,4 @@
-"""The reference of schedule primitives as Markdown, each with the first of its cases."""
+"""The reference of schedule primitives as Markdown, each with its first example."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _requires(primitive: Primitive) -> Iterator[str]:
 
 
 def _example(primitive: Primitive) -> Iterator[str]:
-    """Yield the first case: the program before, the steps, the program after."""
+    """Yield the first example: the program before, the steps, the program after."""
     path = _CASES / f"{primitive.name}.tvms"
     case = _CASE.match(path.read_text(encoding="utf-8")) if path.exists() else None
     if case is not None:

@@ -1,4 +1,4 @@
-"""A TextMate grammar of the language, for editors: its words, signs and numbers are those of `tvms.lark`."""
+"""A TextMate grammar of the language for editors, built from `tvms.lark`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _grammar() -> dict[str, Any]:
 
 
 def _definitions() -> list[dict[str, Any]]:
-    """The heads: `T.prim_func(private=True) name`, `def name`, `class Name`, and decorators."""
+    """Return rules for heads: `T.prim_func(private=True) name`, `def name`, `class Name`, and decorators."""
     heads = _either(entry.name for entry in forms().values() if entry.role == "definition")
     return [
         {
@@ -73,7 +73,7 @@ def _definitions() -> list[dict[str, Any]]:
 
 
 def _block() -> dict[str, Any]:
-    """The name of a block, which schedules know it by."""
+    """Return a rule for the name of a block, which schedules refer to."""
     return {
         "match": r'\b(T\.s?block)(\()("[^"\\]*")',
         "captures": {"1": {"name": "support.function.tvms"}, "3": {"name": "entity.name.section.tvms"}},
@@ -81,7 +81,7 @@ def _block() -> dict[str, Any]:
 
 
 def _strings() -> list[dict[str, Any]]:
-    """Strings; one that is the name of a dtype stands out."""
+    """Return rules for strings; the name of a dtype is highlighted."""
     dtype = PATTERN.pattern.removesuffix("$").replace("?P<", "?<")
     return [
         {"name": "string.quoted.dtype.tvms support.type.tvms", "match": rf'"(?:{dtype})"'},
@@ -95,7 +95,7 @@ def _strings() -> list[dict[str, Any]]:
 
 
 def _forms() -> list[dict[str, Any]]:
-    """What is declared in `I`, `T`, `R`, `S`: types, then all else; a name that does not exist is left plain."""
+    """Return rules for the members of `I`, `T`, `R`, `S`: types, then others; unknown names are not highlighted."""
     entries = [entry for entry in forms().values() if entry.name[0] in "ITRS"]
     types = [entry.name for entry in entries if entry.role == "type"]
     functions = [entry.name for entry in entries if entry.role != "type"]
@@ -108,5 +108,5 @@ def _forms() -> list[dict[str, Any]]:
 
 
 def _either(names: Iterable[str]) -> str:
-    """Return the pattern of any of `names`, longest first, those of one prefix sharing it."""
+    """Return a pattern that matches any of `names`, longest first; names with a common prefix share it."""
     return "|".join(re.escape(name) for name in sorted(set(names), key=lambda name: (-len(name), name)))

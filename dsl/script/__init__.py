@@ -1,4 +1,4 @@
-"""TVMScript inside a Python program: `tvms.script`, for what is written for `tvm.script`.
+"""TVMScript inside a Python program: `tvms.script` replaces `tvm.script`.
 
     from tvms.script import ir as I, tir as T
 
@@ -9,8 +9,8 @@
                 vi = T.axis.spatial(128, i)
                 B[vi] = A[vi] * T.float32(2)
 
-`double` is a `tvms.PrimFunc`. What is decorated is never run: its source is read as a text is, in which the plain values
-around it (numbers, strings, lists of them, variables of `tvms.tir`) are known by their names.
+`double` is a `tvms.PrimFunc`. A decorated function or class is never executed: its source is parsed as a text, in which
+the surrounding plain values (numbers, strings, lists of them, variables of `tvms.tir`) are known by name.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Dialect:
-    """`I`, `T` or `R` in a Python program, or something of it.
+    """`I`, `T` or `R` in a Python program, or a member of one.
 
-    Types are values, `R.Tensor((n, 784), "float32")`, `T.int64()`; else, whatever an annotation or the body of a class
-    makes of it, it stays what it is: the text says what is meant.
+    Types are values, as in `R.Tensor((n, 784), "float32")` or `T.int64()`. Other uses in annotations and class bodies
+    return the object itself: the source text has the meaning.
     """
 
     def __init__(self, letter: str, path: str = "") -> None:
@@ -65,7 +65,7 @@ class Dialect:
 
 
 def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the struct info, variable or constant that a call of `path` makes; TypeError where it makes none."""
+    """Return the struct info, variable or constant that a call of `path` creates; raise TypeError for other calls."""
     from ...ir import te
 
     dialect, _, name = path.partition(".")
@@ -77,20 +77,20 @@ def _make(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, ndim: int = -1) -> Node:
-    """`R.Tensor`: what is not said is not known; the dtype alone may stand in the first place."""
+    """Return the struct info of `R.Tensor`; omitted arguments are unknown, and the dtype may be the only argument."""
     if isinstance(shape, str) and dtype is None:
         shape, dtype = None, shape
     return struct_info.TensorStructInfo(shape, dtype or "void", vdevice, ndim)
 
 
 def _tuple(*fields: Any) -> Node:
-    """`R.Tuple`, of fields or of a list of them."""
+    """Return the struct info of `R.Tuple`, given fields or a list of them."""
     parts: Any = fields[0] if len(fields) == 1 and not isinstance(fields[0], Node) else fields
     return struct_info.TupleStructInfo(parts)
 
 
 class _Definition:
-    """A decorated function in the body of a class: the class may be a module, or the function is asked for on its own."""
+    """A decorated function in the body of a class, which may be a module; an access to it parses the function alone."""
 
     def __init__(self, definition: Any, names: Mapping[str, Any]) -> None:
         self._definition = definition
@@ -101,11 +101,11 @@ class _Definition:
 
 
 def from_source(program: Any, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True) -> Any:
-    """Return what a text, a class or a function says: an IRModule, or the function where it stands alone.
+    """Return the IRModule or the single function that a text, a class or a function defines.
 
     `extra_vars` are values that the text may mention: plain ones, and variables of `tvms.tir`.
 
-    Raises TvmsError with every mistake; E0019 where the source of a class or function is not to be had.
+    Raise TvmsError with all errors, and E0019 if the source of a class or function is not available.
     Source: tvm.script.from_source.
     """
     source = Source("<string>", program) if isinstance(program, str) else _source_of(program)
@@ -126,7 +126,7 @@ def _only(module: IRModule) -> IRModule | BaseFunc:
 
 
 def _source_of(definition: Any) -> Source:
-    """Return the source of a class or function, its lines where they are in its file."""
+    """Return the source of a class or function, with its lines numbered as in its file."""
     try:
         lines, first = inspect.getsourcelines(definition)
         name = inspect.getsourcefile(definition) or "<string>"
@@ -138,7 +138,7 @@ def _source_of(definition: Any) -> Source:
 
 
 def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of `names` that the text mentions and that it can hold, as a text would give them."""
+    """Return those of `names` that the text mentions, converted to values of the builders; others are omitted."""
     found: dict[str, Any] = {}
     for name in set(_NAME.findall(text)) & names.keys():
         value = _value(names[name])
@@ -148,7 +148,7 @@ def _values(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """Return a value of Python as the builders know it; NotImplemented where a text has nothing like it."""
+    """Return a Python value as a value of the builders; NotImplemented if there is no equivalent."""
     from ..builder.forms import NAMESPACES
 
     if isinstance(value, Dialect):
@@ -168,7 +168,7 @@ def _value(value: Any) -> Any:
 
 
 def _names_around(frame: FrameType) -> dict[str, Any]:
-    """Return what is defined where a decorator stands: in its scope, in that around its class, and in its file."""
+    """Return the names visible at a decorator: those of its scope, of the scope around its class, and of its file."""
     names, around = dict(frame.f_locals), frame
     while _is_class_body(around) and around.f_back is not None:
         around = around.f_back

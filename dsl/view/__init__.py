@@ -1,4 +1,4 @@
-"""Pictures of programs: graphs as layers of operators, loop nests as boxes in boxes; SVG, without any other program."""
+"""Pictures of programs as SVG: graphs as layers of operators, loop nests as nested boxes. Needs no other program."""
 
 from __future__ import annotations
 

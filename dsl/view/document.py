@@ -1,4 +1,4 @@
-"""A whole module as one picture: its functions below one another, as an SVG or an HTML file."""
+"""A whole module as one picture, one function below the other, as an SVG or an HTML file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE = """\
 
 
 def picture(module: IRModule, title: str, as_html: bool = False) -> str:
-    """Return the picture of a module; as a page of its own, called `title`, where `as_html` is set."""
+    """Return the picture of a module as SVG; with `as_html`, as a page called `title`."""
     functions = [_titled(name, function) for name, function in module.functions.items()]
     drawn = document(stacked(functions, gap=2 * LINE))
     return _PAGE.format(title=markup(title), picture=drawn) if as_html else drawn

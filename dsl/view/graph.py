@@ -1,4 +1,4 @@
-"""A graph-level function as a picture: a box for every value that is computed, an arrow for every use."""
+"""Pictures of graph-level functions: a box for every computed value, an arrow for every use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Box(Struct, frozen=True):
 
 
 def draw_function(function: relax.Function) -> Drawing:
-    """Return the picture of `function`: inputs above, what it returns below."""
+    """Return the picture of `function`: inputs at the top, results at the bottom."""
     graph = _Graph()
     for param in function.params:
         graph.values[param] = (graph.add("input", param.name_hint, param.struct_info),)
@@ -35,7 +35,7 @@ class _Graph:
         self.boxes: list[_Box] = []
         self.edges: list[tuple[int, int]] = []
         self.values: dict[Node, tuple[int, ...]] = {}
-        """The boxes that a variable stands for: several where it is a tuple."""
+        """The boxes of a variable: several if it is a tuple."""
 
     def add(self, kind: str, title: str, info: StructInfo | None, sources: tuple[int, ...] = ()) -> int:
         """Add a box that uses `sources`; return its number."""
@@ -44,7 +44,7 @@ class _Graph:
         return len(self.boxes) - 1
 
     def body(self, body: relax.SeqExpr) -> None:
-        """Add what the bindings of a body compute."""
+        """Add the values that the bindings of a body compute."""
         for block in body.blocks:
             for binding in block.bindings:
                 self.values[binding.var] = self._binding(binding)
@@ -66,7 +66,7 @@ class _Graph:
                 return self.sources(value)
 
     def sources(self, expr: Node) -> tuple[int, ...]:
-        """Return the boxes that `expr` uses, each once; a constant gets one."""
+        """Return the boxes that `expr` uses, each once; add one for a constant."""
         found: dict[int, None] = {}
         stack = [expr]
         while stack:
@@ -81,7 +81,7 @@ class _Graph:
 
 
 def _called(call: relax.Call) -> tuple[str, str]:
-    """Return the kind of a call, and its name."""
+    """Return the kind and the name of a call."""
     target = call.args[0] if isinstance(call.op, Op) and call.op.name in _KERNEL_CALLS else call.op
     match target:
         case GlobalVar(name_hint=name) | relax.ExternFunc(global_symbol=name):
@@ -95,7 +95,7 @@ def _called(call: relax.Call) -> tuple[str, str]:
 
 
 def _said(info: StructInfo | None) -> tuple[str, ...]:
-    """Return what is said of a value: `(1, 256) float32`; nothing where nothing is known."""
+    """Return lines that describe a value, as `(1, 256) float32`; none if nothing is known."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values), dtype=dtype):
             inner = ", ".join(str(getattr(value, "value", value)) for value in values)

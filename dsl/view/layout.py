@@ -1,7 +1,8 @@
-"""Where the boxes of a graph stand: in layers, every edge downwards (Sugiyama, Tagawa and Toda, 1981).
+"""Positions of the boxes of a graph: in layers, with every edge downwards (Sugiyama, Tagawa and Toda, 1981).
 
-A layer is as far down as the longest way to it; sources stand just above what first uses them. Edges that cross layers
-pass them at points of their own. Each layer is ordered by where its neighbours stand, downwards and back, some times.
+The layer of a box is the length of the longest path to it; sources are just above their first use. Edges that cross a
+layer get a point in it. The boxes of each layer are repeatedly ordered by the positions of their neighbours, downwards
+and upwards.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 Name: TypeAlias = Any
-"""What a box is called: anything that can be hashed."""
+"""Identity of a box: any hashable value."""
 Edge: TypeAlias = "tuple[Name, Name]"
 GAP_ACROSS, GAP_DOWN, PASSAGE, SWEEPS = 24.0, 40.0, 8.0, 4
-"""Pixels between boxes of a layer and between layers, the width of a point that an edge passes, and how often to order."""
+"""Pixels between boxes of a layer, between layers, width of an edge's point in a layer; and the number of sweeps."""
 
 
 class Layout(Struct, frozen=True):
-    """The upper left corner of each box, the points along each edge, and how large it all is."""
+    """The upper left corner of each box, the points along each edge, and the total size."""
 
     corners: Mapping[Name, tuple[float, float]]
     routes: Mapping[Edge, tuple[tuple[float, float], ...]]
@@ -29,7 +30,7 @@ class Layout(Struct, frozen=True):
 
 
 def place(sizes: Mapping[Name, tuple[float, float]], edges: Sequence[Edge]) -> Layout:
-    """Return where boxes of these sizes stand, given in an order in which every edge points onwards."""
+    """Return the layout of boxes with these sizes, given in topological order."""
     depths = _depths(sizes, edges)
     chains = {edge: _chain(edge, depths) for edge in edges}
     layers: list[list[Name]] = [[] for _ in range(max(depths.values(), default=-1) + 1)]
@@ -66,12 +67,12 @@ def _depths(names: Mapping[Name, object], edges: Sequence[Edge]) -> dict[Name, i
 
 
 def _chain(edge: Edge, depths: Mapping[Name, int]) -> list[Name]:
-    """Return the boxes of an edge, with a point between them for every layer that it passes."""
+    """Return the boxes of an edge, with a point between them for every layer that it crosses."""
     return [edge[0], *((edge, depth) for depth in range(depths[edge[0]] + 1, depths[edge[1]])), edge[1]]
 
 
 def _order(layers: list[list[Name]], links: Sequence[Edge]) -> None:
-    """Order each layer by the middle of its neighbours in the layer before it, then in the one after it, and again."""
+    """Order each layer by the mean position of its neighbours, alternating between the previous and the next layer."""
     before: dict[Name, list[Name]] = {}
     after: dict[Name, list[Name]] = {}
     for start, end in links:
@@ -101,7 +102,7 @@ def _lefts(layer: Sequence[Name], widths: Mapping[Name, float]) -> list[float]:
 def _route(
     chain: Sequence[Name], corners: Mapping[Name, tuple[float, float]], sizes: Mapping[Name, tuple[float, float]]
 ) -> tuple[tuple[float, float], ...]:
-    """Return the points of an edge: below its first box, through what it passes, on top of its last."""
+    """Return the points of an edge: from the bottom of its first box, through the layers, to the top of its last."""
     centres = [(corners[name][0] + sizes.get(name, (PASSAGE, 0))[0] / 2, corners[name][1]) for name in chain]
     (x, y), *rest = centres
     return ((x, y + sizes[chain[0]][1]), *rest)

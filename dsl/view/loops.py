@@ -1,4 +1,4 @@
-"""A loop-level function as a picture: a box for every loop and block, what runs in it inside."""
+"""Pictures of loop-level functions: a box for every loop and block, with its body inside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPED = re.compile(r"T\.int\d+\((-?\d+)\)")
 
 @deep
 def draw_loops(function: tir.PrimFunc, said: Callable[[Node], str]) -> Drawing:
-    """Return the picture of `function`; `said` gives the text of a node, in which numbers are shown without a dtype."""
+    """Return the picture of `function`; `said` returns the text of a node, from which dtypes of numbers are removed."""
     return _Painter(lambda node: _TYPED.sub(r"\1", said(node))).draw(function.body)
 
 
@@ -49,7 +49,7 @@ class _Painter:
                 return _around("statement", [self._statement(stmt)], [])
 
     def _statement(self, stmt: tir.Stmt) -> str:
-        """The text of a statement is its last line: before it stand declarations of what is free in it."""
+        """Return the last line of a statement's text; declarations of free variables precede it."""
         return self._said(stmt).splitlines()[-1]
 
     def _heading(self, stmt: tir.AttrStmt | tir.LetStmt | tir.Allocate | tir.AssertStmt | tir.While) -> str:

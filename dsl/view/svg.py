@@ -1,4 +1,4 @@
-"""SVG, as little of it as pictures of programs need. Lengths are in pixels."""
+"""A minimal SVG writer for pictures of programs. Lengths are in pixels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from ...ir.sanitize import markup
 
 LETTER, LINE, MARGIN = 7.2, 16.0, 8.0
-"""How wide a letter is, how high a line, and how much room is around them, at the size of text that is used."""
+"""Width of a letter, height of a line, and margin, at the used font size."""
 
 STYLE = """\
 text { font: 12px ui-monospace, monospace; fill: #1f2328; }
@@ -43,7 +43,7 @@ def box(kind: str, x: float, y: float, width: float, height: float) -> str:
 
 
 def text(lines: Iterable[str], x: float, y: float, kind: str = "", rest: str = "dim") -> list[str]:
-    """Return lines of text below `y`: the first one of the class `kind`, the others of the class `rest`."""
+    """Return lines of text below `y`: the first one with the class `kind`, the others with the class `rest`."""
     return [
         f'<text class="{rest if number else kind}" x="{x:g}" y="{y + (number + 0.75) * LINE:g}" xml:space="preserve">'
         f"{markup(line)}</text>"
@@ -67,7 +67,7 @@ def stacked(drawings: Sequence[Drawing], gap: float = MARGIN) -> Drawing:
 
 
 def document(drawing: Drawing) -> str:
-    """Return `drawing` as a file."""
+    """Return `drawing` as an SVG file."""
     width, height = drawing.width + 2 * MARGIN, drawing.height + 2 * MARGIN
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
     return "\n".join([head, f"<style>{STYLE}</style>", _ARROW + _HEAD, moved(drawing, MARGIN, MARGIN), "</svg>", ""])

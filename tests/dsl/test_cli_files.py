@@ -83,7 +83,7 @@ def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureF
     source = str(SAMPLES / "07_schedule.tvms")
     assert main(["convert", source, "--to", "tvm-0.21", "-o", str(tmp_path / "matmul.py")]) == 0
     assert capsys.readouterr().err == (
-        "warning[E0816]: the schedule 'tiled' is left out: tvm-0.21 has no text for it\n1 file read\n"
+        "warning[E0816]: schedule 'tiled' is omitted: tvm-0.21 has no syntax for schedules\n1 file read\n"
     )
 
 
@@ -118,8 +118,8 @@ def test_round_trip_is_a_user_command(capsys: pytest.CaptureFixture[str]) -> Non
     ("arguments", "said"),
     [
         (["chek", "a.tvms"], "help: did you mean 'check'?\n"),
-        (["fmt", "--line-length", "-3", "a.tvms"], "'-3' is not a number of at least 1\n  = help: 'tvms fmt --help' says more\n"),
-        (["check", "-", "-"], "error[E0801]: '-' is given twice\n  = help: standard input is read once: name each file once\n"),
+        (["fmt", "--line-length", "-3", "a.tvms"], "expected an integer of at least 1, got '-3'\n  = help: see 'tvms fmt --help'\n"),
+        (["check", "-", "-"], "error[E0801]: '-' is given twice\n  = help: name standard input only once\n"),
     ],
     ids=["a command", "a number", "standard input twice"],
 )  # fmt: skip
@@ -140,7 +140,7 @@ def test_lines_that_a_carriage_return_ends_are_refused(tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
     [
-        ("> /dev/full", 2, "error[E0802]: cannot write to standard output: No space left on device\n  = help: make room, or write elsewhere\n"),
+        ("> /dev/full", 2, "error[E0802]: cannot write to standard output: No space left on device\n  = help: free some space, or write elsewhere\n"),
         (">&-", 0, ""),
         ("2>&-", 0, ""),
         ("- <&-", 2, "error[E0001]: standard input is closed\n  = help: name a file, or give it a text\n"),

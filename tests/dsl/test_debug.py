@@ -71,14 +71,14 @@ def test_a_watch_stops_after_each_write(debug: Debug) -> None:
 def test_what_cannot_be_shown_is_said(debug: Debug) -> None:
     said = debug("watch X", "p nothing", "p B[9]", "p B[x]", "p B[", "break 5", "break 99", "what")
     assert said[1:10] == [
-        "there is no buffer 'X'; there are A, B",
-        "there is no 'nothing' here; there are A, B",
+        "unknown buffer 'X'; the buffers are A, B",
+        "'nothing' is not defined here; the names are A, B",
         "index 9 is out of bounds for axis 0 with size 2",
-        "an index is a number or a variable",
+        "expected a number or a variable as an index",
         "print a variable, a buffer or an element, such as C[vi, 0]",
-        "no statement starts in line 5: line 6 is the next that has one",
+        "no statement starts in line 5: the breakpoint is in line 6",
         "no statement starts in line 99, or after it",
-        "'what' is no command:",
+        "unknown command 'what':",
         "step (s, n, an empty line)   run to the next statement",
     ]
 

@@ -43,8 +43,8 @@ def test_what_samples_prove_is_told(file: str, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out.splitlines()[-2:]
     assert said == [
         "verify: agrees with unoptimised machine code; largest difference 0 in 'C' (allowed 1e-05)",
-        "verify: that code agrees with the interpreter at 1,382 of 3,364 points in 2 loop nests: 99 % sure to have found "
-        "faults in 1.3% or more of a nest (--verify=full interprets all)",
+        "verify: that code agrees with the interpreter at 1,382 of 3,364 points in 2 loop nests: 99 % confidence that "
+        "less than 1.3% of each nest is wrong (--verify=full checks all)",
     ]
 
 

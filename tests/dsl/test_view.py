@@ -86,4 +86,4 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert page.startswith("<!doctype html>\n")
     assert (tmp_path / f"{SAMPLES[0].stem}.svg").read_text() in page
     assert main(["view", path, "-o", "page.pdf"]) == 2
-    assert capsys.readouterr().err == "error[E0801]: -o page.pdf: a picture is a .svg or a .html file\n"
+    assert capsys.readouterr().err == "error[E0801]: -o page.pdf: expected a .svg or .html file\n"

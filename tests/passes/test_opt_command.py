@@ -25,10 +25,10 @@ def test_all_passes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("passes", "message"),
     [
-        ("A B", "error[E0811]: --passes 'A B' is no list of passes"),
-        ("f(g)", "error[E0811]: --passes 'f(g)' is no list of passes"),
-        ("a.b", "error[E0811]: --passes 'a.b' is no list of passes"),
-        ("A]+[B", "error[E0811]: --passes 'A]+[B' is no list of passes"),
+        ("A B", "error[E0811]: --passes 'A B' is not a list of passes"),
+        ("f(g)", "error[E0811]: --passes 'f(g)' is not a list of passes"),
+        ("a.b", "error[E0811]: --passes 'a.b' is not a list of passes"),
+        ("A]+[B", "error[E0811]: --passes 'A]+[B' is not a list of passes"),
         ("legalize_ops", "error[E0903]: there is no pass 'legalize_ops'"),
         ("LegalizeOps(level=1)", "error[E0902]: pass 'LegalizeOps': got an unexpected keyword argument 'level'"),
     ],
@@ -41,4 +41,4 @@ def test_a_wrong_list_is_said(passes: str, message: str, capsys: pytest.CaptureF
 
 def test_without_passes_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", PERCEPTRON]) == 2
-    assert "name a file and --passes, or say --list" in capsys.readouterr().err
+    assert "expected a file and --passes, or --list" in capsys.readouterr().err

@@ -113,7 +113,7 @@ def test_a_failure_saves_its_inputs(
     assert main(["fuzz", "codegen", _write(tmp_path, text), "--seed", "1", "--save", str(tmp_path)]) == 1
     said, saved = capsys.readouterr().out, tmp_path / "codegen_1.tvms"
     replay = f"--arg A={tmp_path}/codegen_1.A.npy --arg B={tmp_path}/codegen_1.B.npy"
-    assert said.endswith(f"the same inputs: tvms run {saved} --verify {replay}\n")
+    assert said.endswith(f"run with the same inputs: tvms run {saved} --verify {replay}\n")
     a = np.load(tmp_path / "codegen_1.A.npy")
     assert f"A = {np.array2string(a, separator=', ')}\n" in said
     assert (a != 0).any()  # the smallest inputs that fail

@@ -49,7 +49,7 @@ def test_a_failure_is_shrunk_shown_and_kept(
     said = capsys.readouterr().out
     assert "which is 1, not 0" in said
     path = tmp_path / "simplify_1.tvms"
-    assert f"saved as {path}; again: tvms fuzz simplify {path}" in said
+    assert f"saved as {path}; reproduce with: tvms fuzz simplify {path}" in said
     assert path.read_text().startswith("# law: simplify, seed 1\n")
 
 
@@ -88,7 +88,7 @@ def test_a_file_is_fuzzed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_a_law_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "gravity"]) == 2
     assert capsys.readouterr().err == (
-        f"error[E0813]: there is no law 'gravity'\n  = help: the laws: {', '.join(LAWS)}\n"
+        f"error[E0813]: there is no law 'gravity'\n  = help: choose one of: {', '.join(LAWS)}\n"
     )
     assert main(["fuzz"]) == 0
     assert all(name in capsys.readouterr().out for name in ("parse",))

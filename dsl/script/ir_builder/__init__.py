@@ -1,4 +1,4 @@
-"""Programs built statement by statement in Python (TVM: `tvm.script.ir_builder`): what a text says, as calls.
+"""Programs built statement by statement in Python (TVM: `tvm.script.ir_builder`): forms of the language as calls.
 
 from tvms.script.ir_builder import IRBuilder, tir as T
 

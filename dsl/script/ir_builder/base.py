@@ -1,4 +1,4 @@
-"""The builder: what is open, what is done, and how a form of the language is called from Python."""
+"""The builder: its open and finished parts, and calls of the language's forms from Python."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ...builder.forms import Form, Site
 from ...builder.tir_frames import FunctionFrame
 
 PLACE = syntax.Name("")
-"""Where a call from Python stands in the text that there is none of."""
+"""Syntax node of every call from Python, which has no source text."""
 _Named = TypeVar("_Named")
 
 
 class IRBuilder:
-    """Builds one statement, function or module: what is called inside of its `with`."""
+    """Builds one statement, function or module from the calls inside its `with`."""
 
     _open: ClassVar[list[IRBuilder]] = []
 
@@ -32,9 +32,9 @@ class IRBuilder:
         self.context = Context(Source("<IRBuilder>", ""), Scope({}))
         self.context.tir = FunctionFrame(0)
         self.functions: dict[str, BaseFunc] | None = None
-        """Those of the module that is being built, where one is."""
+        """Functions of the module under construction; None if there is none."""
         self.attrs: Attrs = {}
-        """Those of the module."""
+        """Attributes of the module."""
         self.result: Node | None = None
         self._names: dict[Any, str] = {}
 
@@ -47,7 +47,7 @@ class IRBuilder:
 
     @staticmethod
     def current() -> IRBuilder:
-        """Return the innermost builder; ValueError where none is open."""
+        """Return the innermost builder; raise ValueError if none is open."""
         if not IRBuilder._open:
             raise ValueError("no builder is open; open one: with IRBuilder() as builder:")
         return IRBuilder._open[-1]
@@ -59,16 +59,16 @@ class IRBuilder:
 
     @staticmethod
     def name(s: str, v: _Named) -> _Named:
-        """Let the variable or buffer `v` be called `s`; return it."""
+        """Name the variable or buffer `v` `s`; return it."""
         IRBuilder.current()._names[plain_nodes(v)] = s
         return v
 
     def name_of(self, variable: relax.Var) -> str:
-        """Return what a variable is to be called."""
+        """Return the name of a variable."""
         return self._names.get(variable, variable.name_hint)
 
     def get(self) -> Any:
-        """Return what was built: a function or module, else the statements."""
+        """Return the result: a function or module, else the statements."""
         made = self.result if self.result is not None else self.context.tir.body.close()[0]
         renamed: dict[Any, Node] = {}
         for node, name in self._names.items():
@@ -76,14 +76,14 @@ class IRBuilder:
         return substitute(made, renamed)
 
     def finish(self, name: str, made: BaseFunc | IRModule) -> None:
-        """Take a function into the module that is being built, or what is built as the result."""
+        """Add a function to the module under construction, or store the result."""
         if self.functions is not None and isinstance(made, BaseFunc):
             self.functions[name] = made
         else:
             self.result = made
 
     def call(self, form: Form, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Return what a form makes of values; TvmsError, at the call in the program, where it cannot."""
+        """Return the value of a form for the given arguments; raise TvmsError, located at the call in the program."""
         values = [plain_nodes(value) for value in args]
         named = [(syntax.Keyword(key, PLACE), plain_nodes(value)) for key, value in keywords.items()]
         return self.attempt(
@@ -91,7 +91,7 @@ class IRBuilder:
         )
 
     def attempt(self, build: Callable[[], Any]) -> Any:
-        """Return what `build` makes; a TvmsError, at the call in the program, of what it records or raises."""
+        """Return the result of `build`; raise its errors as a TvmsError, located at the call in the program."""
         try:
             return build()
         except (Failed, TvmsError) as problem:
@@ -113,14 +113,14 @@ def _renamed(node: Any, name: str) -> Iterator[tuple[Any, Node]]:
 
 
 def shown(value: Any) -> Any:
-    """Return a value as programs compute with it: expressions with Python's operators."""
+    """Return a value for use in a program: expressions with Python's operators."""
     if isinstance(value, tuple):
         return tuple(shown(each) for each in value)  # type: ignore[reportUnknownVariableType]
     return te.Expr(value) if isinstance(value, tir.PrimExpr) else value
 
 
 class Opened:
-    """What a `with` opens: `enter` gives the value after `as`, `leave` ends it."""
+    """A context manager: `enter` returns the value after `as`, `leave` closes it."""
 
     def __init__(self, enter: Callable[[], Any], leave: Callable[[], None]) -> None:
         self._enter, self._leave = enter, leave

@@ -1,4 +1,4 @@
-"""Modules: `with I.ir_module():`, in which functions are built."""
+"""Modules: `with I.ir_module():` around functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .base import IRBuilder, Opened
 
 
 def ir_module() -> Opened:
-    """`with I.ir_module():`; every function that is built inside is one of the module."""
+    """`with I.ir_module():`; every function that is built inside belongs to the module."""
     builder = IRBuilder.current()
 
     def enter() -> None:
@@ -22,6 +22,6 @@ def ir_module() -> Opened:
 
 
 def module_attrs(attrs: Attrs) -> None:
-    """Give the module attributes."""
+    """Set attributes of the module."""
     builder = IRBuilder.current()
     builder.attrs = {**builder.attrs, **plain_nodes(attrs)}

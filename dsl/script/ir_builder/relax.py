@@ -1,4 +1,4 @@
-"""The graph level: `R.arg`, `R.emit`, `R.dataflow`, … as calls, by a `relax.BlockBuilder`; and all operators."""
+"""The graph level: `R.arg`, `R.emit`, `R.dataflow`, … as calls, on top of `relax.BlockBuilder`; and all operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base import IRBuilder, Opened
 
 
 class _Function(Struct):
-    """The function that is being built."""
+    """The function under construction."""
 
     builder: BlockBuilder
     name: str = ""
@@ -28,11 +28,11 @@ class _Function(Struct):
     block: DataflowBlock | None = None
     """The dataflow block that was opened last."""
     outputs: dict[Node, Node] = {}
-    """The variables of dataflow blocks that are seen outside, and what they are there."""
+    """Variables of dataflow blocks that are visible outside, and their replacements there."""
 
 
 _functions: list[_Function] = []
-"""Those that are open."""
+"""Functions that are open."""
 
 
 def _open() -> _Function:
@@ -42,7 +42,7 @@ def _open() -> _Function:
 
 
 def function(is_pure: bool = True, is_private: bool = False) -> Opened:
-    """`with R.function():`, in which `R.func_name` and `R.arg` make its signature, and `R.func_ret_value` ends it."""
+    """`with R.function():`; `R.func_name` and `R.arg` define its signature, and `R.func_ret_value` ends it."""
     program, state = IRBuilder.current(), _Function(BlockBuilder())
     scope = state.builder.function("main", pure=is_pure, private=True)
 
@@ -63,12 +63,12 @@ def function(is_pure: bool = True, is_private: bool = False) -> Opened:
 
 
 def func_name(name: str) -> None:
-    """Say what the function is called."""
+    """Set the name of the function."""
     _open().name = name
 
 
 def func_attr(attrs: Attrs) -> None:
-    """Give the function attributes."""
+    """Set attributes of the function."""
     _open().attrs = {**_open().attrs, **attrs}
 
 
@@ -79,12 +79,12 @@ def arg(name: str, struct_info: StructInfo) -> relax.Var:
 
 
 def func_ret_struct_info(ret_sinfo: StructInfo) -> None:
-    """Say what is known of the result."""
+    """Set the struct info of the result."""
     _open().returned = ret_sinfo
 
 
 def func_ret_value(value: Any) -> None:
-    """Let the function return `value`."""
+    """Return `value` from the function."""
     _open().result = value
 
 
@@ -94,7 +94,7 @@ def emit(value: Any) -> relax.Var:
 
 
 def emit_te(func: Callable[..., Any], *args: Any, **kwargs: Any) -> relax.Call:
-    """Return the call of the loop-level function that `func` of tensors is (`BlockBuilder.call_te`)."""
+    """Return a call of the loop-level function computed by `func` on tensors (`BlockBuilder.call_te`)."""
     return _open().builder.call_te(func, *args, **kwargs)
 
 
@@ -110,7 +110,7 @@ def emit_var_binding(value: relax.VarBinding) -> relax.Var:
 
 
 class DataflowBlock:
-    """A dataflow block; `output_vars` are its outputs as they are seen outside."""
+    """A dataflow block; `output_vars` are its outputs, as variables that are visible outside."""
 
     def __init__(self, builder: BlockBuilder) -> None:
         self._scope = builder.dataflow()
@@ -126,12 +126,12 @@ class DataflowBlock:
 
 
 def dataflow() -> DataflowBlock:
-    """`with R.dataflow() as block:`, in which `R.output` names what is seen outside."""
+    """`with R.dataflow() as block:`; `R.output` names the variables that are visible outside."""
     return DataflowBlock(_open().builder)
 
 
 def output(*variables: relax.Var) -> None:
-    """Let `variables` be seen outside of the dataflow block."""
+    """Make `variables` visible outside the dataflow block."""
     state = _open()
     if state.block is None:
         raise ValueError("no dataflow block is open; open one: with R.dataflow() as block:")

@@ -54,7 +54,7 @@ def _function(form: Form) -> Callable[..., Any]:
 
 
 def _opened(builder: IRBuilder, frame: Frame | BlockFrame | InitFrame) -> Opened:
-    """Open a body of statements; its end puts the frame around it."""
+    """Open a body of statements; on exit, wrap it in the frame."""
     context = builder.context
     block = frame if isinstance(frame, BlockFrame) else None
 
@@ -93,11 +93,11 @@ def Assert(condition_: te.Value, message: str) -> Opened:
 
 
 _branches: list[dict[str, tir.Stmt]] = []
-"""Those of every `T.If` that is open."""
+"""The branches of every open `T.If`."""
 
 
 def If(condition_: te.Value) -> Opened:
-    """`with T.If(i < n):`, in which `T.Then` and `T.Else` open its branches."""
+    """`with T.If(i < n):`; `T.Then` and `T.Else` open its branches."""
     test = condition(condition_)
     builder = IRBuilder.current()
 
@@ -119,12 +119,12 @@ def _branch(name: str) -> Opened:
 
 
 def Then() -> Opened:
-    """What runs where the condition of the `T.If` around it holds."""
+    """The branch of the enclosing `T.If` that runs if the condition holds."""
     return _branch("Then")
 
 
 def Else() -> Opened:
-    """What runs where it does not."""
+    """The branch of the enclosing `T.If` that runs if the condition does not hold."""
     return _branch("Else")
 
 
@@ -132,7 +132,7 @@ def Else() -> Opened:
 
 
 class _Function(FunctionFrame):
-    """The function that is being built."""
+    """The function under construction."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -141,7 +141,7 @@ class _Function(FunctionFrame):
 
 
 def prim_func(is_private: bool = False) -> Opened:
-    """`with T.prim_func():`, in which `T.func_name` and `T.arg` make its signature."""
+    """`with T.prim_func():`; `T.func_name` and `T.arg` define its signature."""
     context = (builder := IRBuilder.current()).context
     outer, function = context.tir, _Function()
 
@@ -168,12 +168,12 @@ def _open_function() -> _Function:
 
 
 def func_name(name: str) -> None:
-    """Say what the function is called."""
+    """Set the name of the function."""
     _open_function().name = name
 
 
 def func_ret(ret_type: tir.Type) -> None:
-    """Say what the function returns."""
+    """Set the type of the result."""
     _open_function().returned = ret_type
 
 
@@ -190,7 +190,7 @@ def arg(name: str, obj: Any) -> Any:
 
 
 def meta_var(value: Any) -> Any:
-    """Return `value` as it is, under its own name."""
+    """Return `value` unchanged, under its own name."""
     return value
 
 
