@@ -1,4 +1,4 @@
-"""The program: nodes, operators, law, interpreter, passes; TVM's names of `tvm.ir` are found here, too."""
+"""The program: nodes, operators, rules of well-formedness, interpreter, passes. Also holds the names of TVM's `tvm.ir`."""
 
 from __future__ import annotations
 

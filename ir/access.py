@@ -1,4 +1,4 @@
-"""What a block reads and writes, found in its body (TVM: `tir.analysis.GetBlockAccessRegion`)."""
+"""Detection of the regions that a block reads and writes (TVM: `tir.analysis.GetBlockAccessRegion`)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Regions = tuple[tir.BufferRegion, ...]
 
 
 def full_region(buffer: tir.Buffer) -> tir.BufferRegion:
-    """Return the region of all elements of `buffer`."""
+    """Return the region that covers all of `buffer`."""
     return tir.BufferRegion(buffer, tuple([tir.Range(make.const(0), extent) for extent in buffer.shape]))
 
 
 @deep
 def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Regions, Regions, Regions]:
-    """Return the regions that `block` reads, those that it writes, and those of buffers that it uses by pointer.
+    """Return the regions that `block` reads, those that it writes, and those of buffers that it accesses through a pointer.
 
-    Only the buffers `visible` around the block count, in the order of their first access; loops inside the block are
-    relaxed to the intervals they span; blocks inside it count by their own `reads` and `writes`. A buffer that is
-    written is not also read where the block has an `init`, as its reads are those of the reduction.
+    Only buffers in `visible` count. They are listed in the order of their first access. Variables of loops inside the
+    block are relaxed to their domains; nested blocks count by their declared `reads` and `writes`. If the block has an
+    `init`, a buffer that it writes is not listed as read: that read is part of the reduction.
     """
     detector = _Detector({buffer.data: buffer for buffer in visible})
     detector.visit_block(block)
@@ -36,7 +36,7 @@ def detect_regions(block: tir.Block, visible: Iterable[tir.Buffer]) -> tuple[Reg
 
 
 class _Accesses:
-    """The union of the accesses to each buffer, in the order of the first ones."""
+    """The union of the accesses to each buffer, in the order of first access."""
 
     def __init__(self) -> None:
         self.found: dict[tir.Buffer, list[Interval]] = {}
@@ -146,7 +146,7 @@ class _Detector:
                 self._add(accesses, buffer, [from_range(r.min, r.extent) for r in full_region(buffer).region])
 
     def _visit_realize(self, node: tir.BlockRealize) -> None:
-        """A block inside counts by what it declares; nothing else in it is looked at."""
+        """Add the declared regions of a nested block; its body is not analysed."""
         values = dict(zip([axis.var for axis in node.block.iter_vars], node.iter_values, strict=False))
         for accesses, regions in ((self.reads, node.block.reads), (self.writes, node.block.writes)):
             for region in regions:
@@ -172,11 +172,11 @@ class _Detector:
         accesses.add(buffer, region)
 
     def _through(self, match: tir.MatchBufferRegion, region: list[Interval]) -> list[Interval]:
-        """Return the region of the source of `match` that a region of its buffer is."""
+        """Return the region of the source of `match` that corresponds to `region` of its buffer."""
         covered = _covered(match.buffer, region)
         source = match.source.region
         leading = len(source) - len(covered)
-        if leading < 0:  # no such buffer can be matched: the verifier says so
+        if leading < 0:  # malformed: the verifier reports it
             return [eval_set(from_range(axis.min, axis.extent), self.domains) for axis in source]
         ranges = [*source[:leading]]
         for outer, inner in zip(source[leading:], covered, strict=True):
@@ -187,7 +187,7 @@ class _Detector:
 def restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, Interval]) -> dict[tir.Var, Interval]:
     """Return the domains of the loop variables that `condition`, or its negation, bounds.
 
-    As TVM, which gives a condition up where it mentions anything else than relaxed loop variables.
+    Like TVM, ignore a condition that mentions other variables than relaxed loop variables.
     """
     if any(isinstance(node, tir.Var) and node not in domains for node in walk(condition)):
         return {}
@@ -205,7 +205,7 @@ def restricted(condition: tir.PrimExpr, holds: bool, domains: Mapping[tir.Var, I
 
 
 def _comparisons(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
-    """Return expressions that are not positive where all that is and-ed in `condition` holds (or it does not)."""
+    """Return expressions that are <= 0 if `condition` is true (or false, unless `holds`); conjunctions are split."""
     match condition:
         case tir.Call(op=Op(name="tir.likely"), args=(tir.PrimExpr() as inner,)) | tir.Not(a=inner):
             return _comparisons(inner, holds != isinstance(condition, tir.Not))

@@ -1,4 +1,4 @@
-"""Second names of modules: `tvms.te` for `tvms.ir.te`, the same module object under both."""
+"""Aliases of modules: `tvms.te` and `tvms.ir.te` are the same module object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 class AliasFinder(MetaPathFinder):
-    """Imports the modules that `aliases` maps public names to, and what stands below them."""
+    """Imports the public names of modules that `aliases` lists, and their submodules."""
 
     def __init__(self, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
@@ -18,7 +18,7 @@ class AliasFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to import `fullname`, or None where no alias covers it."""
+        """Return the import spec of `fullname`, or None if no alias covers it."""
         place = self._place(fullname)
         return ModuleSpec(fullname, _AliasLoader(place)) if place else None
 
@@ -37,11 +37,11 @@ class _AliasLoader(Loader):
         self._place = place
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module under its own name; its specification stays its own, too."""
+        """Return the module under its real name; its own spec is kept."""
         module = import_module(self._place)
         self._own_spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to do but to undo what the import system wrote onto the module."""
+        """Restore the spec that the import system has overwritten."""
         module.__spec__ = self._own_spec

@@ -1,4 +1,4 @@
-"""Whether a value fits a type annotation: how options of passes are checked where they are given."""
+"""Check of values against type annotations, for the options of passes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 def fits(value: Any, annotation: Any) -> bool:
     """Whether `value` is an instance of `annotation`, the elements of sequences included.
 
-    An `int` fits `float`. A string is not a sequence of strings. What cannot be decided without using the value, such as
-    the parameters of a callable, fits; so do all contents of a mapping.
+    An `int` fits `float`. A string is not a sequence of strings. What cannot be decided without using the value fits:
+    the parameters of a callable, the contents of a mapping.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
@@ -28,7 +28,7 @@ def fits(value: Any, annotation: Any) -> bool:
     if not isinstance(kind, type):
         return True
     if kind in (int, float) and hasattr(value, "__index__"):
-        return True  # integers of NumPy, too
+        return True  # includes integers of NumPy
     if isinstance(value, str | bytes) and issubclass(kind, Iterable) and not issubclass(kind, str | bytes):
         return False
     return isinstance(value, kind) and _elements_fit(value, kind, arguments)

@@ -1,7 +1,7 @@
-"""What every node of the program shares: where it came from, what was written beside it, and what it is called.
+"""What all nodes of a program share: source position, comments, and names.
 
 Nodes are frozen and compare by identity; `tvms.ir.equal` compares them by structure. `span` and `trivia` are
-outside structural equality.
+not part of structural equality.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .operators import GraphOperators
 
 
 class Source(Struct, eq=False, frozen=True, gc=False):
-    """A text that was read, and the name to show for it in messages (a path, or `<string>`)."""
+    """A source text and the name that messages show for it (a path, or `<string>`)."""
 
     name: str
     text: str
@@ -28,7 +28,7 @@ class Source(Struct, eq=False, frozen=True, gc=False):
 
 
 class Span(Struct, frozen=True, gc=False):
-    """The half-open range of characters `[start, end)` of `source` that a node was written as."""
+    """The half-open range of characters `[start, end)` of `source` that a node was parsed from."""
 
     source: Source
     start: int
@@ -39,31 +39,32 @@ class Trivia(Struct, frozen=True, gc=False):
     """Comments that belong to a statement or a function: each text starts with `#` and has no line end."""
 
     before: tuple[str, ...] = ()
-    """Own-line comments above it."""
+    """Own-line comments above the statement."""
     after: str | None = None
-    """The comment at the end of its (first) line."""
+    """The comment at the end of the (first) line."""
     end: tuple[str, ...] = ()
-    """Own-line comments below the last statement of its body."""
+    """Own-line comments after the last statement of the body."""
     parts: tuple[tuple[str, Trivia], ...] = ()
-    """Comments of declarations in its body, which are no nodes: `T.reads(…)` under the key "reads", and
-    `C = T.alloc_buffer(…)` under "C"."""
+    """Comments of declarations in the body that are not nodes: `T.reads(…)` under the key "reads", and
+    `C = T.alloc_buffer(…)` under "C".
+    """
 
 
 class Node(Struct, frozen=True, eq=False, kw_only=True):
-    """The base of everything in a program."""
+    """Base class of all nodes of a program."""
 
     span: Span | None = None
 
     def script(self, dialect: str = "tvms", **options: Any) -> str:
-        """Return this node as text in `dialect`: "tvms" or "tvm-0.21" (TVM: `Scriptable.script`)."""
+        """Return this node as text in `dialect`, "tvms" or "tvm-0.21" (TVM: `Scriptable.script`)."""
         return _script.script(self, dialect, **options)
 
     def show(self, dialect: str = "tvms", **options: Any) -> None:
-        """Print this node: coloured in a terminal, as HTML in a notebook (TVM: `Scriptable.show`)."""
+        """Print this node, coloured in a terminal and as HTML in a notebook (TVM: `Scriptable.show`)."""
         _script.show(self, dialect, **options)
 
     def same_as(self, other: object) -> bool:
-        """Whether `other` is this very node."""
+        """Whether `other` is the same object."""
         return self is other
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Commented(Node, frozen=True, eq=False, kw_only=True):
-    """A node that comments may stand beside."""
+    """A node that can have comments."""
 
     trivia: Trivia | None = None
 
@@ -84,7 +85,7 @@ tuples and dicts of values, or nodes; `True` and `T.bool(True)` are different va
 
 
 class NamedAttrs(dict[str, Any]):
-    """Attributes of an operator call, which are read as fields, too: `call.attrs.axis`."""
+    """Attributes of an operator call, also readable as fields: `call.attrs.axis`."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -93,7 +94,7 @@ class NamedAttrs(dict[str, Any]):
 
 
 class StructInfo(Node, frozen=True, eq=False):
-    """What is known of a graph-level value at compile time; the kinds stand in `tvms.ir.relax`. Compares by structure."""
+    """Static information about a graph-level value; `tvms.ir.relax` defines the kinds. Compares by structure."""
 
     def __eq__(self, other: object) -> bool:
         from .equal import structural_equal
@@ -116,26 +117,26 @@ class RelaxExpr(GraphOperators, Node, frozen=True, eq=False, kw_only=True):
 
     @property
     def struct_info_(self) -> StructInfo | None:
-        """`struct_info`, as TVM's own code calls it where it may be unknown."""
+        """Alias of `struct_info` that TVM's own code uses where it may be unknown."""
         return self.struct_info
 
     @property
     def ty(self) -> StructInfo | None:
-        """`struct_info`, as TVM 0.27 calls it."""
+        """Alias of `struct_info` in TVM 0.27."""
         return self.struct_info
 
 
 class Op(Node, frozen=True, eq=False):
     """An operator or intrinsic, by its registered name, such as `tir.exp` or `relax.matmul`.
 
-    What is known of it (arity, dtype rule, meaning) stands in `tvms.ir.ops`, looked up by `name`.
+    `tvms.ir.ops` holds its arity, dtype rule and semantics under `name`.
     """
 
     name: str
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """Return the operator or intrinsic that is registered as `op_name`; TvmsError E0301 where none is."""
+        """Return the operator or intrinsic that is registered as `op_name`; TvmsError E0301 if there is none."""
         from .ops import registry, tir
 
         if registry.find(op_name) is None and tir.get(op_name) is None:
@@ -151,7 +152,7 @@ class Op(Node, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Op) and other.name == self.name
 
-    def __ne__(self, other: object) -> bool:  # Struct's own goes by identity
+    def __ne__(self, other: object) -> bool:  # Struct's own hash is by identity
         return not self == other
 
     def __hash__(self) -> int:
@@ -159,7 +160,7 @@ class Op(Node, frozen=True, eq=False):
 
 
 class GlobalVar(RelaxExpr, frozen=True, eq=False):
-    """A reference to a function of the module, by name."""
+    """A reference by name to a function of the module."""
 
     name_hint: str
 
@@ -174,10 +175,10 @@ class GlobalVar(RelaxExpr, frozen=True, eq=False):
 
 
 class Attributed(Struct, frozen=True, eq=False):
-    """What has attributes that can be set: functions and modules."""
+    """Mixin of functions and modules, whose attributes can be set."""
 
     def with_attr(self, attr_key_or_dict: str | Attrs, attr_value: Any = None) -> Self:
-        """Return a copy with an attribute, or all of a dictionary, set."""
+        """Return a copy with one attribute set, or all attributes of a dictionary."""
         new = {attr_key_or_dict: attr_value} if isinstance(attr_key_or_dict, str) else attr_key_or_dict
         return replace(self, attrs={**self._attrs, **new})
 
@@ -186,7 +187,7 @@ class Attributed(Struct, frozen=True, eq=False):
         return self.with_attr(attr_map)
 
     def without_attr(self, attr_key: str) -> Self:
-        """Return a copy without an attribute."""
+        """Return a copy without the attribute."""
         return replace(self, attrs={key: value for key, value in self._attrs.items() if key != attr_key})
 
     @property
@@ -202,7 +203,7 @@ class BaseFunc(RelaxExpr, Attributed, frozen=True, eq=False, kw_only=True):
 
 
 class GlobalInfo(Node, frozen=True, eq=False):
-    """Information that a whole module shares, listed in `IRModule.global_infos`."""
+    """Information that belongs to a whole module, listed in `IRModule.global_infos`."""
 
 
 class DummyGlobalInfo(GlobalInfo, frozen=True, eq=False):
@@ -210,7 +211,7 @@ class DummyGlobalInfo(GlobalInfo, frozen=True, eq=False):
 
 
 class VDevice(GlobalInfo, frozen=True, eq=False):
-    """`I.vdevice(target, vdevice_id, memory_scope)`: where a tensor lives."""
+    """`I.vdevice(target, vdevice_id, memory_scope)`: the device that holds a tensor."""
 
     target: Attrs
     vdevice_id: int = 0
@@ -218,20 +219,20 @@ class VDevice(GlobalInfo, frozen=True, eq=False):
 
 
 class Target(Node, frozen=True, eq=False):
-    """`T.target({"kind": "cuda"})`: what to compile for; its host is the attribute "host"."""
+    """`T.target({"kind": "cuda"})`: the compilation target; its host is the attribute "host"."""
 
     attrs: Attrs
 
 
 class Metadata(Node, frozen=True, eq=False):
-    """`metadata["relax.expr.Constant"][0]`: an object whose contents TVM printed elsewhere, or nowhere."""
+    """`metadata["relax.expr.Constant"][0]`: an object whose contents TVM printed elsewhere or not at all."""
 
     key: str
     index: int
 
 
 EXTERNAL_MODULES = "external_mods"
-"""The attribute of a module that lists what libraries made of its functions."""
+"""The module attribute that lists the external modules, which libraries compiled from its functions."""
 
 
 class IRModule(Node, Attributed, frozen=True, eq=False):
@@ -243,8 +244,9 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
     name: str = "Module"
     trivia: Trivia | None = None
     schedules: dict[str, Node] = {}
-    """The schedules of its loop-level functions (`tvms.ir.schedule.text.ScheduleText`), by name. Apache TVM has no
-    text for them: its dialects leave them out."""
+    """The schedules of the module's loop-level functions (`tvms.ir.schedule.text.ScheduleText`), by name. Apache TVM's
+    dialects omit them, because Apache TVM has no text for schedules.
+    """
 
     def __getitem__(self, name: str | GlobalVar) -> BaseFunc:
         """Return the function `name`; UnknownName, a KeyError with E0102, if there is none."""
@@ -255,32 +257,32 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
         return self.functions[key]
 
     def __setitem__(self, name: str | GlobalVar, function: BaseFunc) -> None:
-        """Let `name` stand for a function in this module; in no other, also where they had their functions in common."""
+        """Bind `name` to a function in this module only, even if the function table was shared with other modules."""
         self.update({name: function})
 
     def update(self, other: IRModule | Mapping[str | GlobalVar, BaseFunc]) -> None:
-        """Take the functions of another module, or of a mapping, in the place of those with the same names."""
+        """Add the functions of another module or of a mapping, replacing those with the same names."""
         given = other.functions if isinstance(other, IRModule) else other
         named = {key.name_hint if isinstance(key, GlobalVar) else key: each for key, each in given.items()}
         force_setattr(self, "functions", {**self.functions, **named})
 
     def update_func(self, var: str | GlobalVar, func: BaseFunc) -> None:
-        """Put a function in the place of the one that `var` refers to."""
+        """Replace the function that `var` refers to."""
         self[var] = func
 
     def update_global_info(self, name: str, global_info: Sequence[GlobalInfo]) -> None:
-        """Let `global_info` be what the module shares under `name`."""
+        """Set the global info `name` to `global_info`."""
         force_setattr(self, "global_infos", {**self.global_infos, name: tuple(global_info)})
 
     def clone(self) -> IRModule:
-        """Return a module of the same functions, which changes on its own."""
+        """Return a module with the same functions that can be changed independently."""
         return replace(self)
 
     def __contains__(self, name: object) -> bool:
         return (name.name_hint if isinstance(name, GlobalVar) else name) in self.functions
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """Return the reference to function `name`; KeyError where there is none."""
+        """Return the reference to function `name`; KeyError if there is none."""
         if name not in self.functions:
             raise KeyError(name)
         return GlobalVar(name)
@@ -290,10 +292,10 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
         return [GlobalVar(name) for name in self.functions]
 
     def functions_items(self) -> list[tuple[GlobalVar, BaseFunc]]:
-        """Return all functions, each with the reference to it."""
+        """Return pairs of a reference and its function, for all functions."""
         return [(GlobalVar(name), function) for name, function in self.functions.items()]
 
     @staticmethod
     def from_expr(expr: BaseFunc) -> IRModule:
-        """Return the module that holds one function, by its global symbol, or as `main`."""
+        """Return the module that holds one function, under its global symbol or `main`."""
         return IRModule({expr.attrs.get("global_symbol", "main"): expr})

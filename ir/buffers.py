@@ -1,4 +1,4 @@
-"""Making buffers."""
+"""Construction of buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import Span
 
 
 def data_pointer(name: str, dtype: str, scope: str = "global", span: Span | None = None) -> tir.Var:
-    """Return the pointer to the elements of a buffer; a truth value is stored in a byte."""
+    """Return a pointer variable for the elements of a buffer; a bool is stored as a byte."""
     element = "int8" if dtype == "bool" else dtype
     return tir.Var("handle", name, tir.PointerType(tir.PrimType(element), scope), span=span)
 
@@ -17,17 +17,17 @@ def data_pointer(name: str, dtype: str, scope: str = "global", span: Span | None
 def decl_buffer(
     shape: Sequence[tir.PrimExpr], dtype: str = "float32", name: str = "buffer", scope: str = "global"
 ) -> tir.Buffer:
-    """Return a compact, row-major buffer with a pointer of its own (TVM: `tir.decl_buffer`)."""
+    """Return a compact, row-major buffer with its own pointer (TVM: `tir.decl_buffer`)."""
     return tir.Buffer(data_pointer(name, dtype, scope), dtype, tuple(shape), name, scope=scope)
 
 
 def index_dtype(shape: Sequence[tir.PrimExpr]) -> str:
-    """Return the dtype that offsets into a buffer of `shape` have (TVM: `Buffer::DefaultIndexType`)."""
+    """Return the dtype of offsets into a buffer of `shape` (TVM: `Buffer::DefaultIndexType`)."""
     return shape[0].dtype if shape else "int32"
 
 
 def elem_offset_of(buffer: tir.Buffer) -> tir.PrimExpr:
-    """Return where the buffer begins, in elements."""
+    """Return the offset of the first element of the buffer, in elements."""
     return make.const(0, index_dtype(buffer.shape)) if buffer.elem_offset is None else buffer.elem_offset
 
 

@@ -14,7 +14,7 @@ FAMILIES: dict[str, str] = {
     "E08": "the command line",
     "E09": "passes",
 }
-"""What the codes that begin alike are about."""
+"""Topics of the codes, by prefix."""
 
 CODES: dict[str, str] = {
     "E0001": "the file cannot be read",

@@ -1,4 +1,4 @@
-"""Whether two struct infos can be said of one value (TVM: `StructInfoBaseCheck`)."""
+"""Contradictions between two struct infos of one value (TVM: `StructInfoBaseCheck`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from .base import StructInfo
 
 
 def contradiction(said: StructInfo, known: StructInfo) -> str | None:
-    """Return why no value can be both, in words, or None where one can.
+    """Return the reason why no value can match both, or None if one can.
 
-    What is not known contradicts nothing, and symbolic dimensions are never proven different.
+    Unknown parts contradict nothing, and symbolic dimensions are never proven different.
     """
     if isinstance(said, relax.ObjectStructInfo) or isinstance(known, relax.ObjectStructInfo):
         return None
@@ -33,7 +33,7 @@ def contradiction(said: StructInfo, known: StructInfo) -> str | None:
 
 
 def _tensor(info: StructInfo) -> StructInfo:
-    """What a distributed tensor is as a whole: how it is laid out is not compared."""
+    """Return the undistributed form of a distributed tensor, as its placement is not compared."""
     return info.tensor_sinfo if isinstance(info, relax.DTensorStructInfo) else info
 
 

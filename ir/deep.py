@@ -1,4 +1,4 @@
-"""Recursion without a limit of depth: plain recursive functions that survive programs nested 10,000 deep."""
+"""Deep recursion: plain recursive functions that handle programs nested 10,000 deep."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _STACK_BYTES = 1 << 30
-"""Virtual: only the pages a recursion reaches are ever allocated."""
+"""Virtual memory: only the pages that the recursion reaches are allocated."""
 _FRAMES = 400_000
-"""What fits in the stack with room to spare, at less than 2 KiB of C stack a Python frame."""
+"""Recursion limit that fits the stack with a margin, at less than 2 KiB of C stack a Python frame."""
 
 _PLAIN_CALLS = 30
-"""How many calls of functions of a program nest on a plain stack."""
+"""Maximum nesting depth of calls of a program's functions on a plain stack."""
 MOST_CALLS = 10_000
-"""How many calls of functions of a program may nest."""
+"""Maximum nesting depth of calls of a program's functions."""
 
 _lock = threading.Lock()
 _state = threading.local()
@@ -33,9 +33,9 @@ _state = threading.local()
 def deep(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let `function` recurse as deep as its input nests.
 
-    It runs as it is; where that ends in a RecursionError it runs again from the start in a thread with a stack of
-    1 GiB, so it must do nothing that a second run would do twice. Inside another such call it is a plain call: only
-    the outermost runs again. E0010 where that is not deep enough; all else that it raises reaches the caller.
+    The first run is a plain call. If it ends in a RecursionError, the function runs again from the start in a thread with a
+    stack of 1 GiB, so side effects of the first run must not matter. Nested calls of such functions are plain: only the
+    outermost one runs again. E0010 if the big stack is too small; all other exceptions reach the caller.
     """
 
     @wraps(function)
@@ -55,9 +55,9 @@ def deep(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def nested(function: Callable[_P, _R], name: str, span: Span | None) -> Callable[_P, _R]:
-    """Let calls of `function`, the function `name` of a program, nest as deep as `MOST_CALLS`; E0716 beyond.
+    """Let calls of `function`, which the program names `name`, nest up to `MOST_CALLS` deep; E0716 beyond.
 
-    Calls that are nested deeper than a plain stack allows go on in a thread with a big one.
+    Calls nested deeper than `_PLAIN_CALLS` continue in a thread with a big stack.
     """
 
     @wraps(function)
@@ -82,9 +82,9 @@ def nested(function: Callable[_P, _R], name: str, span: Span | None) -> Callable
 
 
 def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
-    """Return what `thunk` returns, or raise what it raises, having run it in a thread with a big stack.
+    """Return what `thunk` returns, or raise what it raises, running it in a thread with a big stack.
 
-    The recursion limit and the stack size of new threads belong to the whole process, hence the lock.
+    The recursion limit and the stack size of new threads are process-wide, hence the lock.
     """
     results: list[_R] = []
     errors: list[BaseException] = []
@@ -101,7 +101,7 @@ def run_with_big_stack(thunk: Callable[[], _R]) -> _R:
         stack = threading.stack_size(_STACK_BYTES)
         sys.setrecursionlimit(max(limit, _FRAMES))
         try:
-            thread = threading.Thread(target=run, name="tvms-deep", daemon=True)  # Ctrl-C waits for none
+            thread = threading.Thread(target=run, name="tvms-deep", daemon=True)  # daemon: Ctrl-C must not wait for it
             thread.start()
             thread.join()
         finally:

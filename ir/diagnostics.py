@@ -1,4 +1,4 @@
-"""What is said of a mistake: data only. `dsl.diagnostics` renders it; `ir.codes` lists the codes."""
+"""Diagnostics as data. `dsl.diagnostics` renders them; `ir.codes` lists the codes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Severity: TypeAlias = Literal["error", "warning"]
 
 
 class Note(Struct, frozen=True):
-    """A second place that is involved, or a further reason."""
+    """A secondary position, or a further reason."""
 
     message: str
     span: Span | None = None
 
 
 class Diagnostic(Struct, frozen=True):
-    """One mistake: its code, the reason in one line, where it is, and what to do about it."""
+    """One error or warning: code, one-line reason, position, and remedy."""
 
     code: str
     message: str
@@ -32,13 +32,13 @@ class Diagnostic(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     severity: Severity = "error"
     listing: str | None = None
-    """A program to show below everything, as it is to be shown: where the place is in no text that was read."""
+    """A rendered program to show at the end, for positions that have no source text."""
     file: str = ""
-    """The file that it is about as a whole, where it has no place in it."""
+    """The file that the diagnostic is about, if it has no position in it."""
 
 
 class TvmsError(Exception):
-    """One or more errors in what the user gave; `str()` is the rendered text, without colour."""
+    """One or more errors in the user's input; `str()` is the rendered text, without colour."""
 
     def __init__(self, diagnostics: Diagnostic | Sequence[Diagnostic]) -> None:
         self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
@@ -49,13 +49,13 @@ class TvmsError(Exception):
 
 
 class ArgumentError(TvmsError, TypeError):
-    """Arguments of a call in Python whose number, kinds or dtypes do not fit: a TypeError, too."""
+    """Arguments of a Python call whose number, kinds or dtypes do not fit; also a TypeError."""
 
 
 class UnknownName(TvmsError, KeyError):
-    """A name that a mapping does not have: a KeyError, too."""
+    """A name that a mapping does not contain; also a KeyError."""
 
 
 def error(code: str, message: str, span: Span | None = None, help: str | None = None, *notes: Note) -> TvmsError:
-    """Return the exception of a single error, to be raised."""
+    """Return an exception with a single error, for the caller to raise."""
     return TvmsError(Diagnostic(code, message, span, help, notes))

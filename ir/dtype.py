@@ -1,4 +1,4 @@
-"""Dtypes as strings, TVM's: kind and bits, then `x` and the lanes ("int32", "float16x8", "float32xvscalex4")."""
+"""Dtypes as TVM's strings: kind and bits, then `x` and the lanes ("int32", "float16x8", "float32xvscalex4")."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PATTERN = re.compile(
 
 
 MAX_LANES = 65535
-"""Of a vector (DLPack: `DLDataType.lanes`)."""
+"""Maximum number of lanes of a vector (DLPack: `DLDataType.lanes`)."""
 
 
 class DType(Struct, frozen=True):
-    """A dtype taken apart. `name` is the scalar dtype; `bits` counts one lane."""
+    """A parsed dtype. `name` is the scalar dtype; `bits` counts one lane."""
 
     name: str
     code: Code
@@ -37,13 +37,13 @@ class DType(Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """The bytes that one lane takes in memory."""
+        """Size of one lane in memory, in bytes."""
         return (self.bits + 7) // 8
 
 
 @lru_cache(maxsize=1024)
 def parse_dtype(dtype: str) -> DType:
-    """Take `dtype` apart; ValueError where it is none."""
+    """Parse `dtype`; ValueError if it is not a dtype."""
     match = PATTERN.match(dtype)
     if match is None:
         raise ValueError(f"'{dtype}' is no dtype")
@@ -92,7 +92,7 @@ def is_bool(dtype: str) -> bool:
 
 
 def lanes_of(dtype: str) -> int:
-    """How many lanes `dtype` has."""
+    """Return the number of lanes of `dtype`."""
     return parse_dtype(dtype).lanes
 
 
@@ -103,7 +103,7 @@ def with_lanes(dtype: str, lanes: int) -> str:
 
 
 def int_range(dtype: str) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer dtype or bool."""
+    """Return the minimum and the maximum of an integer dtype or bool."""
     parsed = parse_dtype(dtype)
     if parsed.code == "int":
         return -(1 << (parsed.bits - 1)), (1 << (parsed.bits - 1)) - 1

@@ -1,4 +1,4 @@
-"""Sums of nothing: what a reduction starts from is its result where its domain is empty.
+"""Empty reductions: if the domain of a reduction is empty, its result is the value of its `T.init`.
 
                                          for i in range(n):
     for i, k in T.grid(n, m):                if m == 0:
@@ -8,8 +8,8 @@
                 B[i] = T.float32(0)              with T.block("sum"):
             B[i] = B[i] + A[i, k]                    …
 
-A block runs its `T.init` at the first step of its reduction, and a reduction over a symbolic size may have none. The
-interpreter and the lowering both take functions as they are after this; it leaves those alone whose sizes are known.
+A block executes its `T.init` at the first step of its reduction; a reduction over a symbolic size may have no steps.
+The interpreter and the lowering both apply this rewrite. It does not change functions whose sizes are constant.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Loops: TypeAlias = tuple[tir.For, ...]
 
 
 def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with a statement before each reduction that may have no steps, which then starts its elements."""
+    """Return `func` with a statement before each possibly empty reduction that executes its `T.init` if it is empty."""
     starts: dict[tir.Var, list[tir.Stmt]] = {}
     for realize, loops in _blocks(func.body):
         reduced = _reduced(realize, loops)
@@ -52,7 +52,7 @@ def start_empty_reductions(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
-    """Yield the blocks in `body` with the loops around each in its own scope, nothing but loops being between them."""
+    """Yield the blocks in `body` with the loops around each, up to the nearest statement that is not a loop or sequence."""
     stack: list[tuple[Node, _Loops]] = [(body, ())]
     while stack:
         node, loops = stack.pop()
@@ -63,10 +63,10 @@ def _blocks(body: tir.Stmt) -> Iterator[tuple[tir.BlockRealize, _Loops]]:
 
 
 def _may_be_empty(block: tir.Block, loops: _Loops, reduced: Sequence[tir.For]) -> list[tir.PrimExpr]:
-    """Return the conditions on which the domain of a reduction has nothing in it.
+    """Return the conditions under which the domain of a reduction is empty.
 
-    A proof assumes that the loops it knows run, which the `reduced` ones do not if the domain is empty: they are left out,
-    unless the extent of the domain varies with them.
+    A proof assumes that the loops it knows have iterations. The `reduced` loops have none if the domain is empty, so they are
+    left out, unless the extent of the domain depends on them.
     """
     if block.init is None:
         return []

@@ -1,8 +1,8 @@
 """Structural equality and hashing: programs that differ only in names, spans and comments are equal.
 
-Variables and buffers are matched where they come into being (TVM: `SEqualReduce`, `DefEqual`) and must agree at every
-use. Everything is iterative. Attributes compare without order, arrays by dtype, shape and bytes, floats by sign and
-value with one nan; `True`, 1, 1.0 and `IntImm("bool", 1)` all differ.
+Variables and buffers are matched at their definitions (TVM: `SEqualReduce`, `DefEqual`) and must agree at every
+use. All traversals are iterative. Attributes compare without order, arrays by dtype, shape and bytes, floats by sign
+and value with a single NaN; `True`, 1, 1.0 and `IntImm("bool", 1)` all differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .visit import field_names
 
 
 class Mode(IntEnum):
-    """How a variable is met: where it is used, where it may come into being, or where it does."""
+    """Role of an occurrence of a variable: a use, a definition unless it is already defined, or a definition."""
 
     USE = 0
     DEFINE = 1
@@ -57,7 +57,7 @@ _PLANS: dict[type[Node], str] = {
     GlobalVar: "name_hint",
     Op: "name",
 }
-"""The fields that count, in the order in which names come into being: `!` marks what binds, `?` what may define."""
+"""The compared fields, in the order of definitions: `!` marks fields that define names, `?` those that may define some."""
 
 _SEQUENCES: Any = (tuple, list)
 _MAPPING: Any = dict
@@ -66,7 +66,7 @@ _Path: TypeAlias = "tuple[_Path, str] | None"
 
 
 class Difference(Struct, frozen=True):
-    """Where two programs differ first: the path to it, as one would write it, and what stands there."""
+    """The first difference of two programs: its path, written as an expression, and the two values found there."""
 
     path: str
     left: Any
@@ -86,7 +86,7 @@ def _plan(kind: type[Node]) -> _Plan:
 
 
 def _parts(node: Node, mode: Mode) -> list[tuple[str, Any, Mode]]:
-    """Return the parts of `node` that count, in order, each with its label and the mode in which it is met."""
+    """Return the compared parts of `node` in order, each with its label and mode."""
     inherited = _DEFINE if mode else _USE
     if isinstance(node, relax.Function | relax.VarBinding):
         return _relax_parts(node)
@@ -109,7 +109,7 @@ def _relax_parts(node: relax.Function | relax.VarBinding) -> list[tuple[str, Any
 
 
 def _facts(name: tir.Var | relax.Var) -> tuple[tuple[str, Any, Mode], ...]:
-    """Return what a variable is, besides its name."""
+    """Return the properties of a variable other than its name."""
     if isinstance(name, relax.Var):
         return (("struct_info", name.struct_info, _DEFINE),)
     annotation = name.type_annotation
@@ -155,7 +155,7 @@ class _Comparison:
         return _facts(node) if isinstance(node, tir.Var | relax.Var) else _parts(node, mode)
 
     def _match(self, left: Node, right: Node, mode: Mode) -> bool | None:
-        """Match two names; None where what they are is still to be compared."""
+        """Match two names; None if their properties must still be compared."""
         known, other = self.forward.get(left), self.backward.get(right)
         if mode is not _BIND and (known is not None or other is not None):
             return known is right and other is left
@@ -178,7 +178,7 @@ class _Comparison:
 
 
 def _atom(value: Any) -> Any:
-    """Return something that is equal, and hashes alike, for equal values only."""
+    """Return a hashable value that is the same for equal values only."""
     if isinstance(value, float):
         return ("float", "nan" if math.isnan(value) else (value, math.copysign(1.0, value)))
     if isinstance(value, Enum):
@@ -191,21 +191,20 @@ def _atom(value: Any) -> Any:
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """Whether two nodes (or tuples, attributes, … of nodes) are the same program.
 
-    With `map_free_vars`, variables that neither brings into being are matched in order, too; without, they must be
-    the same objects.
+    With `map_free_vars`, free variables are also matched in order; otherwise they must be the same objects.
     """
     return _Comparison(map_free_vars).run(lhs, rhs) is None
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Raise ValueError, which says where two nodes differ first, unless they are the same program."""
+    """Raise ValueError with the first difference of two nodes, unless they are the same program."""
     difference = first_difference(lhs, rhs, map_free_vars)
     if difference is not None:
         raise ValueError(f"the programs differ: {difference}")
 
 
 def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference | None:
-    """Return where two programs differ first, or None where they are equal."""
+    """Return the first difference of two programs, or None if they are equal."""
     found = _Comparison(map_free_vars).run(a, b)
     if found is None:
         return None
@@ -218,9 +217,9 @@ def first_difference(a: Any, b: Any, map_free_vars: bool = False) -> Difference 
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
-    """Return 64 bits that are the same for equal programs, in every process.
+    """Return a 64-bit hash that is the same for equal programs, in every process.
 
-    Free variables count by identity, and so only within this process, unless `map_free_vars`.
+    Unless `map_free_vars` is set, free variables are hashed by identity, so the hash is valid in this process only.
     """
     digest = hashlib.blake2b(digest_size=8)
     numbers: dict[Node, int] = {}

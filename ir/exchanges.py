@@ -1,6 +1,6 @@
-"""The intrinsics at which threads wait for each other, by name."""
+"""Names of the intrinsics that synchronize threads."""
 
 SHUFFLES = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
-"""Those by which threads of a warp read each other's values."""
+"""Intrinsics by which the threads of a warp exchange values."""
 BARRIERS = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce")
-"""Those that threads of a block reach together."""
+"""Intrinsics that all threads of a block reach together."""

@@ -1,8 +1,8 @@
-"""Reading and writing files: the only functions that open what a user names.
+"""Reading and writing files: the only functions that open paths given by a user.
 
-A file is written whole or not at all. The data goes to a temporary file in the same folder, which is synchronised with
-the disk and then renamed; after a crash, a full disk or Ctrl-C, the path names the old file or the new one. Folders
-are opened once and used by descriptor, so that nobody can exchange them in between. Links, pipes and devices are refused.
+Writes are atomic. The data goes to a temporary file in the same folder, which is synchronized with the disk and then
+renamed; after a crash, a full disk or Ctrl-C, the path names the old file or the new one. Folders are opened once and
+used by descriptor, so that they cannot be exchanged in between. Links, pipes and devices are refused.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _HELP = "give a path you may write to"
 def read_file(path: str | os.PathLike[str], limit: int, others: int | None = None, folder: int | None = None) -> bytes:
     """Return the contents of the regular file at `path`, of at most `limit` bytes.
 
-    With `others`, the file must be this user's own, reached by no link, and give others none of these permissions.
+    With `others`, the file must belong to this user, must not be a link, and must not grant others any of these permissions.
     With `folder`, a descriptor, `path` is relative to that folder.
-    Raises OSError, whose `strerror` is the reason: also for pipes, devices, folders, and files that are too large.
+    Raises OSError, whose `strerror` is the reason, also for pipes, devices, folders, and files that are too large.
     """
     link = 0 if others is None else os.O_NOFOLLOW
     descriptor = _open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | link, folder)
@@ -41,7 +41,7 @@ def read_file(path: str | os.PathLike[str], limit: int, others: int | None = Non
         parts: list[bytes] = []
         size = status.st_size if status.st_size > limit else 0
         while size <= limit and (part := os.read(descriptor, max(_CHUNK, min(status.st_size - size, limit) + 1))):
-            parts.append(part)  # files in /proc do not tell their size
+            parts.append(part)  # files in /proc do not report their size
             size += len(part)
     finally:
         os.close(descriptor)
@@ -51,10 +51,10 @@ def read_file(path: str | os.PathLike[str], limit: int, others: int | None = Non
 
 
 def read_or_create_private(folder: str, name: str, make: Callable[[], bytes]) -> bytes:
-    """Return the contents of a file that only this user can read, in a folder of the same kind; what `make` returns is
-    written to it where it is missing. Of several processes that write at once, all return the same.
+    """Return the contents of a file that only this user can read, in a folder that only this user can read. If the file is
+    missing, it is created with the contents that `make` returns. Concurrent processes all return the same contents.
 
-    Raises OSError where the folder or the file belongs to another user, is open to others, or is a link.
+    Raises OSError if the folder or the file belongs to another user, is open to others, or is a link.
     """
     os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
     with suppress(FileExistsError):
@@ -71,7 +71,7 @@ def read_or_create_private(folder: str, name: str, make: Callable[[], bytes]) ->
 
 
 def _check_own(status: os.stat_result, path: str | os.PathLike[str], others: int) -> None:
-    """Raise OSError where a file or folder belongs to another user, or gives others one of these permissions."""
+    """Raise OSError if a file or folder belongs to another user or grants others one of these permissions."""
     if status.st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
     if status.st_mode & others:
@@ -81,12 +81,12 @@ def _check_own(status: os.stat_result, path: str | os.PathLike[str], others: int
 def _open(path: str | os.PathLike[str], flags: int, folder: int | None) -> int:
     try:
         return os.open(path, flags, dir_fd=folder)
-    except ValueError as problem:  # a NUL or a lone surrogate in the path
+    except ValueError as problem:  # the path contains a NUL or a lone surrogate
         raise OSError(errno.EINVAL, str(problem), str(path)) from None
 
 
 def check_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
-    """Raise OSError where `status` is of anything but a regular file."""
+    """Raise OSError unless `status` is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if not stat.S_ISREG(status.st_mode):
@@ -95,17 +95,18 @@ def check_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
 
 
 def memory_limit() -> int:
-    """Return how many bytes a file may have whose contents are kept in memory: the size of the machine's memory."""
+    """Return the maximum size of a file whose contents are kept in memory, in bytes: the size of the machine's memory."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def write_whole(
     data: str | bytes, path: str, follow: bool = False, below: str | None = None, mode: int | None = None
 ) -> None:
-    """Write to the file `path`, in the place of one that is there; E0802 where that cannot be, and all stays as it was.
+    """Write the file `path`, replacing an existing one; E0802 if that fails, and the old file stays as it was.
 
-    A link at `path` is refused; with `follow`, the file that it leads to is written instead. With `below`, an output
-    folder, `path` is relative to it; its folders are made where they are missing, and no link on the way is followed. The file keeps its permissions, unless `mode` gives others.
+    A link at `path` is refused; with `follow`, its target is written instead. With `below`, an output folder, `path` is
+    relative to it; missing folders are created, and links on the way are refused. The file keeps its permissions unless
+    `mode` is given.
     """
     write_together([(data, path)], follow, below, mode)
 
@@ -116,8 +117,9 @@ def write_together(
     below: str | None = None,
     mode: int | None = None,
 ) -> None:
-    """Write several files, given with their paths, that belong together: all are on the disk before the first one takes
-    its place. Options and errors are those of `write_whole`."""
+    """Write several files, given by path: all are on the disk before the first one is renamed to its final name. Options
+    and errors are those of `write_whole`.
+    """
     with ExitStack() as stack:
         staged: list[_Staged] = []
         for data, path in files:
@@ -131,7 +133,7 @@ def write_together(
 
 
 def _make_folders(below: str, target: PurePath, stack: ExitStack) -> int:
-    """Return the descriptor of the folder of `target`, which is made below another one where it is missing."""
+    """Return the descriptor of the folder of `target`; below another folder, it is created if it is missing."""
     if ".." in target.parts or target.is_absolute():
         raise OSError(errno.EINVAL, f"it is not below '{below}'")
     os.makedirs(below, exist_ok=True)
@@ -144,7 +146,7 @@ def _make_folders(below: str, target: PurePath, stack: ExitStack) -> int:
 
 
 def _open_folder(path: str | PurePath, stack: ExitStack, parent: int | None = None, nofollow: bool = False) -> int:
-    """Return the descriptor of a folder; below `parent`, or with `nofollow`, a link to one is refused."""
+    """Return the descriptor of a folder; a link is refused below `parent` and with `nofollow`."""
     is_strict = nofollow or parent is not None
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (os.O_NOFOLLOW if is_strict else 0)
     try:
@@ -158,7 +160,7 @@ def _open_folder(path: str | PurePath, stack: ExitStack, parent: int | None = No
 
 
 def _close(folder: int) -> None:
-    with suppress(OSError):  # nothing was written through it
+    with suppress(OSError):  # the descriptor was not written to
         os.close(folder)
 
 
@@ -172,25 +174,26 @@ def _reported(path: str) -> Generator[None]:
 
 
 class _Staged:
-    """A file that is on the disk under a temporary name, in the folder with the descriptor `folder`."""
+    """A file on the disk under a temporary name, in the folder with the descriptor `folder`."""
 
     def __init__(self, folder: int, temporary: str, name: str) -> None:
         self.folder, self.temporary, self.name = folder, temporary, name
 
     def replace(self) -> None:
-        """Let it take the place of the file that is there."""
+        """Rename the file to its final name."""
         os.rename(self.temporary, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
         try:
             os.fsync(self.folder)
         except OSError as problem:
-            if problem.errno != errno.EINVAL:  # a file system that cannot synchronise folders
+            if problem.errno != errno.EINVAL:  # this file system cannot synchronize folders
                 raise
 
 
 @contextmanager
 def _stage(data: str | bytes, folder: int, name: str, mode: int | None) -> Generator[_Staged]:
-    """Write a temporary file beside the one called `name`, and remove it at the end, if it is still there. It gets the
-    permissions `mode`, or those of the file that is there."""
+    """Write a temporary file beside `name`, and remove it at the end if it still exists. It gets the permissions `mode`, or
+    those of the existing file.
+    """
     if not name:
         raise OSError(errno.EISDIR, "it names no file")
     payload = data.encode() if isinstance(data, str) else data
@@ -205,7 +208,7 @@ def _stage(data: str | bytes, folder: int, name: str, mode: int | None) -> Gener
 
 
 def _old_mode(folder: int, name: str) -> int | None:
-    """Return the permissions of the file that is there; None where there is none. OSError where it is none to replace."""
+    """Return the permissions of the existing file, or None if there is none. OSError if it cannot be replaced."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -215,7 +218,7 @@ def _old_mode(folder: int, name: str) -> int | None:
 
 
 def _create(name: str, folder: int, payload: bytes, mode: int | None) -> None:
-    """Make a new file and bring it to the disk; it gets the permissions `mode`, or those of any new file."""
+    """Create a file and synchronize it with the disk; its permissions are `mode`, or the default for new files."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
     try:

@@ -1,7 +1,7 @@
-"""Constant folding as TVM's operators do it, so that a text means the same program (TVM: `src/arith/const_fold.h`).
+"""Constant folding as in TVM's operators, so that a text means the same program (TVM: `src/arith/const_fold.h`).
 
-Two constants are folded, and a constant that is neutral or absorbing; `make` is not a simplifier. Floats are folded only
-where the result is the same for every value (docs/arithmetic.md): unlike in TVM, `x * 0.0` and `x + 0.0` stay.
+Folds operations on two constants, and on a neutral or absorbing constant; `make` is not a simplifier. Floats are folded
+only if the result is the same for every value (docs/arithmetic.md): unlike in TVM, `x * 0.0` and `x + 0.0` stay.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ _LEFT: dict[type[tir.BinaryOp], dict[float, str]] = {
     tir.Add: {0: "b"}, tir.Mul: {1: "b", 0: "a"}, tir.Div: {0: "a"}, tir.Mod: {0: "a"},
     tir.FloorDiv: {0: "a"}, tir.FloorMod: {0: "a"},
 }  # fmt: skip
-"""What the operation is where its left operand is that constant: one of its operands."""
+"""The operand that an operation folds to, by the constant that is its left operand."""
 _RIGHT: dict[type[tir.BinaryOp], dict[float, str]] = {
     tir.Add: {0: "a"}, tir.Sub: {0: "a"}, tir.Mul: {1: "a", 0: "b"}, tir.Div: {1: "a"},
     tir.Mod: {1: "0"}, tir.FloorDiv: {1: "a"}, tir.FloorMod: {1: "0"},
 }  # fmt: skip
 _RIGHT_OF_FLOATS: dict[type[tir.BinaryOp], float] = {tir.Add: -0.0, tir.Sub: 0.0, tir.Mul: 1.0, tir.Div: 1.0}
 _LEFT_OF_FLOATS: dict[type[tir.BinaryOp], float] = {tir.Add: -0.0, tir.Mul: 1.0}
-"""The constants that leave every float as it is, -0.0, infinities and NaN included."""
+"""The constants that leave every float unchanged, including -0.0, infinities and NaN."""
 _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
 _FORMATS = {"float16": "e", "float32": "f", "float64": "d"}
 
 
 def is_index_dtype(dtype: str) -> bool:
-    """Whether indices are computed in `dtype`: these are folded more eagerly."""
+    """Whether `dtype` is a dtype of indices, for which folding is more eager."""
     return dtype in ("int32", "int64")
 
 
 def wrap(value: int, dtype: str) -> int:
-    """Return `value` modulo the width of the integer `dtype`, in its range."""
+    """Wrap `value` to the range of the integer `dtype`."""
     low, high = int_range(dtype)
     return (value - low) % (high - low + 1) + low
 
 
 def round_float(value: float, dtype: str) -> float | None:
-    """Return the float of `dtype` next to `value`; None where only NumPy knows it."""
+    """Return `value` rounded to the float `dtype`; None if that needs NumPy."""
     if dtype not in _FORMATS:
         return None
     try:
@@ -76,9 +76,9 @@ def round_float(value: float, dtype: str) -> float | None:
 
 
 def fold(kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr, span: Span | None) -> tir.PrimExpr | None:
-    """Return what `kind(a, b)` folds to, or None; `a` and `b` have one dtype.
+    """Return what `kind(a, b)` folds to, or None; `a` and `b` have the same dtype.
 
-    A division of integers by a constant zero is E0232.
+    An integer division by a constant zero is E0232.
     """
     left = a.value if isinstance(a, tir.IntImm | tir.FloatImm) else None
     right = b.value if isinstance(b, tir.IntImm | tir.FloatImm) else None
@@ -133,7 +133,7 @@ def _is_same(value: float, other: float | None) -> bool:
 
 
 def fold_logical(kind: type[tir.And | tir.Or], a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr | None:
-    """Return the operand that `a and b` or `a or b` is, where one of them is a constant, or None."""
+    """Return the operand that `a and b` or `a or b` folds to if one of them is a constant, or None."""
     neutral = kind is tir.And
     if isinstance(a, tir.IntImm):
         return b if bool(a.value) == neutral else a

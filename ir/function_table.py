@@ -1,4 +1,4 @@
-"""The functions of a module that grows: equal ones once, each under a name of its own."""
+"""A table of functions for a growing module: equal functions are stored once, each under a unique name."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .equal import structural_equal, structural_hash
 
 
 class FunctionTable:
-    """Functions by name; what is added a second time keeps the name that it has."""
+    """Functions by name; a function that is added again keeps its name."""
 
     def __init__(self, functions: Mapping[str, BaseFunc]) -> None:
         self.functions = dict(functions)
         self._alike: dict[type[BaseFunc], dict[int, list[str]]] = {}
-        """Names by hash, for the kinds of functions that were asked for."""
+        """Names by structural hash, for the kinds of functions that were looked up."""
 
     def add(self, function: BaseFunc, hints: Iterable[str]) -> str:
-        """Return the name of `function`: that of an equal one, or else the first free one of `hints`."""
+        """Return the name of `function`: that of an equal function, or else the first free one of `hints`."""
         alike = self._names(function)
         same = [name for name in alike if structural_equal(function, self.functions[name])]
         if same:
@@ -28,14 +28,14 @@ class FunctionTable:
         return name
 
     def update(self, name: str, function: BaseFunc) -> None:
-        """Put `function` in the place of the one called `name`, if there is one."""
+        """Replace the function `name`, if there is one, with `function`."""
         if name in self.functions:
             self._names(self.functions[name]).remove(name)
         self._names(function).append(name)
         self.functions[name] = function
 
     def _names(self, function: BaseFunc) -> list[str]:
-        """The names of functions that are perhaps equal to `function`."""
+        """Return the names of functions that may be equal to `function`."""
         kind = type(function)
         if kind not in self._alike:
             self._alike[kind] = {}
@@ -46,7 +46,7 @@ class FunctionTable:
 
 
 def numbered(hint: str) -> Iterable[str]:
-    """`hint`, `hint1`, `hint2`, …"""
+    """Yield `hint`, `hint1`, `hint2`, …"""
     yield hint
     count = 1
     while True:
@@ -55,5 +55,5 @@ def numbered(hint: str) -> Iterable[str]:
 
 
 def unused_name(hint: str, taken: Container[str]) -> str:
-    """Return `hint`, with a number where it is taken: `lv`, `lv1`, `lv2` (TVM: `NameSupply`)."""
+    """Return `hint`, with a number appended if it is taken: `lv`, `lv1`, `lv2` (TVM: `NameSupply`)."""
     return next(name for name in numbered(hint) if name not in taken)

@@ -20,10 +20,10 @@ def register_func(func_name: _Registered) -> _Registered: ...
 @overload
 def register_func(func_name: str, f: None = ..., override: bool = ...) -> Callable[[_Registered], _Registered]: ...
 def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
-    """Let programs call `f` by `func_name` (TVM: `register_global_func`); a decorator where one of the two is not given.
+    """Let programs call `f` as `func_name` (TVM: `register_global_func`); a decorator if one of the two is missing.
 
-    Tensors reach it as NumPy arrays, sizes and scalars as numbers; for `R.call_dps_packed` the results to be written
-    come last. ValueError where the name is taken and `override` is not set.
+    Tensors are passed as NumPy arrays, sizes and scalars as numbers; for `R.call_dps_packed` the outputs come last.
+    ValueError if the name is taken and `override` is not set.
     """
     if callable(func_name):
         return register_func(cast("Any", func_name).__name__, func_name)
@@ -42,13 +42,13 @@ def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
 def get_global_func(name: str, allow_missing: bool = False) -> Any:
     """Return the function that is registered as `name` (TVM: `get_global_func`).
 
-    Where there is none: None with `allow_missing`, else TvmsError E0715.
+    If there is none: None with `allow_missing`, else TvmsError E0715.
     """
     return _functions.get(name) if allow_missing else find_function(name)
 
 
 def find_function(name: str, span: Span | None = None) -> PackedFunction:
-    """Return the function that is registered as `name`; TvmsError E0715 where there is none."""
+    """Return the function that is registered as `name`; TvmsError E0715 if there is none."""
     if name not in _functions:
         help = f'register it: tvms.register_func("{name}", function)'
         raise error("E0715", f"the external function '{name}' is not registered", span, help)

@@ -1,4 +1,4 @@
-"""The struct info of graph-level expressions: what is known of their values at compile time."""
+"""Inference of the struct info of graph-level expressions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Bindings = dict[tir.Var, tir.PrimExpr]
 
 
 def infer_struct_info(expr: Expr) -> StructInfo:
-    """Return the struct info of `expr`: what it carries, or else what follows from its parts.
+    """Return the struct info of `expr`: its own, or else the one inferred from its operands.
 
-    The parts of a call need to carry theirs, except where they are literals, tuples or calls themselves.
+    The operands of a call must have struct info, unless they are literals, tuples or calls.
 
-    Raises TvmsError, placed at the call: E0301 for an operator that does not exist; E0105 for arguments that do not
-    fit; E0321…E0328 for operands of the wrong kind, rank, dtype or shape.
+    Raises TvmsError at the call: E0301 for an unknown operator; E0105 for wrong arguments; E0321…E0328 for operands of
+    the wrong kind, rank, dtype or shape.
     """
     if expr.struct_info is not None:
         return expr.struct_info
@@ -62,7 +62,7 @@ def infer_struct_info(expr: Expr) -> StructInfo:
 
 
 def function_struct_info(function: relax.Function) -> FuncStructInfo:
-    """Return the struct info of `function`, from those of its parameters and of what it returns."""
+    """Return the struct info of `function`, from that of its parameters and its result."""
     params = tuple(infer_struct_info(param) for param in function.params)
     result = function.ret_struct_info or infer_struct_info(function.body)
     return FuncStructInfo(params, result, function.is_pure)
@@ -117,7 +117,7 @@ def _name(callee: Expr) -> str:
 def call_result(
     info: FuncStructInfo, params: Sequence[StructInfo], args: Sequence[StructInfo], name: str, span: Span | None
 ) -> StructInfo:
-    """Return what a function of struct info `info` returns for `args`, in terms of the caller's dimensions."""
+    """Return what a function with struct info `info` returns for `args`, in terms of the caller's dimensions."""
     if len(params) != len(args):
         raise error("E0105", f"{name} takes {len(params)} arguments, but {len(args)} are given", span)
     bindings: Bindings = {}
@@ -129,7 +129,7 @@ def call_result(
 
 
 def bind_dims(param: StructInfo, arg: StructInfo, bindings: Bindings) -> str | None:
-    """Bind the variables of `param` to the dimensions of `arg`; return why `arg` cannot be given for it, or None."""
+    """Bind the variables of `param` to the dimensions of `arg`; return why `arg` does not fit `param`, or None."""
     match param, arg:
         case (ObjectStructInfo(), _) | (_, ObjectStructInfo()):
             return None
@@ -178,15 +178,16 @@ def _is_known(dim: tir.PrimExpr, bindings: Mapping[tir.Var, tir.PrimExpr]) -> bo
 
 
 def dimensions_alone(info: StructInfo) -> tuple[tir.Var, ...]:
-    """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
+    """Return the symbolic dimensions that are single variables in a struct info, so that a value defines them."""
     shapes = (node.values or () for node in walk(info) if isinstance(node, ShapeExpr | ShapeStructInfo))
     scalars = (node.value for node in walk(info) if isinstance(node, PrimStructInfo))
     return tuple(dict.fromkeys(each for each in chain(*shapes, scalars) if isinstance(each, tir.Var)))
 
 
 def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all_known: bool = True) -> StructInfo:
-    """Return `info` with its variables replaced; unless `all_known`, shapes with a variable not in `bindings` are
-    forgotten."""
+    """Return `info` with its variables replaced; unless `all_known`, shapes with a variable not in `bindings` become
+    unknown.
+    """
 
     def new(dims: d.Dims | None) -> d.Dims | None:
         if dims is None or not (all_known or all(_is_known(dim, bindings) for dim in dims)):
@@ -210,7 +211,7 @@ def replace_dims(info: StructInfo, bindings: Mapping[tir.Var, tir.PrimExpr], all
 
 
 def join(a: StructInfo, b: StructInfo) -> StructInfo:
-    """Return what is known of a value that is either of `a` or of `b` (TVM: `StructInfoLCA`)."""
+    """Return the struct info of a value that matches `a` or `b` (TVM: `StructInfoLCA`)."""
     match a, b:
         case TensorStructInfo(), TensorStructInfo():
             dtype = a.dtype if a.dtype == b.dtype else "void"

@@ -1,6 +1,6 @@
-"""Intervals of integers with symbolic ends, and what an expression may be when some variables range over intervals.
+"""Intervals of integers with symbolic bounds, and the range of an expression whose variables range over intervals.
 
-The rules are TVM's (`src/arith/int_set.cc`), so that regions found here read as those found there.
+The rules are TVM's (`src/arith/int_set.cc`), so that regions found here have the same form as TVM's.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ End: TypeAlias = tir.PrimExpr | None
 
 
 class Interval(Struct, frozen=True):
-    """The integers from `min` to `max`, both included; None stands for no bound."""
+    """The integers from `min` to `max`, inclusive; None means unbounded."""
 
     min: End
     max: End
 
     @property
     def is_point(self) -> bool:
-        """Whether it is known to hold one value."""
+        """Whether the interval is known to hold a single value."""
         if self.min is None or self.max is None:
             return False
         return self.min is self.max or difference(self.min, self.max) == 0
@@ -37,7 +37,7 @@ Domains: TypeAlias = Mapping[tir.Var, Interval]
 
 
 def point(value: tir.PrimExpr) -> Interval:
-    """Return the interval that holds `value` only."""
+    """Return the interval that holds only `value`."""
     return Interval(value, value)
 
 
@@ -49,19 +49,19 @@ def from_range(start: tir.PrimExpr, extent: tir.PrimExpr) -> Interval:
 
 
 def union(a: Interval, b: Interval) -> Interval:
-    """Return the least interval around both."""
+    """Return the smallest interval that contains both."""
     return Interval(_lesser(a.min, b.min), _greater(a.max, b.max))
 
 
 def intersect(a: Interval, b: Interval) -> Interval:
-    """Return what both have in common."""
+    """Return the intersection of both."""
     least = a.min if b.min is None else b.min if a.min is None else _greater(a.min, b.min)
     most = a.max if b.max is None else b.max if a.max is None else _lesser(a.max, b.max)
     return Interval(least, most)
 
 
 def touch(a: Interval, b: Interval) -> bool:
-    """Whether it is known that no integer lies between `a` and `b`."""
+    """Whether the intersection of `a` and `b` is known to be empty."""
 
     def reaches(low: End, high: End) -> bool:
         return low is None or high is None or is_at_most(low, make.add(high, 1))
@@ -86,7 +86,7 @@ def _greater(a: End, b: End) -> End:
 
 
 def is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-    """Whether `a <= b` is known: their difference is constant, or minima and maxima tell."""
+    """Whether `a <= b` is known, from a constant difference or from minima and maxima."""
     distance = difference(a, b)
     if distance is not None:
         return distance <= 0
@@ -98,7 +98,7 @@ def is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
 
 
 def cover(value: Interval, extent: tir.PrimExpr) -> tir.Range:
-    """Return the range that `value` spans, or `[0, extent)` where it has no bounds (TVM: `IntSet.CoverRange`)."""
+    """Return the range that `value` spans, or `[0, extent)` if it is unbounded (TVM: `IntSet.CoverRange`)."""
     if value.min is not None and value.is_point:
         return tir.Range(value.min, make.const(1, value.min.dtype))
     if value.min is None or value.max is None:
@@ -203,7 +203,7 @@ def _both(operator: _Operator, a: End, b: End) -> End:
 
 
 def _combine_choice(kind: type[tir.BinaryOp], operator: _Operator, a: Interval, b: Interval) -> Interval:
-    """The bound on the side of the choice needs one of both, the other needs both."""
+    """Return the interval of a minimum or maximum. A minimum is bounded above if one operand is, below only if both are."""
 
     def one(x: End, y: End) -> End:
         return y if x is None else x if y is None else operator(x, y)

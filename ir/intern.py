@@ -1,4 +1,4 @@
-"""Expressions as objects of their own: equal ones are made one node, so that `is` compares them."""
+"""Hash consing of expressions: equal expressions become one node, so that `is` compares them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .visit import field_names, rewrite, walk
 
 
 def is_index(dtype: str) -> bool:
-    """Whether `dtype` is one of those whose expressions are taken not to overflow."""
+    """Whether expressions of `dtype` are assumed not to overflow."""
     return dtype in ("int32", "int64")
 
 
@@ -22,7 +22,7 @@ def is_scalar_int(dtype: str) -> bool:
 
 
 def has_effects(expr: tir.PrimExpr) -> bool:
-    """Whether evaluating `expr` may change something, so that it must be evaluated as often as it stands there."""
+    """Whether evaluating `expr` may have an effect, so that the number of evaluations matters."""
     return any(isinstance(node, tir.Call) and not _only_reads(node) for node in walk(expr))
 
 
@@ -32,18 +32,18 @@ def _only_reads(call: tir.Call) -> bool:
 
 
 class Nodes:
-    """One object for equal expressions."""
+    """A table with one node for each class of equal expressions."""
 
     def __init__(self) -> None:
         self.by_key: dict[Any, tir.PrimExpr] = {}
         self._known: dict[tir.PrimExpr, tir.PrimExpr] = {}
 
     def intern(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the one node equal to `expr`, whose operands are interned."""
+        """Return the interned node equal to `expr`, whose operands must be interned."""
         return self.by_key.setdefault(self._key(expr), expr)
 
     def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the one node equal to `expr`, whose operands need not be interned."""
+        """Return the interned node equal to `expr`; its operands need not be interned."""
         found = expr if isinstance(expr, tir.Var) else self._known.get(expr)
         if found is None:
             found = rewrite(expr, lambda node: self.intern(node) if isinstance(node, tir.PrimExpr) else None)
@@ -69,7 +69,7 @@ class Nodes:
 
 
 def joined(kind: type[tir.BinaryOp], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return what is joined by nested operations of one kind in `expr`, in order: itself where it is none."""
+    """Return the operands of nested operations of one kind in `expr`, in order; `expr` itself if it is of another kind."""
     found: list[tir.PrimExpr] = []
     stack = [expr]
     while stack:
@@ -82,11 +82,11 @@ def joined(kind: type[tir.BinaryOp], expr: tir.PrimExpr) -> list[tir.PrimExpr]:
 
 
 def factors(expr: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return what is multiplied in `expr`: itself where it is no product."""
+    """Return the factors of `expr`; `expr` itself if it is not a product."""
     return joined(tir.Mul, expr)
 
 
 def is_pure_call(call: tir.Call) -> bool:
-    """Whether a call has no effect and the same result each time."""
+    """Whether a call has no effect and always the same result."""
     row = get(call.op.name) if isinstance(call.op, Op) else None
     return row is not None and row.is_pure

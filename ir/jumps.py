@@ -15,7 +15,7 @@ def is_jump(node: Node) -> bool:
 
 
 def has_jump(body: Node, kinds: tuple[Op, ...] = (BREAK, CONTINUE)) -> bool:
-    """Whether `body`, that of a loop, holds a jump of one of `kinds` that belongs to this loop, not to one inside it."""
+    """Whether `body`, that of a loop, contains a jump of one of `kinds` that belongs to this loop, not to an inner one."""
     stack: list[Node] = [body]
     while stack:
         node = stack.pop()

@@ -1,6 +1,6 @@
-"""Integer expressions as sums, quickly: what cancels, cancels, and nothing inside of terms is looked at.
+"""Fast linear forms of integer expressions: equal terms cancel; subexpressions of terms are not simplified.
 
-`tvms.ir.simplify` knows more; this is for what is asked while a text is read.
+`tvms.ir.simplify` knows more rules; this module serves queries while a text is parsed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .visit import children
 
 
 def linear(expr: tir.PrimExpr, nodes: Nodes | None = None) -> Sum:
-    """Return `expr` as a sum: what is not linear is a term of its own, the same for equal expressions of `nodes`."""
+    """Return `expr` as a sum; each part that is not linear is a term, interned in `nodes`."""
     return _Reader(Nodes() if nodes is None else nodes).read(expr)
 
 
@@ -42,14 +42,14 @@ class _Reader:
         return Sum({self.nodes.intern_all(expr): 1})
 
     def _divide(self, expr: tir.FloorDiv | tir.FloorMod, dividend: Sum, divisor: int) -> Sum:
-        """A quotient is linear where all but the constant is divisible; the remainder is then that of the constant."""
+        """Divide a sum: if the divisor divides all factors, the quotient is linear, and the remainder is that of the constant."""
         if dividend.content % divisor:
             return self._term(expr)
         return dividend.divided(divisor) if isinstance(expr, tir.FloorDiv) else Sum({}, dividend.constant % divisor)
 
 
 def difference(a: tir.PrimExpr, b: tir.PrimExpr) -> int | None:
-    """Return `a - b` where it is known to be a constant."""
+    """Return `a - b` if it is known to be a constant, or None."""
     if a is b:
         return 0
     nodes = Nodes()
@@ -58,7 +58,7 @@ def difference(a: tir.PrimExpr, b: tir.PrimExpr) -> int | None:
 
 
 def simplify(expr: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `expr` as a sum where that is shorter, else as it is."""
+    """Return `expr` as a sum if that is shorter, otherwise unchanged."""
     if isinstance(expr, tir.Var | tir.IntImm):
         return expr
     nodes = Nodes()

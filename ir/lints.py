@@ -1,4 +1,4 @@
-"""Lints: what a program says to no effect. It is correct, and hardly means what it says; every lint is a warning.
+"""Lints: code without effect. Such a program is valid but probably not what its author meant; every lint is a warning.
 
 E0461: a variable that is never used · E0462: a buffer that is never used · E0463: stores that are never read ·
 E0464: a loop without iterations · E0465: a condition that is always true, or always false · E0466: an attribute that is
@@ -32,14 +32,14 @@ _COMPARISONS = (tir.LT, tir.LE, tir.GT, tir.GE, tir.EQ, tir.NE)
 
 
 class Edit(Struct, frozen=True):
-    """What to write in the place of a span; nothing where a statement is to be deleted with its lines."""
+    """The replacement text of a span; empty if a statement is to be deleted with its lines."""
 
     span: Span
     text: str = ""
 
 
 class Lint(Struct, frozen=True):
-    """A warning, and the edit that removes its cause where there is one that is safe."""
+    """A warning, and the edit that removes its cause if there is a safe one."""
 
     diagnostic: Diagnostic
     edit: Edit | None = None
@@ -47,7 +47,7 @@ class Lint(Struct, frozen=True):
 
 @deep
 def lint(module: IRModule) -> tuple[Lint, ...]:
-    """Return the lints of a module that keeps the law, in the order of its functions."""
+    """Return the lints of a well-formed module, in the order of its functions."""
     found: list[Lint] = []
     for function in module.functions.values():
         found += _attributes(function)
@@ -63,7 +63,7 @@ def _warning(code: str, message: str, span: Span | None, help: str) -> Diagnosti
 
 
 def _attributes(function: Node) -> Iterator[Lint]:
-    """Find attributes whose names are nearly those of known ones."""
+    """Find attributes whose names are similar to known ones."""
     for node in walk(function):
         attrs = getattr(node, "attrs", None) if node is function else getattr(node, "annotations", None)
         for key in attrs if isinstance(attrs, dict) else ():  # type: ignore[reportUnknownVariableType]
@@ -76,7 +76,7 @@ def _attributes(function: Node) -> Iterator[Lint]:
 
 
 def _quoted(text: str, around: Span | None) -> Span | None:
-    """Return where `text` stands in quotes inside of `around`; None unless it is there once."""
+    """Return the span of the quoted `text` inside `around`; None unless it occurs exactly once."""
     if around is None:
         return None
     for quote in "\"'":
@@ -88,7 +88,7 @@ def _quoted(text: str, around: Span | None) -> Span | None:
 
 
 def _bindings(function: relax.Function) -> Iterator[Lint]:
-    """Find unused bindings of dataflow blocks; outside of those a binding may have side effects."""
+    """Find unused bindings of dataflow blocks; bindings elsewhere may have side effects."""
     used: set[int] = set()
     blocks: list[relax.DataflowBlock] = []
     for node in walk(function):
@@ -110,7 +110,7 @@ class _LoopLevel:
         self.nodes = tuple(walk(function.body))
         self.used: set[tir.Var] = set()
         self.read: set[tir.Var] = set()
-        """The memory that something else than a store uses."""
+        """The memory that is used other than by stores."""
         self.stores: dict[tir.Var, tir.BufferStore] = {}
         for node in self.nodes:
             self._note(node)
@@ -137,7 +137,7 @@ class _LoopLevel:
                 self.read.update(uses)
 
     def lints(self) -> Iterator[Lint]:
-        """Find everything, statement by statement."""
+        """Find the lints of all statements."""
         yield from self._parameters()
         flow = Flow(self.function)
         declared: set[tir.Var] = set()
@@ -189,7 +189,7 @@ class _LoopLevel:
                 )
 
     def _memory(self, data: tir.Var, name: str, span: Span | None, declared: set[tir.Var]) -> Iterator[Lint]:
-        """Find memory that nothing uses, or that is written and never read."""
+        """Find memory that is never used, or written and never read."""
         if data in declared or data in self.read:
             return
         declared.add(data)
@@ -209,12 +209,12 @@ class _LoopLevel:
 
 
 def _calls(value: Node) -> bool:
-    """Whether an expression calls something, which may be what it is there for."""
+    """Whether an expression contains a call, which may have side effects."""
     return any(isinstance(node, tir.Call) for node in walk(value))
 
 
 def _truth(flow: Flow, condition: tir.PrimExpr) -> bool | None:
-    """Return what a condition always is, as the bounds of loop variables tell; None where they do not."""
+    """Return the constant value of a condition, if the bounds of loop variables imply one; None otherwise."""
     match condition:
         case tir.IntImm(value=value):
             return bool(value)

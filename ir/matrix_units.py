@@ -1,13 +1,13 @@
-"""Matrix units of NVIDIA's GPUs: the products that they compute, and which thread of a warp holds which element.
+"""Matrix units of NVIDIA's GPUs: their products, and which thread of a warp holds which element.
 
-`mma.sync` multiplies tiles whose elements lie in registers of threads, as the PTX ISA says ("Matrix Fragments"): of lane
-`4 * g + t`, a register of 32 bits holds `v` elements of `a` or `b` (two halves, four bytes),
+`mma.sync` multiplies tiles whose elements are in registers of the threads, in the layout of the PTX ISA ("Matrix
+Fragments"). In lane `4 * g + t`, a register of 32 bits holds `v` elements of `a` or `b` (two halves, four bytes):
 
     a, element e of register r:     row g + 8 * (r % 2),  column v * t + e + 4 * v * (r // 2)
     b, element e of register r:     row v * t + e + 4 * v * r,  column g
     accumulator, element i:         row g + 8 * (i // 2),  column 2 * t + i % 2
 
-`wmma` multiplies tiles in fragments, of which only the warp as a whole knows where their elements are.
+`wmma` multiplies tiles in fragments, whose layout among the threads of the warp is opaque.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ WARP = 32
 
 
 class Product(Struct, frozen=True):
-    """What `mma.sync` computes: tiles of `m` × `k` and `k` × `n` elements of PTX's types `a` and `b`, added to one of `c`;
-    on GPUs of `arch` (75 for sm_75) and newer."""
+    """A product that `mma.sync` computes: tiles of `m` × `k` and `k` × `n` elements of PTX types `a` and `b`, accumulated
+    in type `c`, on GPUs of `arch` (75 for sm_75) and newer.
+    """
 
     m: int
     n: int
@@ -39,12 +40,12 @@ class Product(Struct, frozen=True):
 
     @property
     def packed(self) -> int:
-        """How many elements of `a` or `b` a register holds."""
+        """Number of elements of `a` or `b` in a register."""
         return 32 // _BITS[self.a]
 
     @property
     def a_count(self) -> int:
-        """How many elements of `a` a thread holds."""
+        """Number of elements of `a` that a thread holds."""
         return self.m * self.k // WARP
 
     @property
@@ -56,17 +57,17 @@ class Product(Struct, frozen=True):
         return self.m * self.n // WARP
 
     def a_places(self) -> list[tuple[int, int]]:
-        """Return of each element that lane `4 * g + t` holds its row less `g`, and its column less `packed * t`."""
+        """Return, for each element of `a` in lane `4 * g + t`, its row minus `g` and its column minus `packed * t`."""
         v = self.packed
         return [(8 * (i // v % 2), i % v + 4 * v * (i // v // 2)) for i in range(self.a_count)]
 
     def b_places(self) -> list[int]:
-        """Return of each element that lane `4 * g + t` holds its row less `packed * t`; its column is `g`."""
+        """Return, for each element of `b` in lane `4 * g + t`, its row minus `packed * t`; its column is `g`."""
         v = self.packed
         return [i % v + 4 * v * (i // v) for i in range(self.b_count)]
 
     def c_places(self) -> list[tuple[int, int]]:
-        """Return of each element that lane `4 * g + t` holds its row less `g`, and its column less `2 * t`."""
+        """Return, for each element of the accumulator in lane `4 * g + t`, its row minus `g` and its column minus `2 * t`."""
         return [(8 * (i // 2), i % 2) for i in range(self.c_count)]
 
 
@@ -85,15 +86,16 @@ _SPELLINGS = {
     "s8": ("int8",), "u8": ("uint8",), "s32": ("int32",),
 }  # fmt: skip
 _PTX_TYPES = {spelled: name for name, others in _SPELLINGS.items() for spelled in (name, f".{name}", *others)}
-"""PTX's types by what TVM calls them."""
+"""PTX types by the names that TVM accepts for them."""
 
 DTYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float32", "s8": "int8", "u8": "uint8", "s32": "int32"}  # fmt: skip
-"""The dtypes of memory by PTX's types."""
+"""Dtypes in memory by PTX type."""
 
 
 def product_of(call: tir.Call) -> Product:
-    """Return the product that `T.ptx_mma(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, …)` asks for; E0606 where
-    there is none."""
+    """Return the product that `T.ptx_mma(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, …)` computes; E0606 if there
+    is no such product.
+    """
     shape, a_layout, b_layout, *types = texts(call)[:6]
     product = PRODUCTS.get((shape, *(_PTX_TYPES.get(each, each) for each in types)))  # type: ignore[arg-type]
     if product is None or (a_layout, b_layout) != ("row", "col"):
@@ -104,12 +106,12 @@ def product_of(call: tir.Call) -> Product:
 
 
 def texts(call: tir.Call) -> list[str]:
-    """Return the arguments of `call` that are texts, "" for others."""
+    """Return the arguments of `call` that are strings, "" for the others."""
     return [arg.value if isinstance(arg, tir.StringImm) else "" for arg in call.args]
 
 
 def number(call: tir.Call, position: int) -> int:
-    """Return an argument that must be a constant; E0606 where it is none."""
+    """Return an argument that must be a constant; E0606 otherwise."""
     value = call.args[position] if position < len(call.args) else None
     if not isinstance(value, tir.IntImm):
         raise error("E0606", f"argument {position + 1} of T.{name_of(call)} is no constant", call.span, "give a number")
@@ -117,7 +119,7 @@ def number(call: tir.Call, position: int) -> int:
 
 
 def name_of(call: tir.Call) -> str:
-    """Return what `T` calls the operator of `call`; "" for a function's."""
+    """Return the name under `T` of the operator of `call`; "" if it calls a function."""
     return call.op.name.removeprefix("tir.") if isinstance(call.op, Op) else ""
 
 
@@ -127,18 +129,18 @@ def name_of(call: tir.Call) -> str:
 class Load(Struct, frozen=True):
     """What `T.ptx_ldmatrix` loads: `count` matrices of 8 × 8 elements of 16 bits, transposed or not.
 
-    Row `r` of matrix `m` begins where lane `8 * m + r` says. Lane `l` gets, of each matrix, two neighbours of row `l // 4`
-    (transposed: of column `l // 4`), the first one in column `l % 4 * 2`.
+    Row `r` of matrix `m` begins at the address in lane `8 * m + r`. Lane `l` gets two neighbouring elements of row
+    `l // 4` of each matrix (transposed: of column `l // 4`), the first one in column `l % 4 * 2`.
     """
 
     count: int
     is_transposed: bool
     packed: int
-    """How many elements of the dtype 16 bits hold."""
+    """Number of elements of the dtype in 16 bits."""
 
 
 def load_of(call: tir.Call) -> Load:
-    """Return what a call of `T.ptx_ldmatrix(trans, num, type, …)` loads; E0606 where no GPU does."""
+    """Return what a call of `T.ptx_ldmatrix(trans, num, type, …)` loads; E0606 if no GPU supports it."""
     transposed, count, kind = bool(number(call, 0)), number(call, 1), texts(call)[2]
     bits = parse_dtype(call.dtype).bits
     if count not in (1, 2, 4) or kind not in (".b16", "b16") or bits not in (8, 16) or (transposed and bits != 16):
@@ -152,8 +154,9 @@ def load_of(call: tir.Call) -> Load:
 
 
 class Fragment(Struct, frozen=True):
-    """What a fragment holds, of a product of `m` × `n` × `k`: `kind` is "a", "b" or "accumulator"; `is_column` says that
-    its elements lie in memory column by column."""
+    """The contents of a fragment in a product of `m` × `n` × `k`: `kind` is "a", "b" or "accumulator"; `is_column` means
+    column-major order in memory.
+    """
 
     m: int
     n: int
@@ -164,7 +167,7 @@ class Fragment(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns as they lie in memory."""
+        """Rows and columns in memory order."""
         rows, columns = {"a": (self.m, self.k), "b": (self.k, self.n)}.get(self.kind, (self.m, self.n))
         return (columns, rows) if self.is_column else (rows, columns)
 
@@ -179,14 +182,14 @@ class Fragment(Struct, frozen=True):
 
 _SCOPES = {"wmma.matrix_a": "a", "wmma.matrix_b": "b", "wmma.accumulator": "accumulator"}
 WHOLE_WARP = ("tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_store_matrix_sync", "tvm_mma_sync")
-"""The operators on fragments: all threads of a warp do them together."""
+"""The operators on fragments, which all threads of a warp execute together."""
 _LARGE = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
 WMMA_TYPES = {
     "float16": (_LARGE, ("float16", "float32"), "f16", 70), "bfloat16": (_LARGE, ("float32",), "bf16", 80),
     "float32": (((16, 16, 8),), ("float32",), "tf32", 80),
     "int8": (_LARGE, ("int32",), "s8", 72), "uint8": (_LARGE, ("int32",), "u8", 72),
 }  # fmt: skip
-"""By the dtype of the factors: shapes, dtypes of accumulators, PTX's type, and the first architecture that has it."""
+"""By the dtype of the factors: shapes, dtypes of accumulators, the PTX type, and the first architecture that supports it."""
 
 
 def is_fragment_scope(scope: str) -> bool:
@@ -194,8 +197,9 @@ def is_fragment_scope(scope: str) -> bool:
 
 
 def fragment_of(call: tir.Call) -> Fragment:
-    """Return what `T.tvm_load_matrix_sync`, `T.tvm_fill_fragment` or `T.tvm_store_matrix_sync` says of its fragment, which
-    is a variable of a scope `wmma`; E0606 where no GPU has it."""
+    """Return the fragment that a `T.tvm_load_matrix_sync`, `T.tvm_fill_fragment` or `T.tvm_store_matrix_sync` accesses, a
+    variable of a `wmma` scope; E0606 if no GPU supports it.
+    """
     variable = call.args[0]
     kind = variable.type_annotation if isinstance(variable, tir.Var) else None
     if not isinstance(kind, tir.PointerType) or kind.storage_scope not in _SCOPES:
@@ -220,7 +224,7 @@ def _exists(m: int, n: int, k: int, role: str, dtype: str) -> bool:
 
 
 def fragments_in(body: Node) -> dict[tir.Var, Fragment]:
-    """Return what the fragments in `body` hold, by what is loaded and filled; E0606 where one holds two kinds of things."""
+    """Return the fragments of `body` by their variables, as loads and fills define them; E0606 if one has two definitions."""
     found: dict[tir.Var, Fragment] = {}
     for call in whole_warp_calls(body):
         if name_of(call) in ("tvm_load_matrix_sync", "tvm_fill_fragment"):
@@ -233,12 +237,12 @@ def fragments_in(body: Node) -> dict[tir.Var, Fragment]:
 
 
 def whole_warp_calls(body: Node) -> Iterator[tir.Call]:
-    """Yield the calls in `body` that a warp does as a whole."""
+    """Yield the calls in `body` that a warp executes collectively."""
     return (each for each in walk(body) if isinstance(each, tir.Call) and name_of(each) in WHOLE_WARP)
 
 
 def never_loaded(call: tir.Call, variable: object) -> TvmsError:
-    """Return the error of a fragment that nothing was put into."""
+    """Return the error of a fragment that is used before it is filled."""
     name = variable.name if isinstance(variable, tir.Var) else "this"
     return error(
         "E0606", f"nothing is loaded into the fragment '{name}'", call.span, "use T.tvm_load_matrix_sync before"

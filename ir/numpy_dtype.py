@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=256)
 def numpy_dtype(dtype: str) -> np.dtype:
-    """Return the NumPy dtype of one lane of `dtype`; E0712 where NumPy and ml_dtypes have none."""
+    """Return the NumPy dtype of one lane of `dtype`; E0712 if NumPy and ml_dtypes have none."""
     import ml_dtypes
     import numpy as np
 

@@ -1,5 +1,6 @@
-"""Python's operators: on graph values `x + y` is `R.add(x, y)`, `pair[0]` a field, `f(x)` a call; on those of the loop
-level, `i + 1` is an expression."""
+"""Python operators: on graph-level values, `x + y` is `R.add(x, y)`, `pair[0]` a field, `f(x)` a call; on loop-level
+values, `i + 1` is an expression.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class GraphOperators:
-    """What graph values inherit. A number beside a tensor becomes a constant of its dtype.
+    """Base class of graph-level values. A number that is combined with a tensor becomes a constant of its dtype.
 
-    Like `relax.op`, the operators raise TvmsError where operands do not fit, placed at the line of the caller.
+    Like `relax.op`, the operators raise TvmsError for operands that do not fit, placed at the line of the caller.
     """
 
     __slots__ = ()
@@ -91,13 +92,13 @@ class GraphOperators:
         return call_function(cast("Expr", self), args)
 
     def __len__(self) -> int:
-        """The number of fields of a tuple, or of dimensions of a shape."""
+        """Return the number of fields of a tuple, or of dimensions of a shape."""
         from .building.values import parts
 
         return len(parts(cast("Expr", self)))
 
     def __bool__(self) -> bool:
-        """A value is there, whatever it holds."""
+        """Return True: the truth of a symbolic value is unknown, and `if value:` asks whether it is None."""
         return True
 
     def __iter__(self) -> Iterator[Any]:
@@ -118,7 +119,7 @@ def _apply(name: str, *args: object) -> Call:
 
 
 class Arithmetic:
-    """What values of the loop level inherit: nodes, and the expressions of `te` that their operators give."""
+    """Base class of loop-level values and of tensor expressions."""
 
     __slots__ = ()
 
@@ -183,7 +184,7 @@ class Arithmetic:
         return Expr(make.bitwise_not(node_of(self)))
 
     def equal(self: Any, other: Any) -> LoopExpr:
-        """Return whether this value is `other`, as an expression."""
+        """Return the comparison of this value with `other` as an expression."""
         return _combine("equal", self, other)
 
     def __lshift__(self, other: Any) -> LoopExpr:
@@ -215,18 +216,18 @@ class Arithmetic:
 
 
 class Indexed:
-    """What buffers inherit: their elements and regions."""
+    """Base class of buffers: access to elements and regions."""
 
     __slots__ = ()
 
     def __getitem__(self: Any, indices: Any) -> Any:
-        """Return the element at `indices` as an expression, or the region that slices among them say."""
+        """Return the element at `indices` as an expression, or a region if there are slices among them."""
         from .te.expr import access
 
         return access(self, _several(indices))
 
     def vload(self: Any, begin: Any, dtype: str | None = None, predicate: Any = None) -> LoopExpr:
-        """Return the elements of `dtype`, which may be a vector's, from index `begin` on."""
+        """Return a load of `dtype`, which may be a vector, from index `begin` on."""
         from .te.expr import load
 
         return load(self, _several(begin), dtype, predicate)

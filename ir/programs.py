@@ -1,4 +1,4 @@
-"""What public functions accept as a program: a module, or a function by itself."""
+"""Programs as arguments of public functions: a module, or a single function."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .diagnostics import ArgumentError, Diagnostic
 
 
 def as_module(program: object, name: str | None = None) -> IRModule:
-    """Return `program`, or the module whose only function it is, called `name`, else as its symbol says, else `main`.
+    """Return `program`, or a module that contains only this function under `name`, its global symbol, or `main`.
 
-    Raises ArgumentError, a TypeError with E0702, if it is neither a module nor a function.
+    Raises ArgumentError, a TypeError with E0702, if `program` is neither a module nor a function.
     """
     if isinstance(program, IRModule):
         return program

@@ -1,4 +1,4 @@
-"""Constants, casts and vectors, and how two operands come to one dtype (TVM: `BinaryOpMatchTypes`, `cast`)."""
+"""Constants, casts and vectors, and dtype promotion of two operands (TVM: `BinaryOpMatchTypes`, `cast`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .diagnostics import error
 from .dtype import MAX_LANES, DType, int_range, is_dtype, parse_dtype
 
 Operand: TypeAlias = tir.PrimExpr | float | bool
-"""An expression, or a Python number that stands for a constant."""
+"""An expression, or a Python number that becomes a constant."""
 
 _INT32 = range(-(1 << 31), 1 << 31)
 _LARGEST = {
@@ -20,27 +20,27 @@ _LARGEST = {
     "float8_e4m3fn": 448.0, "float8_e4m3fnuz": 448.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0,
     "float8_e8m0fnu": 3.4028236692093846e38, "float6_e2m3fn": 7.5, "float6_e3m2fn": 28.0, "float4_e2m1fn": 6.0,
 }  # fmt: skip
-"""The greatest finite value of each floating-point dtype, as TVM has it."""
+"""Maximum finite value of each floating-point dtype, as in TVM."""
 _NEVER_NEGATIVE = ("float8_e8m0fnu",)
 _WIDENING = ("float4", "float6", "float8", "bfloat", "float")
-"""The floating-point families; the operand of the later one, or an integer's partner, decides."""
+"""The floating-point families in ascending order; the later one, or the one that is not an integer, decides."""
 
 
 def dtype_of(dtype: str, span: Span | None = None) -> DType:
-    """Take `dtype` apart; E0233 where it is none."""
+    """Parse `dtype`; E0233 if it is not a dtype."""
     if not is_dtype(dtype):
         raise error("E0233", f"'{dtype}' is no dtype", span, 'a dtype is written as in "float32" or "int8x4"')
     return parse_dtype(dtype)
 
 
 def with_base(dtype: str, name: str) -> str:
-    """Return the dtype of scalar `name` with the lanes of `dtype`."""
+    """Return the scalar dtype `name` with the lanes of `dtype`."""
     parsed = parse_dtype(dtype)
     return name + dtype[len(parsed.name) :]
 
 
 def smallest(dtype: str) -> float:
-    """Return the least finite value of a scalar dtype: an int where it is an integer dtype."""
+    """Return the minimum finite value of a scalar dtype: an int for integer dtypes."""
     parsed = dtype_of(dtype)
     if parsed.code in ("int", "uint", "bool"):
         return int_range(dtype)[0]
@@ -48,7 +48,7 @@ def smallest(dtype: str) -> float:
 
 
 def largest(dtype: str) -> float:
-    """Return the greatest finite value of a scalar dtype: an int where it is an integer dtype."""
+    """Return the maximum finite value of a scalar dtype: an int for integer dtypes."""
     parsed = dtype_of(dtype)
     if parsed.code in ("int", "uint", "bool"):
         return int_range(dtype)[1]
@@ -58,10 +58,10 @@ def largest(dtype: str) -> float:
 
 
 def const(value: float | bool, dtype: str | None = None, span: Span | None = None) -> tir.PrimExpr:
-    """Return the constant `value`, broadcast where `dtype` is a vector's.
+    """Return the constant `value`, broadcast if `dtype` is a vector dtype.
 
-    Without a dtype, as TVM: bool, int32 (int64 for what int32 cannot hold), float32. A value that `dtype` cannot
-    hold is E0231, a dtype that has no constants E0233. A float is truncated to an integer dtype.
+    The default dtypes are TVM's: bool, int32 (int64 for values that int32 cannot hold), float32. A value that `dtype`
+    cannot hold is E0231, a dtype without constants E0233. A float is truncated to an integer dtype.
     """
     if dtype is None:
         dtype = _dtype_of_number(value)
@@ -102,12 +102,12 @@ def to_expr(value: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def vscale() -> tir.Call:
-    """Return the number that the lanes of scalable vectors are multiples of, known at run time."""
+    """Return `T.vscale()`: the run-time factor of the lanes of scalable vectors."""
     return tir.Call("int32", Op("tir.vscale"), ())
 
 
 def broadcast(value: Operand, lanes: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """Return the vector of `lanes` times the scalar `value` (`T.Broadcast`)."""
+    """Return the vector of `lanes` copies of the scalar `value` (`T.Broadcast`)."""
     value = to_expr(value, span)
     lanes, suffix = _lanes(lanes, span)
     check_scalar(value, "T.Broadcast", span)
@@ -124,7 +124,7 @@ def ramp(base: Operand, stride: Operand, lanes: Operand, span: Span | None = Non
 
 
 def _lanes(lanes: Operand, span: Span | None) -> tuple[tir.PrimExpr, str]:
-    """Return `lanes` in its normal form, and what it adds to a dtype."""
+    """Return `lanes` in normal form, and the suffix that it adds to a dtype."""
     lanes = to_expr(lanes, span)
     if isinstance(lanes, tir.IntImm):
         if not 2 <= lanes.value <= MAX_LANES:
@@ -148,16 +148,16 @@ def _broadcast_like(value: tir.PrimExpr, vector: DType, span: Span | None) -> ti
 
 
 def check_scalar(value: tir.PrimExpr, what: str, span: Span | None) -> None:
-    """E0233 where `value` is a vector."""
+    """Raise E0233 if `value` is a vector."""
     parsed = parse_dtype(value.dtype)
     if parsed.lanes != 1 or parsed.scalable:
         raise error("E0233", f"{what} takes a scalar, not {value.dtype}", value.span or span)
 
 
 def cast(value: Operand, dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """Return `value` as `dtype`: constants become constants, scalars are broadcast to vectors (TVM: `tvm::cast`).
+    """Cast `value` to `dtype`: constants become constants, scalars are broadcast to vectors (TVM: `tvm::cast`).
 
-    Handles, and vectors of other lanes, cannot be cast: E0233.
+    Handles, and vectors with another number of lanes, cannot be cast: E0233.
     """
     value = to_expr(value, span)
     if value.dtype == dtype:
@@ -183,10 +183,10 @@ def cast(value: Operand, dtype: str, span: Span | None = None) -> tir.PrimExpr:
 
 
 def match_types(a: Operand, b: Operand, span: Span | None = None) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return both operands in one dtype; E0230 where there is none.
+    """Return both operands converted to one dtype; E0230 if there is none.
 
-    Scalars are broadcast to vectors, floats win over bfloats, 8-, 6- and 4-bit floats and integers in this order,
-    more bits over fewer, unsigned over signed.
+    Scalars are broadcast to vectors. Precedence is: floats, bfloats, 8-, 6- and 4-bit floats, integers; then more bits
+    over fewer; then unsigned over signed.
     """
     a, b = to_expr(a, span), to_expr(b, span)
     if a.dtype == b.dtype:
@@ -210,7 +210,7 @@ def match_types(a: Operand, b: Operand, span: Span | None = None) -> tuple[tir.P
 
 
 def _rank(dtype: DType) -> int:
-    """0 for integers and bool, then the families of floats; -1 for what is no number."""
+    """Return the rank of a dtype: 0 for integers and bool, then the families of floats; -1 for non-numeric dtypes."""
     if dtype.code in ("int", "uint", "bool"):
         return 0
     for rank in range(3):

@@ -1,4 +1,4 @@
-"""Whether a graph-level call has side effects, and what it changes that only it uses."""
+"""Side effects of graph-level calls, and the memory that in-place calls overwrite."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from .base import GlobalVar, IRModule, Op, StructInfo
 from .ops.registry import find
 
 FORCE_PURE = "relax.force_pure"
-"""The attribute of functions whose calls were lowered to some with side effects that together have none."""
+"""The attribute of functions that are pure as a whole although they contain impure lowered calls."""
 
 VIEWS = frozenset(("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"))
-"""Operators that may return the memory that they are given."""
+"""Operators whose result may share the memory of an argument."""
 
 
 def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
-    """Whether a call is pure, or nothing is known of what it calls."""
+    """Whether a call is pure, or its callee is unknown."""
     match call.op:
         case Op(name=name):
             known = find(name)
@@ -22,7 +22,7 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
         case GlobalVar(name_hint=name) if module is not None:
             callee = module.functions.get(name)
             if isinstance(callee, tir.PrimFunc):
-                return callee.ret_type is not None  # what returns nothing is called for what it writes
+                return callee.ret_type is not None  # a callee that returns nothing is called for its side effects
             return not isinstance(callee, relax.Function) or callee.is_pure
         case relax.Expr(struct_info=info):
             return _type_is_pure(info)
@@ -31,7 +31,7 @@ def is_pure_call(call: relax.Call, module: IRModule | None) -> bool:
 
 
 def inplace_arguments(value: relax.Expr) -> tuple[relax.Expr, ...]:
-    """Return the tensors whose memory an in-place call takes for its results: none of them may be used after it."""
+    """Return the tensors whose memory an in-place call reuses for its results; they must not be used after it."""
     match value:
         case (
             relax.Call(op=Op(name="relax.call_tir_inplace"), args=(_, relax.Tuple(fields=fields), *_))

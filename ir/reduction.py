@@ -1,5 +1,6 @@
-"""Making failing programs small: delta debugging of modules (Zeller and Hildebrandt, `Simplifying and Isolating
-Failure-Inducing Input`)."""
+"""Reduction of failing programs: delta debugging of modules (Zeller and Hildebrandt, `Simplifying and Isolating
+Failure-Inducing Input`).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from .visit import rewrite, substitute, walk
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=BaseFunc)
 Fails: TypeAlias = Callable[[IRModule], bool]
-"""Whether a module, which may be malformed, still shows the failure."""
+"""Predicate: whether a module, which may be malformed, still shows the failure."""
 
 
 def reduce_module(mod: IRModule, fails: Fails, tries: int = 2000) -> IRModule:
-    """Return a module as small as can be found, of which `fails` is true as it is of `mod`.
+    """Return a module that is as small as possible and for which `fails` is true, as it is for `mod`.
 
-    Functions, schedules, bindings, parameters and statements are left out as long as that holds; what a binding computed
-    that is left out becomes a parameter. `fails` is asked at most `tries` times.
+    Functions, schedules, bindings, parameters and statements are removed while `fails` stays true; the variable of a removed
+    binding becomes a parameter. `fails` is called at most `tries` times.
     """
     reducer, mod = _Reducer(fails, tries), rewrite(mod, _without_comments)
     before = None
@@ -53,7 +54,7 @@ class _Reducer:
         return self._left >= 0 and self._fails(mod)
 
     def whole(self, mod: IRModule) -> IRModule:
-        """Leave out schedules, attributes and functions."""
+        """Remove schedules, attributes and functions."""
         for smaller in (replace(mod, schedules={}), replace(mod, attrs={}), replace(mod, global_infos={})):
             if smaller != mod and self._still_fails(smaller):
                 mod = smaller
@@ -64,7 +65,7 @@ class _Reducer:
         return of(self._fewest(list(mod.functions), lambda names: self._still_fails(of(names))))
 
     def function(self, mod: IRModule, name: str) -> IRModule:
-        """Make one function smaller."""
+        """Reduce one function."""
 
         def having(function: BaseFunc) -> IRModule:
             return replace(mod, functions={**mod.functions, name: function})
@@ -93,7 +94,7 @@ class _Reducer:
     def _simplest(
         self, function: _F, accepted: Callable[[BaseFunc], bool], simpler: Callable[[_F], Iterator[_F]]
     ) -> _F:
-        """Go from one simpler function that is accepted to the next."""
+        """Repeatedly replace the function by the first simpler one that still fails."""
         while self._left > 0:
             found = next((each for each in simpler(function) if accepted(each)), None)
             if found is None:
@@ -102,7 +103,7 @@ class _Reducer:
         return function
 
     def _fewest(self, items: list[_T], accepted: Callable[[list[_T]], bool]) -> list[_T]:
-        """Return as few of `items` as are accepted, leaving out runs of them: first long ones, then single ones."""
+        """Return as few of `items` as are accepted, by removing runs of decreasing length."""
         length = len(items)
         while length and self._left > 0:
             start = 0
@@ -117,14 +118,14 @@ class _Reducer:
 
 
 def _with_other_results(function: relax.Function) -> Iterator[relax.Function]:
-    """Yield the function returning each of its variables, the earliest first."""
+    """Yield variants that return one of the function's variables, the earliest first."""
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     for number, binding in enumerate(bindings[:-1]):
         yield _with_bindings(function, bindings[: number + 1], binding.var)
 
 
 def _with_operands_for_results(function: relax.Function) -> Iterator[relax.Function]:
-    """Yield the function without one of its calls, an operand that is of the same type in place of its result."""
+    """Yield variants without one of the calls: an operand of the same type replaces its result."""
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     for binding in bindings:
         operands = binding.value.args if isinstance(binding.value, relax.Call) else ()
@@ -138,7 +139,7 @@ def _with_operands_for_results(function: relax.Function) -> Iterator[relax.Funct
 def _with_bindings(
     function: relax.Function, kept: Sequence[relax.Binding], result: relax.Expr | None = None
 ) -> relax.Function:
-    """Return a function of these bindings; what they use of others becomes parameters, and unused parameters go."""
+    """Return a function with these bindings; undefined variables become parameters, and unused parameters are removed."""
     value = result or function.body.body
     defined = {binding.var for binding in kept}
     used = [node for part in (*[binding.value for binding in kept], value) for node in walk(part)]
@@ -159,7 +160,7 @@ def _with_bindings(
 
 
 def _bound_inside(node: Node) -> tuple[Node, ...]:
-    """The variables that a value brings into being within itself."""
+    """Return the variables that are defined inside a value."""
     match node:
         case relax.VarBinding(var=var) | relax.MatchCast(var=var):
             return (var,)
@@ -170,7 +171,7 @@ def _bound_inside(node: Node) -> tuple[Node, ...]:
 
 
 def _with_simpler_statements(function: tir.PrimFunc) -> Iterator[tir.PrimFunc]:
-    """Yield the function with one statement left out or simpler, outer ones first."""
+    """Yield variants with one statement removed or simplified, outer ones first."""
     for node in walk(function.body):
         for simpler in _simpler(node):
             yield substitute(function, {node: simpler})

@@ -20,14 +20,14 @@ class ObjectStructInfo(StructInfo, frozen=True, eq=False):
 
 
 class PrimStructInfo(StructInfo, frozen=True, eq=False):
-    """A scalar of the loop level; `value` where it is known."""
+    """A loop-level scalar; `value` if it is known."""
 
     dtype: str
     value: tir.PrimExpr | None = None
 
 
 class ShapeStructInfo(StructInfo, frozen=True, eq=False):
-    """A shape; `ndim` is -1 where it is unknown, and `len(values)` where they are known."""
+    """A shape; `ndim` is -1 if unknown, and `len(values)` if the values are known."""
 
     values: tuple[tir.PrimExpr, ...] | None = None
     ndim: int = -1
@@ -47,7 +47,7 @@ class TupleStructInfo(StructInfo, frozen=True, eq=False):
 
 
 class FuncStructInfo(StructInfo, frozen=True, eq=False):
-    """A function; `params` is None for one that takes anything, whose result `derive_func` tells from the call."""
+    """A function; if `params` is None, it accepts any arguments, and `derive_func` infers the result from the call."""
 
     params: tuple[StructInfo, ...] | None
     ret: StructInfo
@@ -56,7 +56,7 @@ class FuncStructInfo(StructInfo, frozen=True, eq=False):
 
 
 class DeviceMesh(Node, frozen=True, eq=False):
-    """Devices laid out in `shape`: either `device_ids` lists them, or `device_range` spans them."""
+    """Devices arranged in `shape`, either listed by `device_ids` or given by `device_range`."""
 
     shape: tuple[int, ...]
     device_ids: tuple[int, ...] = ()
@@ -70,7 +70,7 @@ class Placement(Node, frozen=True, eq=False):
 
 
 class DTensorStructInfo(StructInfo, frozen=True, eq=False):
-    """A tensor that is spread over a device mesh."""
+    """A tensor that is distributed over a device mesh."""
 
     tensor_sinfo: TensorStructInfo
     device_mesh: DeviceMesh
@@ -91,12 +91,12 @@ class DataflowVar(Var, frozen=True, eq=False):
 class Constant(Expr, frozen=True, eq=False):
     """A tensor known at compile time.
 
-    `data` is a NumPy array of that shape and dtype, or `base.Metadata` where a text named it without giving it.
+    `data` is a NumPy array of that shape and dtype, or `base.Metadata` if the text names it without its contents.
     """
 
     data: Any
     name: str | None = None
-    """Its name in the sidecar file (`I.constant("fc1.weight")`), outside structural equality."""
+    """The name in the sidecar file (`I.constant("fc1.weight")`); not part of structural equality."""
 
 
 class Call(Expr, frozen=True, eq=False):
@@ -134,7 +134,7 @@ class DataTypeImm(Expr, frozen=True, eq=False):
 
 
 class ExternFunc(BaseFunc, frozen=True, eq=False):
-    """A function that is registered at run time under `global_symbol`."""
+    """A function that is registered under `global_symbol` at run time."""
 
     global_symbol: str
 
@@ -158,7 +158,7 @@ class VarBinding(Binding, frozen=True, eq=False):
 
 
 class MatchCast(Binding, frozen=True, eq=False):
-    """`var = R.match_cast(value, struct_info)`: checked at run time; binds the symbolic dimensions it names first."""
+    """`var = R.match_cast(value, struct_info)`: checked at run time; binds the symbolic dimensions that occur here first."""
 
     struct_info: StructInfo
 
@@ -178,7 +178,7 @@ class SeqExpr(Expr, frozen=True, eq=False):
 
 
 class Function(BaseFunc, frozen=True, eq=False):
-    """A graph-level function; its body is a sequence of binding blocks and the value it returns."""
+    """A graph-level function; its body is a sequence of binding blocks and a result."""
 
     params: tuple[Var, ...]
     body: SeqExpr
@@ -186,7 +186,7 @@ class Function(BaseFunc, frozen=True, eq=False):
     is_pure: bool = True
 
     def bind_params(self, binding_map: Mapping[str | Var, Any]) -> Function:
-        """Return this function with values in the place of parameters, given by name or as variables."""
+        """Return this function with parameters, given by name or as variables, replaced by values."""
         from .passes.bind_params import with_params
 
         return with_params(self, binding_map)

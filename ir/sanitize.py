@@ -1,10 +1,10 @@
-"""The only way for text that a user wrote to a terminal, or into another language: SVG, C, JSON, workflow commands.
+"""Escaping of user text for terminals and for other languages: SVG, C, JSON, workflow commands.
 
-Block names, comments, file names and attributes hold any characters: escape sequences that a terminal obeys, characters
-that reorder text, halves of surrogate pairs, and whatever is syntax elsewhere. A sink takes `Safe` text only; the
-functions of this module alone make it, which the type checker and a test of the house keep so.
+Block names, comments, file names and attributes may contain any characters: terminal escape sequences, characters that
+reorder text, lone surrogates, and syntax of the output language. Sinks accept `Safe` text only. Only the functions of
+this module create it; the type checker and a house test enforce that.
 
-Programs are an exception: in a file or a pipe they stay as they are, byte by byte; on a terminal they are escaped.
+Programs are an exception: files and pipes get their exact bytes; terminals get escaped text.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any, LiteralString, TextIO
 
 
 class Safe(str):
-    """Text that a sink may write as it is."""
+    """Text that a sink may write unchanged."""
 
     __slots__ = ()
 
 
 def visible(text: str, keep: str = "\n") -> Safe:
-    """Return `text` with control, invisible and reordering characters as escapes, but for those to `keep`."""
+    """Return `text` with control, invisible and reordering characters escaped, except those in `keep`."""
     if text.isprintable():
         return Safe(text)
     return Safe("".join([char if char.isprintable() or char in keep else _escaped(char) for char in text]))
@@ -39,48 +39,48 @@ def _escaped(character: str) -> str:
 
 
 def fill(template: LiteralString, *parts: Safe | int) -> Safe:
-    """Return a template of our own with safe parts in the place of each `{}`."""
+    """Return a trusted template with safe parts inserted for each `{}`."""
     return Safe(template.format(*parts))
 
 
 def joined(separator: LiteralString, parts: Iterable[Safe | LiteralString]) -> Safe:
-    """Return safe parts as one text."""
+    """Concatenate safe parts."""
     return Safe(separator.join(parts))
 
 
 def painted(text: Safe, *codes: LiteralString) -> Safe:
-    """Return `text` in the colours of a terminal."""
+    """Return `text` in terminal colours."""
     return Safe(f"\x1b[{';'.join(codes)}m{text}\x1b[0m")
 
 
 def coloured(text: Safe, highlight: Callable[[str], str]) -> Safe:
-    """Return what a highlighter of our own makes of safe text."""
+    """Return the output of a trusted highlighter for safe text."""
     return Safe(highlight(text))
 
 
 def markup(text: str) -> Safe:
-    """Return `text` as the contents of an element of SVG or HTML, or of an attribute."""
+    """Return `text` escaped for the contents or an attribute of an element of SVG or HTML."""
     return Safe(_escape_markup(visible(text)))
 
 
 def c_comment(text: str) -> Safe:
-    """Return `text` for a comment of C."""
+    """Return `text` escaped for a comment in C."""
     return Safe(visible(text, keep="").replace("*/", "* /").replace("/*", "/ *"))
 
 
 def symbol(text: str, replacement: Callable[[str], str]) -> Safe:
-    """Return `text` as a name for LLVM, linkers and C: letters, digits and `_`; others as `replacement` says."""
+    """Return `text` as an identifier for LLVM, linkers and C: letters, digits and `_`; others become `replacement`."""
     return Safe(re.sub(r"[^A-Za-z0-9_]", lambda match: replacement(match[0]), text))
 
 
 def json_text(value: Any, indent: int | None = None) -> Safe:
-    """Return `value` as JSON, in which invisible characters are escapes, and halves of surrogate pairs are spelled out."""
+    """Return `value` as JSON with invisible characters escaped and lone surrogates spelled out."""
     text = json.dumps(_whole(value), indent=indent, ensure_ascii=False)
     return Safe(text if text.isprintable() else "".join([char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text]))  # fmt: skip
 
 
 def _whole(value: Any) -> Any:
-    """Return a value without halves of surrogate pairs, which JSON has no way to write."""
+    """Return a value without lone surrogates, which JSON cannot represent."""
     if isinstance(value, str):
         return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):x}", value)
     if isinstance(value, dict):
@@ -89,7 +89,7 @@ def _whole(value: Any) -> Any:
 
 
 def workflow_value(text: str, is_property: bool = False) -> Safe:
-    """Return `text` for a workflow command of GitHub, which has syntax of its own."""
+    """Return `text` escaped for a workflow command of GitHub."""
     pairs = [("%", "%25"), ("\n", "%0A")] + ([(":", "%3A"), (",", "%2C")] if is_property else [])
     shown: str = visible(text)
     for old, new in pairs:
@@ -110,7 +110,7 @@ def wants_color(stream: TextIO) -> bool:
 
 
 def emit(text: Safe, stream: TextIO | None = None, end: LiteralString = "\n") -> None:
-    """Write safe text to a stream, standard output where none is given."""
+    """Write safe text to a stream, standard output by default."""
     if not isinstance(text, Safe):  # type: ignore[reportUnnecessaryIsInstance]  # where no type checker looked
         raise TypeError("expected Safe text")
     out = sys.stdout if stream is None else stream
@@ -124,11 +124,11 @@ def say(text: str, stream: TextIO | None = None, end: LiteralString = "\n") -> N
 
 
 def write_program(text: str) -> None:
-    """Write the text of a program to standard output: escaped on a terminal, else byte by byte."""
+    """Write the text of a program to standard output: escaped on a terminal, otherwise byte by byte."""
     if sys.stdout.isatty():
         emit(visible(text, keep="\n\t"), end="")
     elif hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())
     else:
-        sys.stdout.write(text)  # a stream of text in the place of standard output
+        sys.stdout.write(text)  # standard output was replaced by a text stream

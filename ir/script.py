@@ -1,4 +1,4 @@
-"""The one door between program and text: `dsl` registers printer and parser here, so that `ir` need not know them."""
+"""Hooks for text: `dsl` registers its printer and parser here, so that `ir` does not import `dsl`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def register(
     parse: Callable[..., Any],
     dump: Callable[..., tuple[str, bytes]],
 ) -> None:
-    """Set how nodes are printed (`script`), also with carets under some (`underline`), shown to a person (`show`),
-    diagnostics turned to text (`render`), texts to modules (`parse`), and modules to texts with tensors (`dump`)."""
+    """Register the printer (`script`), the printer with carets under some nodes (`underline`), the display (`show`), the
+    renderer of diagnostics (`render`), the parser (`parse`), and the writer of texts with tensors (`dump`).
+    """
     _doors.update(script=script, show=show, render=render, underline=underline, parse=parse, dump=dump)
 
 
@@ -33,7 +34,7 @@ def script(node: object, dialect: str, **options: Any) -> str:
 
 
 def show(node: object, dialect: str, **options: Any) -> None:
-    """Print `node` for a person."""
+    """Display `node` for a person."""
     _door("show")(node, dialect, **options)
 
 
@@ -43,16 +44,15 @@ def render(diagnostics: object) -> str:
 
 
 def underline(node: object, places: object) -> str:
-    """Return `node` as text with line numbers, and carets under the loops and blocks `places` in it."""
+    """Return `node` as text with line numbers, and with carets under the loops and blocks in `places`."""
     return _door("underline")(node, places)
 
 
 def parse(text: str, name: str, tensors: bytes = b"") -> Any:
-    """Return the module that a text holds, which messages call `name`, with the `tensors` that `dump` gave beside it."""
+    """Return the module of a text, which messages call `name`; `tensors` is what `dump` returned beside the text."""
     return _door("parse")(text, name, tensors)
 
 
 def dump(node: object) -> tuple[str, bytes]:
-    """Return `node` as text, and the tensors that the text only names, as safetensors has them; b"" where there are
-    none."""
+    """Return `node` as text, and the tensors that the text only names in the format of safetensors; b"" if there are none."""
     return _door("dump")(node)

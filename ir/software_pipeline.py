@@ -1,9 +1,9 @@
-"""Software pipelines: what the annotations of a loop ask for, and whether its body allows it.
+"""Software pipelines: the annotations of a loop, and the conditions on its body.
 
-`software_pipeline_stage` gives each statement of the loop body the stage in which it runs: a statement of stage `s` runs `s`
-iterations after one of stage 0. `software_pipeline_order` numbers the statements in the order in which one step of the
-pipeline runs them. Schedules check the annotations when they are set and after every later step; the lowering builds the
-pipeline (`codegen/lower/pipeline.py`). Both read the annotations here.
+`software_pipeline_stage` gives each statement of the loop body its stage: a statement of stage `s` runs `s` iterations
+after one of stage 0. `software_pipeline_order` numbers the statements in the order in which one step of the pipeline runs
+them. Schedules check the annotations when they are set and after every later step; the lowering builds the pipeline
+(`codegen/lower/pipeline.py`). Both read the annotations here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 
 
 class NotPipelined(Exception):
-    """A loop that is annotated as a pipeline but cannot run as one: the reason, and the remedy."""
+    """A loop that is annotated as a pipeline but cannot be one: reason and remedy."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
@@ -32,36 +32,37 @@ class NotPipelined(Exception):
 
 
 class Part(Struct, frozen=True, eq=False):
-    """A statement of the body as a block, the stage in which it runs, and its place among all parts."""
+    """A statement of the body as a block, its stage, and its position in the order."""
 
     block: tir.Block
     stage: int
     order: int
 
     def reads(self, buffer: tir.Buffer) -> bool:
-        """Whether it reads `buffer`."""
+        """Whether the part reads `buffer`."""
         return any(region.buffer is buffer for region in self.block.reads)
 
     def writes(self, buffer: tir.Buffer) -> bool:
-        """Whether it writes `buffer`."""
+        """Whether the part writes `buffer`."""
         return any(region.buffer is buffer for region in self.block.writes)
 
 
 class Body(Struct, frozen=True, eq=False):
-    """What an iteration of a pipelined loop runs, and the buffers that it allocates."""
+    """The statements of an iteration of a pipelined loop, and the buffers that it allocates."""
 
     buffers: tuple[tir.Buffer, ...]
     statements: tuple[tir.Stmt, ...]
 
 
 def is_pipeline(loop: tir.For) -> bool:
-    """Whether annotations ask for a software pipeline."""
+    """Whether annotations request a software pipeline."""
     return STAGE in loop.annotations or ORDER in loop.annotations
 
 
 def body_of(loop: tir.For) -> Body:
-    """Return the statements of a loop body. Those of a block that runs unconditionally count one by one, where the block is
-    all of the body or is itself one of several statements; a block with a predicate is one statement."""
+    """Return the statements of a loop body. An unconditional block is replaced by its own statements if it is the whole body or
+    one of several statements; a block with a predicate is one statement.
+    """
     buffers, statements, body = list[tir.Buffer](), list[tir.Stmt](), loop.body
     if isinstance(body, tir.BlockRealize) and runs_always(body):
         buffers += body.block.alloc_buffers
@@ -77,7 +78,7 @@ def body_of(loop: tir.For) -> Body:
 
 
 def _with_init(block: tir.Block) -> tir.Stmt:
-    """Return the body of a block after its T.init, which the lowering turns into a statement."""
+    """Return the body of a block preceded by its T.init, as the lowering makes it."""
     if block.init is None:
         return block.body
     rest = block.body.seq if isinstance(block.body, tir.SeqStmt) else (block.body,)
@@ -90,8 +91,9 @@ def runs_always(realize: tir.BlockRealize) -> bool:
 
 
 def parts_of(loop: tir.For, body: Body) -> list[Part]:
-    """Return the statements of a pipeline with their stages and places; raises NotPipelined where the annotations do not
-    say them."""
+    """Return the statements of a pipeline with their stages and positions; raises NotPipelined if the annotations do not
+    define them.
+    """
     stages, orders = (_numbers(loop, key, len(body.statements)) for key in (STAGE, ORDER))
     if has_jump(loop.body):
         raise NotPipelined("the loop may end early", "guard what the jump skips by a condition instead")
@@ -110,14 +112,14 @@ def parts_of(loop: tir.For, body: Body) -> list[Part]:
 
 
 def check_count(loop: tir.For, body: Body) -> None:
-    """Check those of the annotations that are there, while a schedule sets one after the other; raises NotPipelined."""
+    """Check the annotations that are present, since a schedule sets them one by one; raises NotPipelined."""
     for key in (STAGE, ORDER):
         if key in loop.annotations:
             _numbers(loop, key, len(body.statements))
 
 
 def async_stages(loop: tir.For) -> set[int]:
-    """Return the stages whose copies may arrive later."""
+    """Return the stages whose copies are asynchronous."""
     return set(_list(loop, ASYNC))
 
 
@@ -140,13 +142,13 @@ def _list(loop: tir.For, key: str) -> list[int]:
 
 
 def number_of(value: object) -> int | None:
-    """Return the integer that part of an annotation is; None where it is none."""
+    """Return an element of an annotation as an integer, or None if it is not one."""
     value = value.value if isinstance(value, tir.IntImm) else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def as_block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
-    """Return `stmt` as a block that allocates `buffers`, and says what else it reads and writes."""
+    """Return `stmt` as a block that allocates `buffers` and declares its other reads and writes."""
     if isinstance(stmt, tir.BlockRealize) and runs_always(stmt):
         return stmt.block
     block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
@@ -157,8 +159,9 @@ def as_block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
 
 
 def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Buffer]:
-    """Return the buffers that parts of different stages share; raises NotPipelined where a part would run before another one
-    that it depends on, or where stages share a buffer that is not one of `own`: those of which each iteration has its own."""
+    """Return the buffers that parts of different stages share. Raises NotPipelined if a part would run before one that it
+    depends on, or if stages share a buffer that is not in `own`, the buffers that each iteration has its own copy of.
+    """
     shared: dict[tir.Buffer, None] = {}
     for number, first in enumerate(parts):
         for other, second in enumerate(parts[number + 1 :], number + 1):
@@ -176,7 +179,7 @@ def check_order(parts: Sequence[Part], own: Sequence[tir.Buffer]) -> list[tir.Bu
 
 
 def _conflicts(first: Part, second: Part) -> list[tir.Buffer]:
-    """Return the buffers that both touch and one of them writes."""
+    """Return the buffers that both access and at least one of them writes."""
     touched = dict.fromkeys(region.buffer for region in (*first.block.reads, *first.block.writes))
     return [
         buffer

@@ -1,4 +1,4 @@
-"""Sums: integer expressions as linear combinations of terms that are no sums themselves."""
+"""Sums: integer expressions as linear combinations of terms that are not sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .intern import is_index
 
 
 class Sum:
-    """`constant` plus the sum of `factor * term`; a sum is never changed once it is made known.
+    """`constant` plus the sum of `factor * term`; immutable once shared.
 
     Terms are interned nodes, in the order of their first appearance; no factor is 0.
     """
@@ -24,13 +24,13 @@ class Sum:
         self.constant = constant
 
     def add(self, other: Sum, factor: int = 1) -> None:
-        """Add `factor` times `other` to this."""
+        """Add `factor` times `other` in place."""
         self.constant += other.constant * factor
         for term, value in other.terms.items():
             self.add_term(term, value * factor)
 
     def add_term(self, term: tir.PrimExpr, factor: int) -> None:
-        """Add `factor * term` to this."""
+        """Add `factor * term` in place."""
         total = self.terms.get(term, 0) + factor
         if total:
             self.terms[term] = total
@@ -54,11 +54,11 @@ class Sum:
         return Sum({term: value * factor for term, value in self.terms.items()}, self.constant * factor)
 
     def divided(self, divisor: int) -> Sum:
-        """Return this divided by what divides it."""
+        """Return the quotient by `divisor`, rounding the constant down; `divisor` must divide all factors."""
         return Sum({term: value // divisor for term, value in self.terms.items()}, self.constant // divisor)
 
     def wrapped(self, dtype: str) -> Sum:
-        """Return the sum that is the same modulo the width of `dtype`, of factors nearest to zero."""
+        """Return the sum with factors closest to zero that is equal modulo the width of `dtype`."""
         parsed = parse_dtype(dtype)
         whole = 1 << parsed.bits
         half = whole // 2 if parsed.code == "int" else whole // 2 - 1
@@ -71,7 +71,7 @@ class Sum:
 
     @property
     def single(self) -> tir.PrimExpr | None:
-        """The term that this is, with nothing added and not scaled, or None."""
+        """The term, if the sum is a single unscaled term without a constant, or None."""
         if len(self.terms) == 1 and self.constant == 0:
             ((term, factor),) = self.terms.items()
             return term if factor == 1 else None
@@ -79,21 +79,21 @@ class Sum:
 
     @property
     def content(self) -> int:
-        """The greatest number that divides all factors: 0 for constants."""
+        """The greatest common divisor of all factors; 0 for constants."""
         return gcd(*self.terms.values())
 
     def factors(self) -> Iterator[tuple[tir.PrimExpr, int]]:
         return iter(self.terms.items())
 
     def key(self) -> tuple[frozenset[tuple[tir.PrimExpr, int]], int]:
-        """What is equal for equal sums, in whatever order their terms stand."""
+        """Return a key that is the same for equal sums, regardless of the order of their terms."""
         return frozenset(self.terms.items()), self.constant
 
 
 def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr]) -> tir.PrimExpr | None:
-    """Return the expression of a sum: as TVM, what is added, its constant last, then what is subtracted.
+    """Return the expression of a sum in TVM's order: positive terms, a positive constant, then what is subtracted.
 
-    None where an index dtype has no such numbers; those of other dtypes wrap around.
+    None if a number exceeds the range of an index dtype; other dtypes wrap around.
     """
     low, high = int_range(dtype)
 
@@ -126,8 +126,9 @@ def render(value: Sum, dtype: str, intern: Callable[[tir.PrimExpr], tir.PrimExpr
 
 
 def _place(part: tuple[tir.PrimExpr, int]) -> tuple[int, int, float]:
-    """What terms are ordered by (TVM: `SumExprNode::SimplifySplitExprs`): the greatest factor first, then the quotient by
-    the greatest number, then what is no remainder; others stay as they appeared first."""
+    """Return the sort key of a term (TVM: `SumExprNode::SimplifySplitExprs`): by descending factor, then by descending
+    divisor of a quotient, then terms that are not remainders first. The sort is stable.
+    """
     term, factor = part
     lower, upper = 1, inf
     if isinstance(term, tir.FloorDiv) and isinstance(term.b, tir.IntImm):

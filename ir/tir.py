@@ -1,8 +1,8 @@
 """The loop level: TensorIR, as fields only (TVM: `include/tvm/tir/{expr,stmt,buffer,function}.h`).
 
-`dtype` is TVM's string form: "int64", "float32x4", "bool", "handle", "void"; `tvms.ir.dtype` reads it. Every
-expression carries its dtype, first, as in `tvm.tir.Call(dtype, op, args)`; `tvms.ir.make` builds expressions
-that need no dtype given. Variables and buffers are what they are by identity.
+`dtype` is TVM's string form: "int64", "float32x4", "bool", "handle", "void"; `tvms.ir.dtype` parses it. The first field
+of every expression is its dtype, as in `tvm.tir.Call(dtype, op, args)`; `tvms.ir.make` builds expressions and infers
+their dtypes. Variables and buffers compare by identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .operators import Arithmetic, Indexed
 
 
 class Type(Node, frozen=True, eq=False):
-    """The type of a variable where its dtype does not say all."""
+    """The type of a variable that its dtype does not fully describe."""
 
 
 class PrimType(Type, frozen=True, eq=False):
@@ -46,7 +46,7 @@ class TensorMapType(Type, frozen=True, eq=False):
 
 
 class PrimExpr(Arithmetic, Node, frozen=True, eq=False):
-    """A value of the loop level. It compares by identity, as all nodes do: `te.equal(a, b)` is the comparison."""
+    """A loop-level value. It compares by identity, like all nodes; `te.equal(a, b)` builds a comparison."""
 
     dtype: str
 
@@ -54,7 +54,7 @@ class PrimExpr(Arithmetic, Node, frozen=True, eq=False):
 class Var(PrimExpr, frozen=True, eq=False):
     name: str
     type_annotation: Type | None = None
-    """None stands for `PrimType(dtype)`."""
+    """None means `PrimType(dtype)`."""
 
 
 class SizeVar(Var, frozen=True, eq=False):
@@ -137,11 +137,11 @@ class GE(CmpOp, frozen=True, eq=False): ...
 
 
 class And(BinaryOp, frozen=True, eq=False):
-    """Logical and; `b` is not evaluated where `a` is false."""
+    """Logical and; `b` is not evaluated if `a` is false."""
 
 
 class Or(BinaryOp, frozen=True, eq=False):
-    """Logical or; `b` is not evaluated where `a` is true."""
+    """Logical or; `b` is not evaluated if `a` is true."""
 
 
 class Not(PrimExpr, frozen=True, eq=False):
@@ -149,7 +149,7 @@ class Not(PrimExpr, frozen=True, eq=False):
 
 
 class Select(PrimExpr, frozen=True, eq=False):
-    """A choice (`T.Select`); what is not chosen has no effect, and guards what it reads (TVM: `RewriteUnsafeSelect`)."""
+    """A choice (`T.Select`); the other operand has no effect, and its loads are guarded (TVM: `RewriteUnsafeSelect`)."""
 
     condition: PrimExpr
     true_value: PrimExpr
@@ -163,7 +163,7 @@ class BufferLoad(PrimExpr, frozen=True, eq=False):
 
 
 class ProducerLoad(PrimExpr, frozen=True, eq=False):
-    """A read of a tensor expression, before it has a buffer."""
+    """A load in a tensor expression, before the tensor has a buffer."""
 
     producer: Node
     indices: tuple[PrimExpr, ...]
@@ -204,7 +204,7 @@ class Shuffle(PrimExpr, frozen=True, eq=False):
 
 
 class CommReducer(Node, frozen=True, eq=False):
-    """A commutative reducer: `result` combines `lhs` and `rhs`; `identity_element` leaves the other as it is."""
+    """A commutative reducer: `result` combines `lhs` and `rhs`; `identity_element` is neutral."""
 
     lhs: tuple[Var, ...]
     rhs: tuple[Var, ...]
@@ -213,7 +213,7 @@ class CommReducer(Node, frozen=True, eq=False):
 
 
 class Reduce(PrimExpr, frozen=True, eq=False):
-    """A reduction inside a tensor expression; `value_index` picks one of several results."""
+    """A reduction inside a tensor expression; `value_index` selects one of several results."""
 
     combiner: CommReducer
     source: tuple[PrimExpr, ...]
@@ -241,7 +241,7 @@ class BufferType(Enum):
 class Buffer(Indexed, Node, frozen=True, eq=False):
     """A multi-dimensional view of the memory that `data` points to.
 
-    `strides` and `elem_offset` count elements; no strides means compact, row-major.
+    `strides` and `elem_offset` count elements; empty strides mean compact, row-major.
     """
 
     data: Var
@@ -250,7 +250,7 @@ class Buffer(Indexed, Node, frozen=True, eq=False):
     name: str
     strides: tuple[PrimExpr, ...] = ()
     elem_offset: PrimExpr | None = None
-    """None stands for zero (compact buffers declared without one)."""
+    """None means zero (compact buffers declared without one)."""
     data_alignment: int = 64
     """In bytes."""
     offset_factor: int = 1
@@ -266,14 +266,14 @@ class BufferRegion(Node, frozen=True, eq=False):
 
 
 class MatchBufferRegion(Node, frozen=True, eq=False):
-    """`buffer` is another view of `source` inside a block."""
+    """Inside a block, `buffer` is a view of the region `source`."""
 
     buffer: Buffer
     source: BufferRegion
 
 
 class IterVarType(Enum):
-    """What may be done with the iterations of an axis (TVM: `IterVarType`)."""
+    """The kind of an axis, which limits what may be done with its iterations (TVM: `IterVarType`)."""
 
     DATA_PAR = "spatial"
     COMM_REDUCE = "reduce"
@@ -294,7 +294,7 @@ class IterVar(Node, frozen=True, eq=False):
 
 
 class IndexMap(Node, frozen=True, eq=False):
-    """A change of index: from `initial_indices` to `final_indices`."""
+    """A map of indices: from `initial_indices` to `final_indices`."""
 
     initial_indices: tuple[Var, ...]
     final_indices: tuple[PrimExpr, ...]
@@ -314,7 +314,7 @@ class LetStmt(Stmt, frozen=True, eq=False):
 
 
 class AttrStmt(Stmt, frozen=True, eq=False):
-    """`value` is said about `node` while `body` runs."""
+    """The attribute `value` of `node`, valid in `body`."""
 
     node: Any
     attr_key: str
@@ -357,7 +357,7 @@ class ProducerRealize(Stmt, frozen=True, eq=False):
 
 
 class Allocate(Stmt, frozen=True, eq=False):
-    """Memory for `extents` elements of `dtype` while `body` runs."""
+    """Memory for `extents` elements of `dtype`, valid in `body`."""
 
     buffer_var: Var
     dtype: str
@@ -372,7 +372,7 @@ class AllocateConst(Stmt, frozen=True, eq=False):
     dtype: str
     extents: tuple[PrimExpr, ...]
     data: Any
-    """A NumPy array, or None where the contents stand at `irmod_storage_idx` of the module's constants."""
+    """A NumPy array, or None if the contents are at `irmod_storage_idx` of the module's constants."""
     body: Stmt
     annotations: Attrs = {}
     irmod_storage_idx: int | None = None
@@ -425,7 +425,7 @@ class While(Stmt, frozen=True, eq=False):
 
 
 class Block(Stmt, frozen=True, eq=False):
-    """A unit of scheduling: what it computes for each value of its own iterators, whatever the loops around it."""
+    """A unit of scheduling: a computation for each value of its own iterators, independent of the loops around it."""
 
     iter_vars: tuple[IterVar, ...]
     reads: tuple[BufferRegion, ...]
@@ -439,7 +439,7 @@ class Block(Stmt, frozen=True, eq=False):
 
 
 class BlockRealize(Stmt, frozen=True, eq=False):
-    """A block run for `iter_values`, where `predicate` holds. Its trivia are those of the block."""
+    """A block executed for `iter_values` if `predicate` is true. Its trivia belong to the block."""
 
     iter_values: tuple[PrimExpr, ...]
     predicate: PrimExpr
@@ -450,10 +450,10 @@ class BlockRealize(Stmt, frozen=True, eq=False):
 
 
 class PrimFunc(BaseFunc, frozen=True, eq=False):
-    """A loop-level function. `buffer_map` says which handle parameters are buffers, and of which shape."""
+    """A loop-level function. `buffer_map` gives the buffers of its handle parameters."""
 
     params: tuple[Var, ...]
     body: Stmt
     ret_type: Type | None = None
-    """None stands for the empty tuple: nothing is returned."""
+    """None means the empty tuple: the function returns nothing."""
     buffer_map: dict[Var, Buffer] = {}

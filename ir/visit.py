@@ -1,6 +1,6 @@
-"""Walking and rewriting programs of any depth: every function here is iterative.
+"""Traversal and rewriting of programs of any depth; every function is iterative.
 
-The children of a node are what stands in its fields: spans and comments are not part of it.
+The children of a node are the nodes in its fields, except in its span and comments.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Variable: TypeAlias = tir.Var | relax.Var
 _OUTSIDE = frozenset(("span", "trivia"))
 _ATOMS = ("str", "int", "float", "bool", "str | None", "int | None", "ForKind", "BufferType", "IterVarType")
 _ENTERED_ONCE = (tir.Buffer, relax.Var)
-"""What a name stands for: its definition is a part of the program once, however often it is used."""
+"""Nodes that are referenced by identity; a traversal enters each of them once."""
 
 
 @cache
 def field_names(kind: type[Node]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that are part of the program, in the order of the constructor's."""
+    """Return the fields of a kind of node that belong to the program, in the order of the constructor's parameters."""
     return tuple([name for name in kind.__struct_fields__ if name not in _OUTSIDE])
 
 
 @cache
 def part_names(kind: type[Node]) -> tuple[str, ...]:
-    """Return the fields of a kind of node in which other nodes may stand: all but those that are said to hold none."""
+    """Return the fields of a kind of node that may hold other nodes, by their annotations."""
     types = field_types(kind)
     return tuple([name for name in field_names(kind) if types[name] not in _ATOMS])
 
@@ -44,7 +44,7 @@ def field_types(kind: type[Node]) -> dict[str, str]:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes that stand in the fields of `node`, also within tuples and dicts (and as keys), in order."""
+    """Return the nodes in the fields of `node`, also those within tuples and dicts (including keys), in order."""
     return _READERS[type(node)](node)
 
 
@@ -52,7 +52,7 @@ _Reader: TypeAlias = Callable[[Any], tuple[Node, ...]]
 
 
 def _reader(kind: type[Node]) -> _Reader:
-    """Return what gives the children of nodes of a kind: the fastest way that the types of its fields allow."""
+    """Return a function that lists the children of a kind of node, the fastest that the types of its fields allow."""
     names = part_names(kind) if issubclass(kind, Node) else ()
     if not names:
         return _no_children
@@ -67,7 +67,7 @@ def _reader(kind: type[Node]) -> _Reader:
 
 
 def _shape_of(annotation: str) -> str:
-    """Return how nodes stand in a field with this annotation: "n" one, "o" one or None, "t" a tuple of them, "?" otherwise."""
+    """Return the kind of a field by its annotation: "n" a node, "o" a node or None, "t" a tuple of nodes, "?" otherwise."""
     if _is_node_type(annotation):
         return "n"
     if annotation.endswith(" | None") and _is_node_type(annotation.removesuffix(" | None")):
@@ -78,7 +78,7 @@ def _shape_of(annotation: str) -> str:
 
 
 def _all_of(value: Any) -> tuple[Node, ...]:
-    """Return the nodes in what should be a tuple of nodes."""
+    """Return the nodes in a value that should be a tuple of nodes."""
     return value if type(value) is tuple else _collected((value,))  # type: ignore[reportUnknownVariableType]
 
 
@@ -128,7 +128,7 @@ _SHAPED: dict[str, Callable[[Callable[[Any], Any]], _Reader]] = {
     "nto": _of_load,
     "nnto": _of_store,
 }
-"""What makes the reader of a kind of node from what reads its fields, by how nodes stand in them."""
+"""Factories of readers by the kinds of the fields; each takes the getter of the fields."""
 
 
 def _mixed(get: Callable[[Any], Any], shape: str) -> _Reader:
@@ -156,7 +156,7 @@ def _is_node_type(name: str) -> bool:
 
 
 class _Readers(dict[type, _Reader]):
-    """The reader of each kind of node, made when it is first asked for."""
+    """Reader of each kind of node, created on first use."""
 
     def __missing__(self, kind: type) -> _Reader:
         self[kind] = found = _reader(kind)
@@ -167,7 +167,7 @@ _READERS = _Readers()
 
 
 def _collected(values: Iterable[Any]) -> tuple[Node, ...]:
-    """Return the nodes in the values of fields, most of which are nodes, tuples of nodes, and None."""
+    """Return the nodes in the values of fields; optimized for nodes, tuples of nodes, and None."""
     found: list[Node] = []
     for value in values:
         if value.__class__ is tuple:
@@ -196,9 +196,9 @@ def _collect(value: Any, found: list[Node]) -> None:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield `node` and everything below it, each before its children, at every place where it stands.
+    """Yield `node` and all its descendants, parents first, at every occurrence.
 
-    A buffer, or a variable of the graph level, is entered only where it stands first.
+    A buffer or graph-level variable is entered only at its first occurrence.
     """
     stack: list[Node] = [node]
     entered: set[int] = set()
@@ -216,7 +216,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def post_order(node: Node) -> Iterator[Node]:
-    """Yield everything that `walk` yields, each after its children."""
+    """Yield the nodes of `walk`, children first."""
     stack: list[tuple[Node, bool]] = [(node, False)]
     entered: set[int] = set()
     while stack:
@@ -230,11 +230,11 @@ def post_order(node: Node) -> Iterator[Node]:
 
 
 def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
-    """Return `node` with `function` applied to every node below it and to itself, children first.
+    """Return `node` with `function` applied to all its descendants and to itself, children first.
 
-    `function` gets a node whose children are already rewritten, and returns what to put in its place, or None to
-    leave it. What does not change is shared with the old program, and one object becomes one object: a buffer or
-    variable that is rewritten is the same one everywhere.
+    `function` gets a node whose children are already rewritten, and returns its replacement, or None to keep it. Unchanged
+    parts are shared with the old program. Each object is rewritten once: all occurrences of a buffer or variable become the
+    same new object.
     """
     return _rewrite(node, function, {})
 
@@ -242,7 +242,7 @@ def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
 def rewrite_recording(
     node: Any, function: Callable[[Any], Node | None], mapping: Mapping[Any, Node] = {}
 ) -> tuple[Any, list[tuple[Node, Node]]]:
-    """Return what `rewrite` returns, after `mapping` is substituted, and every node that changed, with what it became."""
+    """Return the result of `rewrite` after substituting `mapping`, and the pairs of each changed node and its replacement."""
     changed: list[tuple[Node, Node]] = []
     return _rewrite(node, function, {id(old): new for old, new in mapping.items()}, changed), changed
 
@@ -284,7 +284,7 @@ def _rebuild(node: Node, done: Mapping[int, Node]) -> Node:
 
 
 def _new_value(value: Any, done: Mapping[int, Node]) -> Any:
-    """Return `value` with new nodes for old ones: itself where there are none."""
+    """Return `value` with its nodes replaced; `value` itself if nothing changed."""
     if isinstance(value, Node):
         return done[id(value)]
     if isinstance(value, (tuple, list)):
@@ -304,22 +304,22 @@ def _is(a: object, b: object) -> bool:
 def substitute(node: Any, mapping: Mapping[Any, Node]) -> Any:
     """Return `node` with every key of `mapping` (a variable, a buffer, any node) replaced by its value.
 
-    Values are not substituted in again. A buffer whose shape mentions a replaced variable becomes a new buffer,
-    everywhere. Names are by identity, so nothing can be captured.
+    The values are not rewritten. A buffer whose shape mentions a replaced variable becomes a new buffer at all its
+    occurrences. Names are compared by identity, so nothing can be captured.
     """
     return _rewrite(node, _leave, {id(old): new for old, new in mapping.items()}) if mapping else node
 
 
 class Substitution:
-    """`substitute` in many nodes that share parts: what stands in several of them is rewritten once.
+    """`substitute` for many nodes that share parts: shared parts are rewritten once.
 
-    A key has to be given its value before the first node that holds it is rewritten.
+    The value of a key must be set before the first node that contains the key is rewritten.
     """
 
     def __init__(self) -> None:
         self._done: dict[int, Node] = {}
         self._kept: list[Node] = []
-        """Every node that was rewritten: an identity is that of one node while it lives."""
+        """References to all rewritten nodes: an `id` is unique only while its node lives."""
 
     def __setitem__(self, key: Node, value: Node) -> None:
         self._kept.append(key)
@@ -334,7 +334,7 @@ class Substitution:
 
 
 def is_larger(node: Node, most: int) -> bool:
-    """Whether more than `most` nodes stand in `node`, each counted at every place where it stands."""
+    """Whether `node` contains more than `most` nodes, counting every occurrence."""
     stack, count = [node], 0
     while stack and count <= most:
         count += 1
@@ -347,10 +347,10 @@ def _leave(_: Node) -> None:
 
 
 def defined_variables(node: Node) -> tuple[Variable, ...]:
-    """Return the variables that `node` itself brings into being, for what stands below or after it.
+    """Return the variables that `node` itself defines, for its descendants or for the statements after it.
 
-    Buffers bring their data pointer, and where they stand in a signature or in `T.match_buffer` also the
-    variables of their shape, strides and offset.
+    A buffer defines its data pointer and, in a signature or in `T.match_buffer`, also the variables of its shape, strides
+    and offset.
     """
     match node:
         case tir.For() | tir.LetStmt() | tir.Let() | tir.IterVar():
@@ -379,7 +379,7 @@ def defined_variables(node: Node) -> tuple[Variable, ...]:
 
 
 def with_new_variables(node: Any) -> Any:
-    """Return `node` with new variables, of both levels, in the place of all that it defines: a copy that may stand beside it."""
+    """Return a copy of `node` in which all defined variables, of both levels, are new, so that it can be used beside `node`."""
     found = dict.fromkeys([variable for below in walk(node) for variable in defined_variables(below)])
     new: dict[Node, Node] = {variable: replace(variable) for variable in found if isinstance(variable, tir.Var)}
     for variable in found:
@@ -400,7 +400,7 @@ def _tir_variables(node: Node) -> list[tir.Var]:
 
 
 def free_variables(node: Node) -> tuple[Variable, ...]:
-    """Return the variables that `node` uses and does not bring into being, in the order of their first use."""
+    """Return the free variables of `node`, in the order of their first use."""
     used: dict[Variable, None] = {}
     defined: set[Variable] = set()
     for below in walk(node):

@@ -1,1 +1,1 @@
-"""What can be known of a program without running it: bounds, residues, proofs, iterators, regions, dependences."""
+"""Static analyses: bounds, residues, proofs, iterator maps, regions, dependences."""

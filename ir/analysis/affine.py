@@ -1,9 +1,9 @@
-"""Conditions on integers as Presburger sets (isl): exact where they are quasi-affine, else on the safe side.
+"""Conditions on integers as Presburger sets (isl): exact if they are quasi-affine, conservative otherwise.
 
-Quasi-affine are sums, products with constants, division by constants and its remainder, minima, maxima, choices, casts
-that keep the value, comparisons, and all that `and`, `or` and `not` make of these. What is not (a product of
-variables, an element of a buffer) is an unknown integer within its constant bounds, the same wherever the same
-expression stands.
+Quasi-affine are sums, products with constants, division by constants and its remainder, minima, maxima, choices,
+value-preserving casts, comparisons, and their combinations with `and`, `or` and `not`. Any other expression (a product
+of variables, an element of a buffer) is an unknown integer within its constant bounds; equal expressions are the same
+unknown.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ..simplify import Simplifier
 from .const_bounds import Bounds, of_dtype
 
 MAX_OPERATIONS = 400_000
-"""What one question may cost, counted by isl: well below a second."""
+"""Maximum number of isl operations per question: well below a second."""
 _NEAR = 1 << 10
-"""Solutions are first looked for among values of at most this size."""
+"""Solutions are first searched among values of at most this magnitude."""
 
 _context = isl.Context()
 _SET = isl.dim_type.set
 
 
 class GaveUp(Exception):
-    """The question costs more than MAX_OPERATIONS, or is not quasi-affine where it has to be."""
+    """The question costs more than MAX_OPERATIONS, or is not quasi-affine where that is required."""
 
 
 @contextmanager
 def bounded() -> Generator[None]:
-    """Let what is asked of isl inside cost no more than MAX_OPERATIONS; raises `GaveUp` where it does."""
+    """Limit the isl operations inside the context to MAX_OPERATIONS; raises `GaveUp` if they exceed it."""
     _context.set_max_operations(MAX_OPERATIONS)
     _context.reset_operations()
     try:
@@ -46,9 +46,9 @@ def bounded() -> Generator[None]:
 
 
 def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[tir.Var, int] | None:
-    """Return values of the variables where all of `conditions`, in normal form, hold within the bounds of `simplifier`.
+    """Return values of the variables that satisfy all of `conditions`, in normal form, within the bounds of `simplifier`.
 
-    None is certain: there are none. Values are a solution only if there are no unknowns. Raises `GaveUp`.
+    None means that there are certainly none. The values are a solution only if there are no unknowns. Raises `GaveUp`.
     """
     with bounded():
         leaves = list(dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition)))
@@ -57,9 +57,9 @@ def solve(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr]) -> dict[ti
 
 
 def points(simplifier: Simplifier, conditions: Sequence[tir.PrimExpr], kept: Sequence[tir.Var]) -> isl.Set:
-    """Return the values of the variables `kept` for which some of the others make all of `conditions` hold.
+    """Return the values of the variables `kept` for which values of the other variables satisfy all of `conditions`.
 
-    Raises `GaveUp` where a condition is not quasi-affine. Call it inside of `bounded`.
+    Raises `GaveUp` if a condition is not quasi-affine. Must be called inside `bounded`.
     """
     others = dict.fromkeys(leaf for condition in conditions for leaf in _leaves(simplifier, condition))
     for variable in kept:
@@ -79,7 +79,7 @@ def _where_all(simplifier: Simplifier, leaves: Sequence[tir.PrimExpr], condition
 
 
 def sample(found: isl.Set, leaves: Sequence[tir.PrimExpr]) -> dict[tir.Var, int]:
-    """Return the values of the variables among `leaves`, the coordinates, at a point: a near one, if there is."""
+    """Return the values of the variables among `leaves`, the coordinates, at one point of `found`: preferably a small one."""
     near = found
     for index in range(len(leaves)):
         near = near.lower_bound_val(_SET, index, _value(-_NEAR)).upper_bound_val(_SET, index, _value(_NEAR))
@@ -90,14 +90,14 @@ def sample(found: isl.Set, leaves: Sequence[tir.PrimExpr]) -> dict[tir.Var, int]
 
 
 def _value(number: int) -> isl.Val:
-    return isl.Val(str(number), _context)  # a number may have more than 64 bits
+    return isl.Val(str(number), _context)  # a number may exceed 64 bits
 
 
 # --- What is quasi-affine ---------------------------------------------------------------------------------------
 
 
 def _operands(s: Simplifier, expr: tir.PrimExpr) -> Sequence[tir.PrimExpr] | None:
-    """Return what a quasi-affine expression is made of; None where `expr` is an unknown, or a variable."""
+    """Return the operands of a quasi-affine expression; None if `expr` is an unknown or a variable."""
     match expr:
         case tir.IntImm():
             return ()
@@ -157,7 +157,7 @@ def _leaves(s: Simplifier, expr: tir.PrimExpr) -> Iterable[tir.PrimExpr]:
 
 
 class _System:
-    """Sets of points, with one coordinate for every variable and unknown."""
+    """Sets of points, with one coordinate for each variable and unknown."""
 
     def __init__(self, simplifier: Simplifier, leaves: Sequence[tir.PrimExpr]) -> None:
         self.simplifier, self.leaves = simplifier, leaves
@@ -177,7 +177,7 @@ class _System:
         return isl.PwAff.from_aff(isl.Aff.val_on_domain(self.local, _value(number)))
 
     def where(self, expr: tir.PrimExpr) -> isl.Set:
-        """Return the points where a condition holds."""
+        """Return the points at which a condition holds."""
         if expr in self.index:
             return self.function(expr).ne_set(self.constant(0))
         match expr:
@@ -221,7 +221,7 @@ class _System:
                 return a.ne_set(b)
 
     def function(self, expr: tir.PrimExpr) -> isl.PwAff:
-        """Return the value of an integer expression, or of a condition as 0 or 1, by point."""
+        """Return the value of an integer expression, or of a condition as 0 or 1, as a function of the point."""
         position = self.index.get(expr)
         if position is not None:
             return isl.PwAff.from_aff(isl.Aff.var_on_domain(self.local, _SET, position))

@@ -1,7 +1,7 @@
-"""Constant bounds: the least and the greatest value an integer expression may have (TVM: `arith.ConstIntBound`).
+"""Constant bounds: the minimum and maximum of an integer expression (TVM: `arith.ConstIntBound`).
 
-Bounds are always finite: the range of the dtype bounds what nothing else does. Index expressions (int32, int64) are
-taken not to overflow; those of other dtypes wrap around, and then have the bounds of the dtype.
+Bounds are always finite: the default is the range of the dtype. Index expressions (int32, int64) are assumed not to
+overflow; those of other dtypes wrap around, and then have the bounds of the dtype.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..visit import substitute
 
 
 class Bounds(Struct, frozen=True):
-    """The integers from `min` to `max`, both included."""
+    """The integers from `min` to `max`, inclusive."""
 
     min: int
     max: int
@@ -35,12 +35,12 @@ class Bounds(Struct, frozen=True):
         return Bounds(self.min + min(ends), self.max + max(ends))
 
     def meet(self, other: Bounds) -> Bounds:
-        """Return what both have in common, or `other` where that is nothing: then the place is never reached."""
+        """Return the intersection, or `other` if it is empty: then the code is unreachable."""
         least, most = max(self.min, other.min), min(self.max, other.max)
         return Bounds(least, most) if least <= most else other
 
     def join(self, other: Bounds) -> Bounds:
-        """Return the least bounds around both."""
+        """Return the smallest bounds that contain both."""
         return Bounds(min(self.min, other.min), max(self.max, other.max))
 
     def contains(self, value: int) -> bool:
@@ -56,15 +56,15 @@ BoundsOf: TypeAlias = Callable[[tir.PrimExpr], Bounds]
 
 
 def of_dtype(dtype: str) -> Bounds:
-    """Return the range of the lanes of an integer dtype or bool; of other dtypes, that of int64."""
+    """Return the range of a lane of an integer dtype or bool; for other dtypes, that of int64."""
     name = parse_dtype(dtype).name
     return Bounds(*int_range(name if is_int(name) or is_bool(name) else "int64"))
 
 
 def ends(domain: Domain) -> tuple[tir.PrimExpr | None, tir.PrimExpr | None, int]:
-    """Return the least value, and the greatest as an expression plus a constant; None where there is no bound.
+    """Return the minimum, and the maximum as an expression plus a constant; None if unbounded.
 
-    The end of a range is an expression in a dtype wide enough for it to be right.
+    The end of a range is computed in a dtype in which it does not overflow.
     """
     if isinstance(domain, Interval):
         return domain.min, domain.max, 0
@@ -117,7 +117,7 @@ def bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
 
 
 def unlimited_bounds_of(expr: tir.PrimExpr, of: BoundsOf) -> Bounds:
-    """Return the bounds that `expr` would have with integers of unlimited width; it must be an operation."""
+    """Return the bounds of the operation `expr` with integers of unlimited width."""
     rule = _RULES.get(type(expr))
     return rule(expr, of) if rule is not None else of_dtype(expr.dtype)
 
@@ -149,7 +149,7 @@ def _truncmod(a: Bounds, b: Bounds) -> Bounds:
 
 
 def _difference(expr: tir.Sub, of: BoundsOf) -> Bounds:
-    """`a - a // c * c` is the remainder of `a`."""
+    """Return the bounds of a difference; `a - a // c * c` is the remainder of `a`."""
     match expr.b:
         case tir.Mul(a=tir.FloorDiv(a=a, b=tir.IntImm(value=c)), b=tir.IntImm(value=factor)) if (
             a is expr.a and c == factor > 0
@@ -217,4 +217,4 @@ _RULES: dict[type[tir.PrimExpr], Callable[[Any, BoundsOf], Bounds]] = {
     tir.Let: lambda e, of: of(substitute(e.body, {e.var: e.value})),
     tir.Call: _call,
 }  # fmt: skip
-"""The bounds of each kind of expression from those of its operands, with integers of unlimited width."""
+"""Rules for the bounds of each kind of expression from those of its operands, with integers of unlimited width."""

@@ -1,4 +1,4 @@
-"""Whether regions cover a region: what loops make of them, as sets of elements."""
+"""Whether a union of regions covers a region, decided on sets of elements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def uncovered(wanted: Place, by: Sequence[Place], shared: Domains) -> dict[tir.Var, int] | None:
-    """Return the free variables at an element of `wanted` that no place of `by` has; None where there is none.
+    """Return values of the free variables for which an element of `wanted` is in no place of `by`; None if there are none.
 
-    Free are the variables that are no place's own. Raises `affine.GaveUp`.
+    A variable is free unless it is in the domains of a place. Raises `affine.GaveUp`.
     """
     places = (wanted, *by)
     own = {variable for place in places for variable in place.domains}
@@ -51,7 +51,7 @@ def _variables(place: Place) -> list[tir.Var]:
 
 
 def _conditions(place: Place, coordinates: Sequence[tir.Var], shared: Domains) -> list[tir.PrimExpr]:
-    """Return the conditions under which the coordinates are those of an element of a place."""
+    """Return the conditions under which the coordinates belong to an element of a place."""
     found = list(place.conditions)
     for variable, domain in (*shared.items(), *place.domains.items()):
         least, most, slack = ends(domain)

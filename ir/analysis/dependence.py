@@ -1,7 +1,7 @@
-"""Dependences: which accesses of a program touch the same memory, one of them writing, and in which iterations.
+"""Dependences: pairs of accesses to the same memory, at least one of them a store, and the iterations they occur in.
 
-A block counts by the regions that it declares, a load or store outside of blocks by its indices. Two accesses conflict
-where their regions may meet; `prove` decides it, exactly where indices and conditions are quasi-affine.
+A block counts by its declared regions, a load or store outside of blocks by its indices. Two accesses conflict if their
+regions may intersect; `prove` decides that, exactly if indices and conditions are quasi-affine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .regions import all_of, meeting, span_of
 
 
 class DependenceKind(Enum):
-    """What comes first, and what must come after."""
+    """The kinds of the earlier and of the later access."""
 
     RAW = "read after write"
     WAR = "write after read"
@@ -29,7 +29,7 @@ class DependenceKind(Enum):
 
 
 class Access(Struct, frozen=True, eq=False):
-    """A region that a block, a load or a store touches, in terms of the loops around, where `conditions` hold."""
+    """A region that a block, load or store accesses if `conditions` hold, in terms of the surrounding loops."""
 
     statement: tir.Block | tir.BufferStore | tir.BufferLoad
     buffer: tir.Buffer
@@ -40,18 +40,18 @@ class Access(Struct, frozen=True, eq=False):
 
     @property
     def is_reduction(self) -> bool:
-        """Whether it is the update of a reduction block, whose iterations commute."""
+        """Whether the access belongs to the update of a reduction block, whose iterations commute."""
         return isinstance(self.statement, tir.Block) and self.statement.init is not None
 
 
 class Dependence(Struct, frozen=True, eq=False):
-    """`sink` must run after `source`; it is certain where there are values of the loops for which they meet."""
+    """`sink` must run after `source`; certain if there are values of the loop variables for which they conflict."""
 
     source: Access
     sink: Access
     kind: DependenceKind
     values: Mapping[tir.Var, int] | None = None
-    """The iteration of `source` that meets one of `sink`, where it is certain."""
+    """An iteration of `source` that conflicts with one of `sink`, if the dependence is certain."""
 
     @property
     def is_certain(self) -> bool:
@@ -63,7 +63,7 @@ class Dependence(Struct, frozen=True, eq=False):
 
 @deep
 def accesses(statement: tir.Stmt) -> list[Access]:
-    """Return what `statement` touches, in the order of the text; of blocks, what they declare."""
+    """Return the accesses of `statement` in textual order; for blocks, the declared ones."""
     return list(_accesses(statement, (), ()))
 
 
@@ -109,10 +109,10 @@ def _of_block(
 
 @deep
 def dependences(statement: tir.Stmt) -> list[Dependence]:
-    """Return why parts of `statement` must run after others: for each pair of accesses, once for each kind.
+    """Return the dependences among the accesses of `statement`: one for each pair of accesses and kind.
 
-    The iterations of loops around both are told apart: an access depends on those in the same iteration that stand
-    before it in the text, and on all in earlier iterations.
+    Iterations of common loops are distinguished: an access depends on those before it in the same iteration, and on all in
+    earlier iterations.
     """
     found = accesses(statement)
     order = {id(access): index for index, access in enumerate(found)}
@@ -122,10 +122,10 @@ def dependences(statement: tir.Stmt) -> list[Dependence]:
 
 
 def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
-    """Return why the iterations of `loop` may not run in any order, or at once; none where they may.
+    """Return the dependences that prevent reordering or parallelizing the iterations of `loop`.
 
-    What lives in memory that each iteration allocates for itself does not count. With `ignore_reductions`, the updates
-    of one reduction block do not, either: they may run in any order, but not at once.
+    Memory that each iteration allocates does not count. With `ignore_reductions`, the updates of one reduction block do not
+    count either: they may be reordered, but not run in parallel.
     """
     found = accesses(loop)
     private = _allocated_inside(loop.body)
@@ -143,20 +143,20 @@ def carried(loop: tir.For, ignore_reductions: bool = False) -> list[Dependence]:
 
 
 def is_order_free(loop: tir.For) -> bool:
-    """Whether the iterations of `loop` may run in any order."""
+    """Whether the iterations of `loop` may be reordered."""
     return not carried(loop, ignore_reductions=True)
 
 
 def is_parallel(loop: tir.For) -> bool:
-    """Whether the iterations of `loop` may run at once."""
+    """Whether the iterations of `loop` may run in parallel."""
     return not carried(loop)
 
 
 def insertion_points(sequence: Sequence[tir.Stmt], statement: tir.Stmt) -> range:
-    """Return before which statements of `sequence` the new `statement` may stand: len(sequence) is after all.
+    """Return the indices in `sequence` before which the new `statement` may be inserted; len(sequence) means at the end.
 
-    It stands after all that it must run after if it is to read what they write, and before all that read or write what
-    it writes. Buffers are told apart, their regions are not.
+    It must follow the statements that write what it reads, and precede those that read or write what it writes. The test
+    compares buffers, not their regions.
     """
     own = accesses(statement)
     reads = {access.buffer for access in own if not access.is_write}
@@ -189,7 +189,7 @@ def _kind(source: Access, sink: Access) -> DependenceKind:
 
 
 def _dependence(a: Access, b: Access, is_before: bool) -> Dependence | None:
-    """Return the dependence of `b` on `a` in the same iteration, where it stands after it, or in a later one."""
+    """Return the dependence of `b` on `a` in a later iteration or, if `is_before`, also in the same one."""
     shared = _common(a.loops, b.loops)
     if not shared and not is_before:
         return None
@@ -207,7 +207,7 @@ def _dependence(a: Access, b: Access, is_before: bool) -> Dependence | None:
 
 
 def _across(loop: tir.For, a: Access, b: Access) -> Dependence | None:
-    """Return the dependence between different iterations of `loop`, of one iteration of the loops around it."""
+    """Return the dependence between different iterations of `loop` within one iteration of the loops around it."""
     inner = [a.loops[a.loops.index(loop) :], b.loops[b.loops.index(loop) :]]
     renamed = _Renamed(b, inner[1])
     return _meets(a, b, renamed, tir.NE("bool", loop.loop_var, renamed.names[loop.loop_var]))

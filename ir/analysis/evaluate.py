@@ -1,4 +1,4 @@
-"""The value of an integer expression where its variables have given values."""
+"""Evaluation of integer expressions for given values of their variables."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _BITS: dict[str, Callable[[int, int], int]] = {
 
 
 def _count(bits: int) -> int:
-    """Return by how much an integer is shifted; ValueError for what no integer has bits for, which would fill the memory."""
+    """Return the number of bits of a shift; ValueError if it is out of range, since the result could exhaust the memory."""
     if bits >= 64:
         raise ValueError
     return bits
 
 
 def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:
-    """Return what `expr` is; None where that is not known, where it faults, and where an index overflows.
+    """Return the value of `expr`; None if it is unknown, if it faults, or if an index overflows.
 
-    Of integers and conditions only: memory, floats, vectors and calls of functions have no known value.
+    Only integers and conditions are evaluated: loads, floats, vectors and calls of functions are unknown.
     """
     match expr:
         case tir.IntImm():
@@ -68,7 +68,7 @@ def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:
 
 
 def _fit(value: int, dtype: str) -> int | None:
-    """Return `value` wrapped around to `dtype`; None where that is an index, which does not wrap around."""
+    """Return `value` wrapped around to `dtype`; None for an index dtype that cannot hold it."""
     if dtype == "bool":
         return int(value != 0)
     wrapped = wrap(value, dtype)

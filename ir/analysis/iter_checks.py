@@ -1,4 +1,4 @@
-"""Whether the parts that are taken of an iterator are independent, and all of it."""
+"""Checks that the splits of an iterator are independent and cover all of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .iter_marks import Factors, IterMark, IterSplitExpr, IterSumExpr, NotIterMa
 
 
 def parts_of(sums: Sequence[IterSumExpr], shifted: Mapping[IterMark, IterMark]) -> dict[IterMark, list[IterSplitExpr]]:
-    """Return the marks that sums are made of, however deep, each with the splits that take a part of it.
+    """Return the marks in `sums`, also nested ones, each with the splits that use it.
 
-    A mark in `shifted` is another one from a later start: what is taken of it is taken of that one.
+    A mark in `shifted` is another mark with a later start; its splits count as splits of that mark.
     """
     parts: dict[IterMark, list[IterSplitExpr]] = {}
     waiting = [split for each in sums for split in each.args]
@@ -26,10 +26,10 @@ def parts_of(sums: Sequence[IterSumExpr], shifted: Mapping[IterMark, IterMark]) 
 
 
 def check_parts(factors: Factors, mark: IterMark, splits: Sequence[IterSplitExpr], is_bijective: bool) -> None:
-    """Raise NotIterMap unless `splits` take all combinations of their values, and each once where asked.
+    """Raise NotIterMap unless `splits` take all combinations of their values and, if `is_bijective`, each once.
 
-    Digits of consecutive numbers take all combinations where there are at least as many numbers, wherever they start;
-    one part with nothing above it takes all its values anyway.
+    Digits of consecutive numbers take all combinations if there are at least that many numbers, wherever they start; a
+    single top part always takes all its values.
     """
     left, end = list(splits), None
     while left:
@@ -48,7 +48,7 @@ def check_parts(factors: Factors, mark: IterMark, splits: Sequence[IterSplitExpr
 
 
 def _lowest(factors: Factors, splits: Sequence[IterSplitExpr], end: tir.PrimExpr | None) -> IterSplitExpr:
-    """Return the split that starts where the last one ended, or at a multiple of that below all others."""
+    """Return the split that starts at `end`, or else the lowest one, which must start at a multiple of `end`."""
     for split in splits:
         if split.lower_factor is end or (end is None and is_one(split.lower_factor)):
             return split

@@ -1,9 +1,9 @@
-"""Iterator maps: what loops make of block iterators by splitting and fusing (TVM: `arith.DetectIterMap`).
+"""Iterator maps: block iterators as splits and fusions of loops (TVM: `arith.DetectIterMap`).
 
-An index is understood where it is a sum `base + scale * part`, whose part is what splits and fusions make of the input
-iterators. A *mark* is an iterator from 0 to its extent: an input iterator (less the start of its range), or a sum of
-parts that fuses others. A *split* `mark // lower_factor % extent * scale` takes a part of it. Indices map
-*surjectively* where every combination of their values occurs, *bijectively* where each occurs once.
+An index is recognized if it is a sum `base + scale * part`, whose part results from splitting and fusing the input
+iterators. A *mark* is an iterator from 0 to its extent: an input iterator (minus the start of its range), or a sum of
+parts that fuses others. A *split* `mark // lower_factor % extent * scale` is a part of a mark. Indices map
+*surjectively* if every combination of their values occurs, *bijectively* if each occurs once.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = [
 
 
 class IterMapLevel(Enum):
-    """What is asked of a map: nothing, that it reaches every value, or that it reaches each once."""
+    """Required property of a map: none, surjective, or bijective."""
 
     NO_CHECK = "nocheck"
     SURJECTIVE = "surjective"
     BIJECTIVE = "bijective"
-    NoCheck = NO_CHECK  # as TVM writes them
+    NoCheck = NO_CHECK  # TVM's spelling
     Surjective = SURJECTIVE
     Bijective = BIJECTIVE
 
 
 class IterMapResult(Struct, frozen=True):
-    """The indices understood, or none and the reasons why."""
+    """The recognized indices, or none and the reasons."""
 
     indices: tuple[IterSumExpr, ...]
     errors: tuple[str, ...] = ()
@@ -57,10 +57,10 @@ def detect_iter_map(
     check_level: IterMapLevel | str = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
 ) -> IterMapResult:
-    """Return each of `indices` as a sum of splits of `input_iters`, where `predicate` holds.
+    """Return each of `indices` as a sum of splits of `input_iters`, assuming `predicate`.
 
-    Other variables are taken to be constant; so are iterators of one value, unless `simplify_trivial_iterators` is
-    False. No index is returned where one is not understood or where, together, they are not what `check_level` asks.
+    Other variables are constant; so are iterators of extent 1, unless `simplify_trivial_iterators` is False. No index is
+    returned if one is not recognized or if together they do not satisfy `check_level`.
     """
     level, keeps_trivial = IterMapLevel(check_level), not simplify_trivial_iterators
     try:
@@ -76,9 +76,9 @@ def detect(
     level: IterMapLevel,
     keeps_trivial: bool,
 ) -> tuple[tuple[IterSumExpr, ...], Detector]:
-    """Return each index as a sum of at most one split, and how it was found; raises NotIterMap.
+    """Return each index as a sum of at most one split, and the detector that found it; raises NotIterMap.
 
-    Indices are taken in normal form; where a predicate bounds what is not seen in these any more, as they are written.
+    Indices are first tried in normal form; if a predicate bounds terms that simplification may remove, then as written.
     """
     detector = Detector(input_iters, predicate, level, keeps_trivial=keeps_trivial)
     try:
@@ -97,15 +97,15 @@ def detect(
 def is_bijective(
     indices: Sequence[tir.PrimExpr], input_iters: Mapping[tir.Var, tir.Range], predicate: tir.PrimExpr | None = None
 ) -> bool:
-    """Whether indices take each combination of their values once."""
+    """Whether `indices` take each combination of their values once."""
     return detect_iter_map(indices, input_iters, predicate, IterMapLevel.BIJECTIVE).is_detected
 
 
 @deep
 def normalize_to_iter_sum(index: tir.PrimExpr, input_iters: Mapping[tir.Var, tir.Range]) -> IterSumExpr:
-    """Return an index as a sum of splits, not fused, the greatest scale first (TVM: `NormalizeToIterSum`).
+    """Return an index as a sum of unfused splits, the greatest scale first (TVM: `NormalizeToIterSum`).
 
-    Scales are ordered by their constant factor, then by how many others they have. What is no split is in the base.
+    Scales are ordered by their constant factor, then by the number of other factors. What is not a split is in the base.
     """
     found = Detector(input_iters, None, IterMapLevel.NO_CHECK, keeps_unknown=True).parse(index)
     return IterSumExpr(tuple(sorted(found.args, key=_size_of_scale, reverse=True)), found.base)
@@ -118,11 +118,10 @@ def _size_of_scale(split: IterSplitExpr) -> tuple[int, int]:
 
 
 class Detector:
-    """Takes indices apart, for given iterators and a predicate.
+    """Recognizes indices for given iterators and a predicate.
 
-    With `keeps_trivial`, iterators of one value stay; with `keeps_unknown`, what is not understood is a part of the
-    base. Where no more than a surjective map is asked for, fused iterators may overlap, and what is divided may start
-    anywhere.
+    With `keeps_trivial`, iterators of extent 1 stay; with `keeps_unknown`, unrecognized terms become part of the base.
+    If only a surjective map is required, fused iterators may overlap, and dividends may have any start.
     """
 
     def __init__(
@@ -143,7 +142,7 @@ class Detector:
         self.constraints = constraints_of(predicate, self.factors)
 
     def detect(self, indices: Sequence[tir.PrimExpr]) -> tuple[IterSumExpr, ...]:
-        """Return each index as a sum of at most one split; raises NotIterMap where they are not what is asked."""
+        """Return each index as a sum of at most one split; raises NotIterMap if the map lacks the required property."""
         sums = tuple([self.fused(self.parse(index)) for index in indices])
         if self.level is not IterMapLevel.NO_CHECK:
             self._check(sums, self.level is IterMapLevel.BIJECTIVE)
@@ -188,7 +187,7 @@ class Detector:
         return IterSumExpr(tuple(splits), base)
 
     def _constrained(self, constraint: Constraint, dtype: str) -> tuple[IterMark, tir.PrimExpr]:
-        """Return the mark of a sum that a predicate bounds, and the least value of the sum."""
+        """Return the mark of a sum that a predicate bounds, and the minimum of the sum."""
         f = self.factors
         smaller = self.constraints[: self.constraints.index(constraint)]
         whole = self.fused(self._parse_sum(Sum(constraint.terms), dtype, smaller))
@@ -206,7 +205,7 @@ class Detector:
         return found, low
 
     def _bounded(self, whole: IterSumExpr, low: tir.PrimExpr, high: tir.PrimExpr) -> IterMark:
-        """Return the mark of a fused sum from `low` on: of what it fuses, where it is all of that."""
+        """Return the mark of a fused sum that starts at `low`; if the sum is a whole mark, the new mark fuses the same parts."""
         (split,) = whole.args
         base, parts = whole.base, whole.args
         is_all = is_one(split.lower_factor) and split.extent is split.source.extent
@@ -258,7 +257,7 @@ class Detector:
         return IterSumExpr(tuple(splits), self.factors.times(inner.base, scale))
 
     def _parse_division(self, term: tir.FloorDiv | tir.FloorMod, scale: tir.PrimExpr) -> IterSumExpr:
-        """Return a quotient or a remainder, or the quotient of one, as one split."""
+        """Return a quotient, a remainder, or a remainder of a quotient as one split."""
         f, lower, upper, inner = self.factors, self.factors.number(1, scale), None, term
         if isinstance(term, tir.FloorDiv):
             lower, inner = term.b, term.a
@@ -282,14 +281,14 @@ class Detector:
     def _part_of(
         self, whole: IterSplitExpr, start: tir.PrimExpr, lower: tir.PrimExpr, extent: tir.PrimExpr, scale: tir.PrimExpr
     ) -> IterSplitExpr:
-        """Return `(whole + start) // lower % extent * scale`: a part of the same mark where it lines up with `whole`."""
+        """Return `(whole + start) // lower % extent * scale`: a split of the same mark if it is aligned with `whole`."""
         f = self.factors
         if is_zero(start) and f.divides(f.times(lower, extent), whole.extent):
             return IterSplitExpr(whole.source, f.times(whole.lower_factor, lower), extent, scale)
         return IterSplitExpr(self._starting(self._mark_of(whole), start), lower, extent, scale)
 
     def _mark_of(self, split: IterSplitExpr) -> IterMark:
-        """Return the mark that a split is."""
+        """Return the mark that equals a split."""
         if is_one(split.lower_factor) and split.extent is split.source.extent:
             return split.source
         key = (split.source, split.lower_factor, split.extent)
@@ -297,7 +296,7 @@ class Detector:
         return self.marks.setdefault(key, IterMark(whole, split.extent))
 
     def _starting(self, mark: IterMark, start: tir.PrimExpr) -> IterMark:
-        """Return the mark that is another one plus `start`."""
+        """Return the mark that is another mark plus `start`."""
         if is_zero(start):
             return mark
         if self.level is not IterMapLevel.SURJECTIVE and not self.keeps_unknown:
@@ -335,7 +334,7 @@ class Detector:
         return IterSumExpr((IterSplitExpr(mark, f.number(1, first), extent, first),), value.base)
 
     def _combined(self, splits: list[IterSplitExpr]) -> list[IterSplitExpr]:
-        """Return the splits with those as one that stand one above the other in their mark, and in the sum."""
+        """Return the splits after merging those that are adjacent both in their mark and in the sum."""
         f = self.factors
         for low in splits:
             end, step = f.times(low.lower_factor, low.extent), f.times(low.scale, low.extent)
@@ -347,8 +346,9 @@ class Detector:
         return splits
 
     def _chain(self, splits: Sequence[IterSplitExpr]) -> tuple[list[IterSplitExpr], bool]:
-        """Return the splits, the least step first, and whether they overlap: whether a step is less than what is below
-        it is long."""
+        """Return the splits by ascending scale, and whether they overlap: whether a scale is less than the extent of the splits
+        below it.
+        """
         f = self.factors
         for first in splits:
             rest, chain = [each for each in splits if each is not first], [first]
@@ -366,12 +366,12 @@ class Detector:
         raise NotIterMap("the iterators in a sum overlap, or leave gaps")
 
     def _longer(self, extent: tir.PrimExpr, split: IterSplitExpr) -> tir.PrimExpr:
-        """Return what an extent becomes where `split` is added, step by step."""
+        """Return the extent after adding `split`."""
         f = self.factors
         return f.plus(extent, f.times(f.minus(split.extent, f.number(1, extent)), split.scale))
 
     def _overlapping_chain(self, rest: list[IterSplitExpr]) -> list[IterSplitExpr] | None:
-        """Return the splits so that no step is greater than what is below it is long; none may be negative."""
+        """Return the splits by ascending scale if no scale exceeds the extent of those below it or is not positive; else None."""
         f, chain = self.factors, list[IterSplitExpr]()
         end = f.number(1, rest[0].scale)
         while rest:
@@ -385,7 +385,7 @@ class Detector:
 
 
 def _scale_of(constraint: Constraint, terms: Mapping[tir.PrimExpr, int]) -> int | None:
-    """Return how often the constrained sum stands in the sum of `terms`; None where it does not."""
+    """Return the multiple of the constrained sum that is contained in the sum of `terms`, or None."""
     scales = {terms.get(term, 0) / factor for term, factor in constraint.terms.items()}
     scale = scales.pop()
     return int(scale) if not scales and scale and scale == int(scale) else None

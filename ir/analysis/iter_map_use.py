@@ -1,4 +1,4 @@
-"""What iterator maps are for: plain expressions again, inverses, and the division of a space into two."""
+"""Uses of iterator maps: conversion to expressions, inversion, and subspace division."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .iter_marks import IterMapExpr, IterMark, IterSplitExpr, IterSumExpr, NotIt
 
 
 def normalize_iter_map_to_expr(value: IterMapExpr | tir.PrimExpr) -> tir.PrimExpr:
-    """Return the plain expression of a map, in normal form (TVM: `NormalizeIterMapToExpr`)."""
+    """Return a map as a plain expression in normal form (TVM: `NormalizeIterMapToExpr`)."""
     return simplify(_expr(value))
 
 
@@ -48,7 +48,7 @@ def _is_whole(split: IterSplitExpr) -> bool:
 
 
 def _is_cut(split: IterSplitExpr) -> bool:
-    """Whether something stands above the split in its mark."""
+    """Whether the mark has a part above the split."""
     dtype = split.extent.dtype
     top = tir.Mul(dtype, split.lower_factor, split.extent)
     below = simplify(tir.LT("bool", top, split.source.extent))
@@ -58,7 +58,7 @@ def _is_cut(split: IterSplitExpr) -> bool:
 def iter_map_simplify(
     indices: Sequence[tir.PrimExpr], input_iters: Mapping[tir.Var, tir.Range], predicate: tir.PrimExpr | None = None
 ) -> list[tir.PrimExpr]:
-    """Return indices in normal form, for iterators in their ranges where `predicate` holds (TVM: `IterMapSimplify`)."""
+    """Return simplified indices, for iterators in their ranges and assuming `predicate` (TVM: `IterMapSimplify`)."""
     simplifier = Simplifier(input_iters, () if predicate is None else (predicate,))
     return [simplifier.visit(index) for index in indices]
 
@@ -69,7 +69,7 @@ def inverse_affine_iter_map(
 ) -> dict[tir.Var, tir.PrimExpr]:
     """Return the input iterators in terms of `outputs`, the values of a bijective map (TVM: `InverseAffineIterMap`).
 
-    As in TVM, they are no normal forms: what the later outputs say of an iterator comes first.
+    As in TVM, the results are not in normal form: contributions of later outputs come first.
     """
     values: dict[IterMark, tir.PrimExpr] = {}
     for each, output in reversed(list(zip(iter_map, outputs, strict=True))):
@@ -89,7 +89,7 @@ def inverse_affine_iter_map(
 
 
 def _flow_back(split: IterSplitExpr, value: tir.PrimExpr, values: dict[IterMark, tir.PrimExpr], is_alone: bool) -> None:
-    """Add to the value of a mark what the value of a sum says of one of its splits."""
+    """Add the contribution of a split, computed from the value of its sum, to the value of the split's mark."""
     part = make.floordiv(value, split.scale)
     if not is_alone:
         part = make.floormod(part, split.extent)
@@ -99,7 +99,7 @@ def _flow_back(split: IterSplitExpr, value: tir.PrimExpr, values: dict[IterMark,
 
 
 def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSumExpr]) -> Iterable[IterMark]:
-    """Yield marks after all that are made of them."""
+    """Yield each mark before the marks that it fuses."""
     order: dict[IterMark, None] = {}
 
     def visit(mark: IterMark) -> None:
@@ -116,8 +116,9 @@ def _outer_first(values: dict[IterMark, tir.PrimExpr], iter_map: Sequence[IterSu
 
 
 class Division(Struct, frozen=True):
-    """A binding as `outer * inner_extent + inner`, where the predicates of both parts hold. `outer` takes the values from
-    0 to `outer_extent`, and `inner` those from `inner_start` to `inner_start + inner_extent`."""
+    """A binding as `outer * inner_extent + inner`, assuming the predicates of both parts. `outer` ranges from 0 to
+    `outer_extent`, and `inner` from `inner_start` to `inner_start + inner_extent`.
+    """
 
     outer: tir.PrimExpr
     outer_extent: tir.PrimExpr
@@ -127,7 +128,7 @@ class Division(Struct, frozen=True):
 
 
 class Subspaces(Struct, frozen=True):
-    """Bindings divided between outer and inner iterators, and the predicate for each."""
+    """Bindings divided between outer and inner iterators, and the predicates of both."""
 
     divisions: tuple[Division, ...]
     outer_predicate: tir.PrimExpr
@@ -143,9 +144,9 @@ def subspace_divide(
     check_level: IterMapLevel | str = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
 ) -> Subspaces | None:
-    """Divide bindings into what the iterators outside of `sub_iters` and those in it contribute (TVM: `SubspaceDivide`).
+    """Divide bindings into the contributions of the iterators outside and inside `sub_iters` (TVM: `SubspaceDivide`).
 
-    None where a binding mixes them: where one of its parts depends on both, or an inner part steps over an outer one.
+    None if a binding mixes them: a part depends on both, or an inner part has a greater scale than an outer one.
     """
     try:
         level = IterMapLevel(check_level)
@@ -161,7 +162,7 @@ def subspace_divide(
 def _divide(
     detector: Detector, whole: IterSumExpr, outer_iters: Iterable[tir.Var], inner_iters: frozenset[tir.Var]
 ) -> Division:
-    """The parts of a fused binding, least step first, are inner ones and then outer ones."""
+    """Divide a fused binding: its parts by ascending scale must be inner ones and then outer ones."""
     f = detector.factors
     one = f.number(1, whole.base)
     if not whole.args:

@@ -1,4 +1,4 @@
-"""What iterator maps are made of (TVM: `arith.IterMapExpr`), and the arithmetic of their factors."""
+"""The nodes of iterator maps (TVM: `arith.IterMapExpr`), and the arithmetic of their factors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class IterMapExpr(Node, frozen=True, eq=False):
 
 
 class IterMark(Node, frozen=True, eq=False):
-    """An iterator from 0 to `extent`: an input iterator less its start, or what a sum fuses."""
+    """An iterator from 0 to `extent`: an input iterator minus its start, or a fused sum."""
 
     source: tir.PrimExpr | IterMapExpr
     extent: tir.PrimExpr
 
     @property
     def variable(self) -> tir.Var | None:
-        """The input iterator that this is, less the start of its range; None where parts of others are fused."""
+        """The input iterator, minus the start of its range; None for a fused sum."""
         source = self.source.a if isinstance(self.source, tir.Sub) else self.source
         return source if isinstance(source, tir.Var) else None
 
@@ -61,11 +61,11 @@ class IterSumExpr(IterMapExpr, frozen=True, eq=False):
 
 
 class NotIterMap(Exception):
-    """An index is not what splits and fusions make; the message says why."""
+    """An index cannot be built by splits and fusions; the message gives the reason."""
 
 
 class Factors:
-    """Scales and extents: expressions of what is constant, in normal form; equal ones are one object."""
+    """Arithmetic of scales and extents: constant expressions in normal form; equal ones are the same object."""
 
     def __init__(self, iters: Mapping[tir.Var, tir.Range], keeps_trivial: bool, as_written: bool) -> None:
         self.iters, self.as_written = dict(iters), as_written
@@ -74,7 +74,7 @@ class Factors:
         self.visit = self.simplifier.visit
 
     def read(self, expr: tir.PrimExpr) -> Sum:
-        """Return an expression as a sum of terms: of its normal form, or as it is written."""
+        """Return an expression as a sum of terms, of its normal form or as it is written."""
         return linear(expr, self.simplifier.nodes) if self.as_written else self.simplifier.sum(self.visit(expr))
 
     def number(self, value: int, like: tir.PrimExpr) -> tir.PrimExpr:

@@ -1,4 +1,4 @@
-"""What predicates say of iterators: bounds of sums of them."""
+"""Bounds of sums of iterators that follow from predicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ End: TypeAlias = "tir.PrimExpr | None"
 
 
 class Constraint(Struct, frozen=True, eq=False):
-    """What a predicate says of a sum of terms: its least value, and one more than its greatest; None where nothing."""
+    """Bounds of a sum of terms: the minimum, and the maximum plus one; None if unbounded."""
 
     terms: dict[tir.PrimExpr, int]
     low: End
@@ -24,7 +24,7 @@ class Constraint(Struct, frozen=True, eq=False):
 
 
 def constraints_of(predicate: tir.PrimExpr | None, factors: Factors) -> list[Constraint]:
-    """Return what `predicate` says of iterators, of fewer terms first; raises NotIterMap where that is no bound."""
+    """Return the bounds in `predicate`, those of fewer terms first; raises NotIterMap if it is not a conjunction of bounds."""
     found: dict[Key, Constraint] = {}
     if predicate is not None:
         if is_zero(factors.visit(predicate)):
@@ -65,5 +65,5 @@ def _constraint(part: tir.PrimExpr, factors: Factors) -> Constraint:
 
 
 def tighter(factors: Factors, kind: type[tir.Min | tir.Max], a: End, b: End) -> End:
-    """Return the lesser, or the greater, of two ends that may be missing."""
+    """Return the minimum or maximum of two ends, either of which may be missing."""
     return b if a is None else a if b is None else factors.visit(kind(a.dtype, a, b))

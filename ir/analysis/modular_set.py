@@ -1,4 +1,4 @@
-"""Modular sets: the remainder an integer expression is known to leave (TVM: `arith.ModularSet`)."""
+"""Modular sets: the residue class of an integer expression (TVM: `arith.ModularSet`)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from .const_bounds import of_dtype
 
 
 class ModularSet(Struct, frozen=True):
-    """The integers `coeff * k + base`; `coeff` 0 stands for the one integer `base`, 1 for all integers."""
+    """The integers `coeff * k + base`; `coeff` 0 means the single integer `base`, 1 means all integers."""
 
     coeff: int
     base: int
 
     def plus(self, other: ModularSet, factor: int = 1) -> ModularSet:
-        """Return the set of the sums of this and `factor` times `other`."""
+        """Return the set of the sums of an element of this set and `factor` times one of `other`."""
         return modular(gcd(self.coeff, other.coeff * factor), self.base + other.base * factor)
 
     def join(self, other: ModularSet) -> ModularSet:
-        """Return the least set that holds both."""
+        """Return the smallest set that contains both."""
         return modular(gcd(self.coeff, other.coeff, abs(self.base - other.base)), self.base)
 
     def meet(self, other: ModularSet) -> ModularSet:
-        """Return the integers in both, by the Chinese remainder theorem; this set where there are none, or one is one
-        integer."""
+        """Return the intersection, by the Chinese remainder theorem. If it is empty, or one set is a single integer, return
+        the single integer or else this set.
+        """
         step = gcd(self.coeff, other.coeff)
         if not self.coeff or not other.coeff or (other.base - self.base) % step:
             return other if other.coeff == 0 else self
@@ -49,7 +50,7 @@ ModularOf: TypeAlias = Callable[[tir.PrimExpr], ModularSet]
 
 
 def modular(coeff: int, base: int) -> ModularSet:
-    """Return the set with `base` in its normal form, `0 <= base < coeff`."""
+    """Return the set with `base` in normal form, `0 <= base < coeff`."""
     return ModularSet(coeff, base % coeff if coeff else base)
 
 
@@ -58,7 +59,7 @@ EVERY = ModularSet(1, 0)
 
 @deep
 def modular_set(expr: tir.PrimExpr, known: Mapping[tir.Var, ModularSet] | None = None) -> ModularSet:
-    """Return the modular set of an integer expression, given those `known` of variables."""
+    """Return the modular set of an integer expression, given the modular sets `known` of variables."""
     memo: dict[tir.PrimExpr, ModularSet] = {**dict(known or {})}
 
     def of(node: tir.PrimExpr) -> ModularSet:
@@ -71,7 +72,7 @@ def modular_set(expr: tir.PrimExpr, known: Mapping[tir.Var, ModularSet] | None =
 
 
 def modular_of(expr: tir.PrimExpr, of: ModularOf) -> ModularSet:
-    """Return the modular set of `expr` by those of its operands."""
+    """Return the modular set of `expr` from those of its operands."""
     if isinstance(expr, tir.IntImm):
         return ModularSet(0, expr.value)
     rule = _RULES.get(type(expr))
@@ -82,7 +83,7 @@ def modular_of(expr: tir.PrimExpr, of: ModularOf) -> ModularSet:
         return found
     if found.coeff == 0 and of_dtype(expr.dtype).contains(found.base):
         return found
-    width = 1 << parse_dtype(expr.dtype).bits  # what wraps around keeps its remainder by powers of two only
+    width = 1 << parse_dtype(expr.dtype).bits  # wrap-around preserves remainders by powers of two only
     return modular(gcd(found.coeff, width), found.base)
 
 

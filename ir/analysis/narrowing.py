@@ -1,4 +1,4 @@
-"""Conditions that hold whatever some variables are (TVM: `NarrowPredicateExpression`)."""
+"""Conditions that hold for all values of some variables (TVM: `NarrowPredicateExpression`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .solving import uses
 def narrow_predicate_expression(condition: tir.PrimExpr, free_parameters: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
     """Return a condition without `free_parameters` that implies `condition` for all their values.
 
-    A comparison whose sides are not monotone in a parameter (a remainder of it, an element of a buffer there) becomes
-    false, which implies everything. Nothing is simplified.
+    A comparison that is not monotone in a parameter (a remainder, a buffer element) becomes false, which implies
+    everything. The result is not simplified.
     """
     return _Narrower(free_parameters).condition(condition, True)
 
@@ -28,7 +28,7 @@ class _Narrower:
         self.parameters = parameters
 
     def condition(self, expr: tir.PrimExpr, implies: bool) -> tir.PrimExpr:
-        """Return a condition that implies `expr`, or, where not `implies`, one that `expr` implies."""
+        """Return a condition that implies `expr` or, if `implies` is False, one that `expr` implies."""
         if not uses(expr, self.parameters):
             return expr
         match expr:
@@ -51,7 +51,7 @@ class _Narrower:
                 return tir.IntImm("bool", int(not implies))
 
     def extreme(self, expr: tir.PrimExpr, is_greatest: bool) -> tir.PrimExpr:
-        """Return the greatest (or least) value of `expr` for all values of the parameters."""
+        """Return the maximum (or minimum) of `expr` over all values of the parameters."""
         if not uses(expr, self.parameters):
             return expr
         match expr:

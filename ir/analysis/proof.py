@@ -1,9 +1,9 @@
-"""Proofs: whether a condition holds for all values of its variables, and if not, for which it does not.
+"""Proofs that a condition holds for all values of its variables, with counterexamples where it does not.
 
-First the simplifier is asked (constant bounds, modular sets, sums), then isl, which decides every quasi-affine question
-(`affine` says which those are). What is not quasi-affine is proven where it holds whatever the unknown parts are, and
-otherwise tried out: at every point of a small domain, which decides it, or at some points of a large one, which can
-only refute it. "Not proven" is an answer of its own, never "false".
+The simplifier is asked first (constant bounds, modular sets, sums), then isl, which decides every quasi-affine question
+(defined in `affine`). Any other condition is proven if it holds for all values of its unknown parts; otherwise it is
+tested at every point of a small domain, which decides it, or at some points of a large one, which can only refute it.
+The answer is "proven", "refuted" or "unknown"; unknown never means false.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .evaluate import evaluate
 from .question import question
 
 MAX_POINTS = 2048
-"""Domains of at most as many points are tried out whole; of larger ones as many points at random."""
+"""Maximum number of tested points: smaller domains are tested completely, larger ones at random points."""
 _CACHED = 4096
 
 
@@ -40,7 +40,7 @@ class Verdict(Enum):
 
 
 class Proof(Struct, frozen=True):
-    """An answer; `counterexample` says where a refuted condition does not hold, `reason` how the answer was found."""
+    """An answer; `counterexample` refutes the condition, `reason` tells how the answer was found."""
 
     verdict: Verdict
     counterexample: Mapping[tir.Var, int] | None = None
@@ -56,14 +56,14 @@ class Proof(Struct, frozen=True):
 
 
 _cache: OrderedDict[Any, tuple[Proof, tuple[tir.Var, ...]]] = OrderedDict()
-"""What was found, by the key of the question, and the variables in whose terms it is said."""
+"""Cached answers by the key of the question, and the variables in their counterexamples."""
 
 
 def prove(condition: tir.PrimExpr, domains: Domains | None = None, given: Sequence[tir.PrimExpr] = ()) -> Proof:
-    """Say whether `condition` holds wherever its variables lie in `domains` and all of `given` hold.
+    """Decide whether `condition` holds whenever the variables are in their `domains` and all of `given` hold.
 
-    Variables without a domain are any numbers of their dtype; the ends of a domain may be symbolic. Index expressions
-    (int32, int64) are taken not to overflow.
+    Variables without a domain range over their dtype; the ends of a domain may be symbolic. Index expressions
+    (int32, int64) are assumed not to overflow.
     """
     key, variables = question(condition, domains or {}, given)
     known = _cache.get(key)
@@ -85,12 +85,12 @@ def _renamed(proof: Proof, names: Mapping[tir.Var, tir.Var]) -> Proof:
 
 
 def forget() -> None:
-    """Forget what was proven, so that the next questions cost what they cost at first."""
+    """Clear the cache of proofs, for instance to measure the cost of a first proof."""
     _cache.clear()
 
 
 def find_solution(conditions: Sequence[tir.PrimExpr], domains: Domains | None = None) -> dict[tir.Var, int] | None:
-    """Return values of the variables for which all of `conditions` hold; None where there are none, or none is found."""
+    """Return values of the variables for which all of `conditions` hold; None if there are none or none is found."""
     proof = prove(tir.IntImm("bool", 0), domains, conditions)
     return None if proof.counterexample is None else dict(proof.counterexample)
 
@@ -102,13 +102,13 @@ _OBVIOUS = Proof(Verdict.PROVEN, reason="it follows from the bounds of its varia
 def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Proof:
     if isinstance(condition, tir.Not) and isinstance(
         condition.a, tir.And
-    ):  # isl sooner sees what does not fit together
+    ):  # as separate conditions, isl finds contradictions sooner
         found = _by_affine(
             _place(Simplifier(domains), domains), condition, domains, given, joined(tir.And, condition.a)
         )
         if found.verdict is not Verdict.UNKNOWN:
             return found
-    known = () if isinstance(condition, tir.IntImm) else given  # a constant is what it is
+    known = () if isinstance(condition, tir.IntImm) else given  # a constant does not depend on `given`
     simplifier = Simplifier(domains, known)
     simple = simplifier.visit(condition)
     if isinstance(simple, tir.IntImm) and simple.value:
@@ -119,7 +119,7 @@ def _prove(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimEx
 
 
 def _place(s: Simplifier, domains: Domains) -> Simplifier:
-    """Return what knows the constant bounds of variables, and nothing else: symbolic ends are asked about."""
+    """Return a simplifier that knows only the constant bounds of variables; symbolic ends become conditions."""
     if all(map(_is_constant, domains.values())):
         return s
     return Simplifier({v: _constant_ends(s.bounds(v), v.dtype) for v in domains})
@@ -134,7 +134,7 @@ def _constant_ends(bounds: Bounds, dtype: str) -> Interval:
 
 
 def _given(s: Simplifier, domains: Domains, given: Sequence[tir.PrimExpr]) -> Iterator[tir.PrimExpr]:
-    """Yield what is known: that variables lie in domains with symbolic ends, and `given`."""
+    """Yield the assumptions: that variables are in domains with symbolic ends, and `given`."""
     for variable, domain in domains.items():
         least, most, slack = ends(domain)
         if least is not None and not isinstance(least, tir.IntImm):
@@ -153,7 +153,7 @@ def _by_affine(
     given: Sequence[tir.PrimExpr],
     opposite: Sequence[tir.PrimExpr],
 ) -> Proof:
-    """Say whether `opposite`, which together say that `condition` does not hold, can be."""
+    """Decide whether all of `opposite`, whose conjunction is the negation of `condition`, can hold."""
     from .affine import GaveUp, solve
 
     asked = [*_given(s, domains, given), *map(s.visit, opposite)]
@@ -188,7 +188,7 @@ def _nearest_zero(bounds: Bounds) -> int:
 def _is_counterexample(
     condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr], values: Mapping[tir.Var, int]
 ) -> bool:
-    """Whether `values` lie in the domains, where all that is given holds and the condition does not."""
+    """Whether `values` are in the domains and satisfy all of `given` but not the condition."""
     return (
         all(_is_inside(values[variable], domain, values) for variable, domain in domains.items())
         and all(evaluate(each, values) for each in given)
@@ -221,7 +221,7 @@ def _by_trial(
 
 
 def _points(bounds: Sequence[Bounds], is_small: bool) -> Iterator[Sequence[int]]:
-    """Yield all points, or some: corners, points near zero, and points anywhere."""
+    """Yield all points, or a selection: corners, points near zero, and random points."""
     if is_small:
         yield from product(*[range(each.min, each.max + 1) for each in bounds])
         return

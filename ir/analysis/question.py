@@ -1,4 +1,4 @@
-"""Questions as keys: two that differ only in the objects and the names that they are made of are one."""
+"""Keys for questions to the prover: questions that differ only in the identity and names of variables share a key."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .const_bounds import Domains
 def question(
     condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]
 ) -> tuple[tuple[Any, ...], tuple[tir.Var, ...]]:
-    """Return the key of the question whether `condition` holds, and its variables, by which the key numbers them.
+    """Return the key of the question whether `condition` holds, and its variables, in the order in which the key numbers them.
 
-    Where something in it is not what it is made of, such as an element of a buffer, the question is like no other.
+    A question that contains a node that is not compared by structure, such as a buffer load, has a unique key.
     """
     ranges = [(v, d.min, d.max if isinstance(d, Interval) else d.extent) for v, d in domains.items()]
     parts: list[Node | None] = [condition, *given, *[part for each in ranges for part in each]]

@@ -1,4 +1,4 @@
-"""Regions of buffers: the spans that loops make of them, and whether one lies in, meets, or is covered by others."""
+"""Regions of buffers: the boxes that they span over loops, and proofs of containment, disjointness and covering."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRUE = tir.IntImm("bool", 1)
 
 
 class Place(Struct, frozen=True):
-    """A region at every value that variables take in `domains` where `conditions` hold."""
+    """The union of a region over all values of the variables in `domains` for which `conditions` hold."""
 
     region: tuple[tir.Range, ...]
     domains: Mapping[tir.Var, tir.Range] = {}
@@ -26,9 +26,9 @@ class Place(Struct, frozen=True):
 
 
 def relaxed(region: Sequence[tir.Range], shape: Sequence[tir.PrimExpr], domains: Domains) -> tuple[tir.Range, ...]:
-    """Return the least box known to hold `region` for all values of the variables in `domains`.
+    """Return the smallest known box that contains `region` for all values of the variables in `domains`.
 
-    An axis whose span is not known is that of the buffer, of `shape` (TVM: `EstimateRegionUpperBound`).
+    If the span of an axis is unknown, it is the whole axis of the buffer, of `shape` (TVM: `EstimateRegionUpperBound`).
     """
     intervals = {v: d if isinstance(d, Interval) else from_range(d.min, d.extent) for v, d in domains.items()}
     spans = [eval_set(from_range(axis.min, axis.extent), intervals) for axis in region]
@@ -36,7 +36,7 @@ def relaxed(region: Sequence[tir.Range], shape: Sequence[tir.PrimExpr], domains:
 
 
 def hull(regions: Sequence[Sequence[tir.Range]], shape: Sequence[tir.PrimExpr]) -> tuple[tir.Range, ...]:
-    """Return the least box around all of `regions`, of which there is at least one."""
+    """Return the smallest box around all of `regions`, which must not be empty."""
     boxes = [[from_range(axis.min, axis.extent) for axis in region] for region in regions]
     spans = reduce(lambda a, b: [union(x, y) for x, y in zip(a, b, strict=True)], boxes)
     return tuple([_in_normal_form(cover(span, extent)) for span, extent in zip(spans, shape, strict=True)])
@@ -48,7 +48,7 @@ def _in_normal_form(axis: tir.Range) -> tir.Range:
 
 
 def span_of(index: tir.PrimExpr) -> tir.Range:
-    """Return what one index of an access spans along its axis: one place, or all from the first to the last lane."""
+    """Return the range of one index of an access: one element, or from the first to the last lane."""
     match index:
         case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if stride > 0:
             return tir.Range(base, tir.IntImm(base.dtype, stride * (lanes - 1) + 1))
@@ -63,12 +63,12 @@ def _past(axis: tir.Range) -> tir.PrimExpr:
 
 
 def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
-    """Return the condition that all of `conditions` hold."""
+    """Return the conjunction of `conditions`."""
     return reduce(lambda a, b: tir.And("bool", a, b), conditions, TRUE)
 
 
 def meeting(a: Sequence[tir.Range], b: Sequence[tir.Range]) -> list[tir.PrimExpr]:
-    """Return the conditions under which two boxes have an element in common."""
+    """Return the conditions under which two boxes intersect."""
     pairs = list(zip(a, b, strict=True))
     return [
         condition for x, y in pairs for condition in (tir.LT("bool", x.min, _past(y)), tir.LT("bool", y.min, _past(x)))
@@ -81,7 +81,7 @@ def lies_in(
     domains: Domains | None = None,
     given: Sequence[tir.PrimExpr] = (),
 ) -> Proof:
-    """Say whether the box `inner` lies in `outer`, wherever both are."""
+    """Prove that the box `inner` lies in `outer` for all values of their variables."""
     inside = [
         condition
         for x, y in zip(inner, outer, strict=True)
@@ -96,16 +96,16 @@ def are_disjoint(
     domains: Domains | None = None,
     given: Sequence[tir.PrimExpr] = (),
 ) -> Proof:
-    """Say whether the boxes `a` and `b` never have an element in common."""
+    """Prove that the boxes `a` and `b` never intersect."""
     return prove(tir.Not("bool", all_of(meeting(a, b))), domains, given)
 
 
 @deep
 def is_covered(wanted: Place, by: Sequence[Place], shared: Domains | None = None) -> Proof:
-    """Say whether every element of `wanted` is an element of some of `by`, for all values of other variables.
+    """Prove that the union of `by` contains every element of `wanted`, for all values of other variables.
 
-    Exact where regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places.
-    UNKNOWN where they are not, or where the question costs too much.
+    Exact if regions and conditions are quasi-affine; `shared` bounds the variables that are common to all places.
+    UNKNOWN if they are not, or if the question costs too much.
     """
     from .affine import GaveUp
     from .covering import uncovered

@@ -1,4 +1,4 @@
-"""Linear forms, and what a condition says of one variable (TVM: `DetectLinearEquation`, `DeduceBound`)."""
+"""Linear forms, and the solution of conditions for one variable (TVM: `DetectLinearEquation`, `DeduceBound`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..visit import walk
 
 @deep
 def detect_linear_equation(expr: tir.PrimExpr, variables: Sequence[tir.Var]) -> list[tir.PrimExpr] | None:
-    """Return the coefficients of `variables` in `expr`, and the rest; None where it is not linear in them.
+    """Return the coefficients of `variables` in `expr`, and the remaining term; None if `expr` is not linear in them.
 
     Coefficients may be symbolic: `a * b + 7` is linear in `a`.
     """
@@ -60,7 +60,7 @@ def _expr(s: Simplifier, value: Sum, dtype: str) -> tir.PrimExpr:
 
 
 def uses(expr: tir.PrimExpr, variables: Collection[tir.Var]) -> bool:
-    """Whether any of `variables` stands in `expr`."""
+    """Whether any of `variables` occurs in `expr`."""
     return any(isinstance(node, tir.Var) and node in variables for node in walk(expr))
 
 
@@ -68,9 +68,9 @@ def uses(expr: tir.PrimExpr, variables: Collection[tir.Var]) -> bool:
 def deduce_bound(
     variable: tir.Var, condition: tir.PrimExpr, hints: Domains | None = None, relaxed: Domains | None = None
 ) -> Interval | None:
-    """Return the values of `variable` for which `condition` holds, whatever those `relaxed` are in their domains.
+    """Return the values of `variable` for which `condition` holds for all values of the `relaxed` variables.
 
-    The domains in `hints` say which sign a factor has. None where the condition never holds, or is no comparison that
+    The domains in `hints` determine the signs of factors. None if the condition never holds, or is not a comparison that
     can be solved for the variable.
     """
     s = Simplifier({**(hints or {}), **(relaxed or {})})
@@ -123,7 +123,7 @@ def _undone(
     low: tir.PrimExpr | None,
     high: tir.PrimExpr | None,
 ) -> _Ends | None:
-    """Return what stands in `factor * term` beside factors and divisors, and its ends, by those of the whole."""
+    """Return the operand of `factor * term` without factors and divisors, and its ends, derived from those of the product."""
     dtype = term.dtype
     parts = factors(term)
     others = [part for part in parts if not uses(part, (variable,))]
@@ -154,7 +154,7 @@ def _holds(s: Simplifier, condition: tir.PrimExpr) -> bool:
 
 @deep
 def detect_clip_bound(condition: tir.PrimExpr, variables: Sequence[tir.Var]) -> list[Interval] | None:
-    """Return for each of `variables` the interval that `condition` clips it to; None where it says something else, too."""
+    """Return, for each of `variables`, the interval that `condition` limits it to; None if `condition` has other parts."""
     s = Simplifier()
     found = dict.fromkeys(variables, EVERYTHING)
     for part in joined(tir.And, s.visit(condition)):
@@ -168,7 +168,7 @@ def detect_clip_bound(condition: tir.PrimExpr, variables: Sequence[tir.Var]) -> 
 
 
 def _comparisons(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """`x < min(y, z)` says `x < y` and `x < z`."""
+    """Split a comparison: `x < min(y, z)` means `x < y` and `x < z`."""
     match condition:
         case tir.LT(b=tir.Min() as least) | tir.LE(b=tir.Min() as least):
             return [type(condition)("bool", condition.a, part) for part in joined(tir.Min, least)]

@@ -1,4 +1,4 @@
-"""What is touched for all values of variables: exactly where iterator maps tell, else at most (TVM: `EstimateRegion…`)."""
+"""Accessed regions over all values of variables: exact if iterator maps apply, else upper bounds (TVM: `EstimateRegion…`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Ranges = Mapping[tir.Var, tir.Range]
 def strict_bound(
     region: Sequence[tir.Range], domains: Ranges, predicate: tir.PrimExpr | None = None
 ) -> list[Interval] | None:
-    """Return the box that `region` is, taken for all values of the variables where `predicate` holds.
+    """Return the box that is the union of `region` over all values of the variables for which `predicate` holds.
 
-    None where that is no box, or is not known to be one, or where an extent is not constant.
+    None if the union is not known to be a box, or if an extent is not constant.
     """
     if not all(isinstance(axis.extent, tir.IntImm) for axis in region):
         return None
@@ -32,7 +32,9 @@ def strict_bound(
 
 @deep
 def upper_bound(region: Sequence[tir.Range], domains: Ranges, predicate: tir.PrimExpr | None = None) -> list[Interval]:
-    """Return a box that holds `region` for all values of the variables where `predicate` holds: the least where known."""
+    """Return a box that contains `region` for all values of the variables for which `predicate` holds, if possible the
+    smallest.
+    """
     whole = strict_bound(region, domains, predicate)
     if whole is not None:
         return whole
@@ -45,7 +47,7 @@ def upper_bound(region: Sequence[tir.Range], domains: Ranges, predicate: tir.Pri
 
 
 def _span(start: IterSumExpr, extent: tir.PrimExpr) -> Interval | None:
-    """Return what ranges of `extent` from `start` cover; None where they leave gaps."""
+    """Return the union of the ranges of `extent` from `start`; None if it has gaps."""
     s = Simplifier()
     dtype = start.base.dtype
     size = s.visit(tir.Cast(dtype, extent))
@@ -66,7 +68,7 @@ def _span(start: IterSumExpr, extent: tir.PrimExpr) -> Interval | None:
 def domain_touched(
     statement: tir.Stmt, buffer: tir.Buffer, loads: bool = True, stores: bool = True
 ) -> tuple[tir.Range, ...]:
-    """Return the least box known to hold what `statement` reads of `buffer`, or writes, or either; () for nothing."""
+    """Return the smallest known box that contains all loads from `buffer` in `statement`, or all stores, or both; () if none."""
     found: list[Interval] = []
     domains: dict[tir.Var, Interval] = {}
     for node in walk(statement):

@@ -1,7 +1,7 @@
-"""The update of a block as a function: from the old values of the elements that it stores to the new ones.
+"""The update of a block as a function from the old values of the elements that it stores to the new ones.
 
-Let-bound variables, several stores and conditions are followed statement by statement, on numbers; what else the body
-reads are operands of the function. Numbers are exact: integers and fractions, or floats where only comparisons matter.
+Let-bound variables, several stores and conditions are interpreted statement by statement, on numbers; other loads
+in the body are operands of the function. Numbers are exact: integers and fractions, or floats if they are only compared.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _COMMUTE = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
 
 
 class _Unknown(Exception):
-    """Something that exact numbers do not have."""
+    """An expression that exact numbers cannot evaluate."""
 
 
 class Update:
-    """The update of `body`; `elements` are what it stores, `operands` what else it reads: equal ones are one.
+    """The update of `body`; `elements` are the elements it stores, `operands` its other distinct loads and variables.
 
-    `update(old, operands)` returns the new values of the elements, in their order.
+    `update(old, operands)` returns the new values of the elements, in order.
     """
 
     def __init__(self, body: tir.Stmt, takes_others: bool = False) -> None:
@@ -51,9 +51,9 @@ class Update:
 
     @staticmethod
     def of(body: tir.Stmt, takes_others: bool = False) -> Update | None:
-        """Return the update of `body`; None where it is no function of numbers, or reads what other steps may store.
+        """Return the update of `body`; None if it cannot be evaluated, or if it reads elements that other steps may store.
 
-        With `takes_others`, other elements of the memory that it stores to are operands: one step by itself.
+        With `takes_others`, other elements of the stored memory are operands, for updates that are applied only once.
         """
         try:
             return Update(body, takes_others)
@@ -61,7 +61,7 @@ class Update:
             return None
 
     def is_plain(self) -> bool:
-        """Whether each element is combined, once and by a commutative operation, with what reads none of them: most are."""
+        """Whether each element is combined once, by a commutative operation, with a value that reads no stored element."""
         values: dict[tir.PrimExpr, tir.PrimExpr] = {
             node.var: node.value for node in walk(self.body) if isinstance(node, tir.LetStmt)
         }
@@ -144,7 +144,7 @@ class Update:
         return tuple([values[key] for key in self.elements])
 
     def start(self, init: tir.Stmt | None) -> tuple[Number, ...] | None:
-        """Return the values from which `init` lets the elements start; None where they are no finite constants."""
+        """Return the initial values of the elements that `init` stores; None unless they are finite constants."""
         parts = init.seq if isinstance(init, tir.SeqStmt) else (init,)
         found: dict[Key, Number] = {}
         for each in parts:
@@ -199,7 +199,7 @@ class Update:
 
 
 def is_plain_update(body: tir.Stmt) -> bool:
-    """Whether `body` combines one element, once and by a commutative operation, with something else: the common case."""
+    """Whether `body` combines one element once, by a commutative operation, with another value: the common case."""
     if not isinstance(body, tir.BufferStore) or not isinstance(body.value, _COMMUTE):
         return False
     own = [
@@ -211,10 +211,10 @@ def is_plain_update(body: tir.Stmt) -> bool:
 
 
 def is_choice(update: Update, index: tir.Var, taken: Key) -> bool:
-    """Whether an update of an index and a value keeps the better one of two such pairs, whatever their order is.
+    """Whether an update of an index and a value keeps the better one of two such pairs, regardless of their order.
 
-    The update takes in `index` and the element `taken`. Nothing but comparisons decides, so that it is enough to look at
-    few numbers: what holds for all ways in which three pairs compare to each other, holds for any pairs.
+    The update combines the stored pair with `index` and the element `taken`. If it only compares values, a few numbers are
+    sufficient tests: a law that holds for all orderings of three pairs holds for any pairs.
     """
     if not all(map(_only_compares, _values_in(update.body))):
         return False
@@ -231,18 +231,18 @@ def is_choice(update: Update, index: tir.Var, taken: Key) -> bool:
             and all(table[x, y] == table[y, x] for x in pairs for y in pairs)
             and all(table[table[x, y], z] == table[x, table[y, z]] for x in pairs for y in pairs for z in pairs)
         )
-    except KeyError:  # it makes a pair of neither
+    except KeyError:  # the result is neither of the pairs
         return False
 
 
 def _values_in(stmt: tir.Stmt) -> list[tir.PrimExpr]:
-    """Return what statements compute."""
+    """Return the values and conditions in statements."""
     values: dict[type[Node], str] = {tir.LetStmt: "value", tir.BufferStore: "value", tir.IfThenElse: "condition"}
     return [getattr(node, values[type(node)]) for node in walk(stmt) if type(node) in values]
 
 
 def _only_compares(expr: tir.PrimExpr) -> bool:
-    """Whether nothing but comparisons decides which of its operands `expr` is."""
+    """Whether `expr` only selects among its operands by comparisons."""
     match expr:
         case tir.Var() | tir.BufferLoad():
             return True
@@ -257,7 +257,7 @@ def _only_compares(expr: tir.PrimExpr) -> bool:
 
 
 class _Pair:
-    """An index and a value; NaN is equal to itself."""
+    """An index and a value; NaN equals itself."""
 
     def __init__(self, index: Number, value: Number) -> None:
         self.pair = (index, value)
@@ -275,7 +275,7 @@ def _element(store: tir.BufferStore) -> tir.BufferLoad:
 
 
 def _key(expr: tir.PrimExpr) -> Key:
-    """Return what equal expressions, and only they, have in common."""
+    """Return a key that two expressions share if and only if they are equal."""
     match expr:
         case tir.Var():
             return (id(expr),)
@@ -297,7 +297,7 @@ def key_of(expr: tir.PrimExpr) -> Key:
 
 
 def _parts(expr: tir.PrimExpr) -> tuple[tir.PrimExpr, ...]:
-    """Return the operands of an operation that exact numbers have; raises `_Unknown` for others."""
+    """Return the operands of an operation that exact numbers support; raises `_Unknown` for others."""
     match expr:
         case tir.IntImm():
             return ()
