@@ -1,1 +1,1 @@
-"""The rooms of the public API that go by TVM's names: `tvms.relax`, `tvms.tir`, `tvms.topi`."""
+"""Public Python API under TVM's names: `tvms.relax`, `tvms.tir`, `tvms.topi`."""

@@ -1,4 +1,4 @@
-"""Kinds of nodes as Python programs make them: with TVM's arguments, and with Python's values in them."""
+"""Constructors of nodes for Python programs: they take TVM's arguments and convert Python values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Made = TypeVar("Made")
 
 
 class Constructor(Generic[Arguments, Made]):
-    """Calling it makes a node; `isinstance(node, it)` asks whether a node is of its kind, also as `te` wraps it.
+    """Calling it makes a node; `isinstance(node, it)` tests the kind of a node, also if `te` wraps the node.
 
-    `members` are what TVM's class has besides: other ways to make one, and constants.
+    `members` are other members of TVM's class: alternative constructors and constants.
     """
 
     def __init__(self, make: Callable[Arguments, Made], *kinds: type, **members: Any) -> None:
@@ -40,13 +40,14 @@ class Constructor(Generic[Arguments, Made]):
 
 
 def constructor(*kinds: type, **members: Any) -> Callable[[Callable[Arguments, Made]], Constructor[Arguments, Made]]:
-    """Decorate the function that makes nodes of `kinds`."""
+    """Decorate a function that makes nodes of `kinds`."""
     return lambda make: Constructor(make, *kinds, **members)
 
 
 def plain_node(value: Any, dtype: str = "int32") -> Any:
-    """Return `value` as a field of a node holds it: what `te` wraps as its node, an axis as its variable, a number as a
-    constant of `dtype`, a list as a tuple; TVM's None for nothing in it."""
+    """Return `value` as a field of a node: an expression of `te` becomes its node, an axis its variable, a number a constant of
+    `dtype`, a list a tuple.
+    """
     match value:
         case Expr() | bool() | int() | float():
             return node_of(cast("Value", value), "bool" if isinstance(value, bool) else dtype)
@@ -61,8 +62,8 @@ def plain_node(value: Any, dtype: str = "int32") -> Any:
 def node_constructor(kind: type[Node], **converters: Callable[[Any], Any]) -> Constructor[..., Any]:
     """Return the constructor of a kind whose fields are TVM's arguments, in their order.
 
-    `converters` make a field of an argument, by its name; the others take values as `plain_node` gives them. None
-    stands for a field's default. Raises TypeError where an argument is missing or unknown.
+    `converters` convert arguments by name; the others are converted by `plain_node`. None means the default of a field.
+    Raises TypeError if an argument is missing or unknown.
     """
     names = [name for name in kind.__struct_fields__ if name not in ("span", "trivia", "struct_info")]
 
@@ -85,5 +86,5 @@ def _field(name: str, value: Any, converters: Mapping[str, Callable[[Any], Any]]
 
 
 def condition(value: Any) -> tir.PrimExpr:
-    """Return a condition: a truth value may be a Python one."""
+    """Return a condition as a node; it may be a Python bool."""
     return make.cast(node_of(value, "bool"), "bool") if isinstance(value, int) else node_of(value, "bool")

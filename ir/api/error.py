@@ -1,4 +1,4 @@
-"""Errors under TVM's names (TVM: `tvm.error`, `tvm.base`): all are `tvms.TvmsError`, which says what and where."""
+"""Errors under TVM's names (TVM: `tvm.error`, `tvm.base`); all are `tvms.TvmsError`."""
 
 from ..diagnostics import TvmsError
 

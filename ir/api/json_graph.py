@@ -1,7 +1,7 @@
-"""Programs, and parts of them, as JSON (TVM: `tvm.ir.save_json`, `load_json`; the schema is this package's own).
+"""Serialization of programs and nodes as JSON (TVM: `tvm.ir.save_json`, `load_json`; the schema differs from TVM's).
 
-The text holds a list of nodes, each after its parts, so that what is shared is shared again: `{"kind": "tir.Add", "fields":
-{"dtype": "int32", "a": {"node": 0}, "b": {"node": 1}}}`. Nothing that is not a kind of node is ever made from it.
+The text is a list of nodes in which children precede parents and shared nodes occur once: `{"kind": "tir.Add",
+"fields": {"dtype": "int32", "a": {"node": 0}, "b": {"node": 1}}}`. Loading creates only nodes, never other objects.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..numpy_dtype import numpy_dtype
 
 _ROOMS: dict[str, Any] = {"tir": tir, "relax": relax, "base": base}
 _OUTSIDE = ("span", "trivia")
-"""The fields that a program is the same without."""
+"""Fields that are not part of the program."""
 
 
 @deep
 def save_json(node: Any) -> str:
-    """Return a program, a part of one, or a container of such as JSON; comments and places are left out.
+    """Return a program, a node, or a container of nodes as JSON, without comments and source positions.
 
-    Raises TypeError for what is none.
+    Raises TypeError for other values.
     """
     writer = _Writer()
     root = writer.value(node)
@@ -35,7 +35,7 @@ def save_json(node: Any) -> str:
 
 @deep
 def load_json(json_str: str) -> Any:
-    """Return what `save_json` wrote; TvmsError E0018 where it did not."""
+    """Return the value that `save_json` wrote; TvmsError E0018 if the text is invalid."""
     try:
         given = json.loads(json_str)
         reader = _Reader()
@@ -113,7 +113,7 @@ def _name(kind: type) -> str:
 
 
 def _kind(name: str, base: type) -> Any:
-    """Return the class that `_name` calls so, if it is a `base`; KeyError else."""
+    """Return the class with this `_name` if it is a subclass of `base`; KeyError otherwise."""
     room, _, own = name.partition(".")
     found: Any = getattr(_ROOMS[room], own, None)
     if not (isinstance(found, type) and issubclass(found, base)):

@@ -1,4 +1,4 @@
-"""Arithmetic in Python (TVM: `tvm.arith`): expressions in normal form, what is known of them, and proofs.
+"""Arithmetic analyses in Python (TVM: `tvm.arith`): simplification, bounds, and proofs.
 
 analyzer = arith.Analyzer()
 analyzer.bind(j, (0, 32))

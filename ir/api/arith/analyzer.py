@@ -1,4 +1,4 @@
-"""The analyzer (TVM: `tvm.arith.analyzer`): what is known at a place, and questions asked there."""
+"""The analyzer (TVM: `tvm.arith.analyzer`): assumptions about variables, and queries under them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Analyzer", "ConstIntBound", "Extension", "ModularSet", "ProofStrengt
 
 
 class ProofStrength(IntEnum):
-    """How hard to try: taken where TVM takes it; here every proof is as hard as it gets."""
+    """Accepted for compatibility with TVM and ignored: every proof uses full strength."""
 
     DEFAULT = 0
     SYMBOLIC_BOUND = 1
 
 
 class Extension(Flag):
-    """What TVM's simplifier leaves out unless asked: taken where TVM takes it; here nothing is left out."""
+    """Accepted for compatibility with TVM and ignored: all extensions of the simplifier are always enabled."""
 
     NoExtensions = 0
     TransitivelyProveInequalities = 1
@@ -41,7 +41,7 @@ class Extension(Flag):
 
 
 class ConstIntBound(Struct, frozen=True):
-    """The integers from `min_value` to `max_value`, both included."""
+    """The integers from `min_value` to `max_value`, inclusive."""
 
     min_value: int
     max_value: int
@@ -51,18 +51,18 @@ class ConstIntBound(Struct, frozen=True):
 
     @staticmethod
     def of(bounds: Bounds) -> ConstIntBound:
-        """Return bounds of the analyses: what is beyond an int64, or its end, is infinite."""
+        """Return `Bounds` as a ConstIntBound: the limits of int64 and values beyond them become infinite."""
         low, high = ConstIntBound.NEG_INF, ConstIntBound.POS_INF
         return ConstIntBound(max(low, bounds.min), min(high, bounds.max))
 
     def interval(self, dtype: str) -> Interval:
-        """Return the same as an interval of the analyses."""
+        """Return the bound as an `Interval`."""
         least = None if self.min_value <= self.NEG_INF else tir.IntImm(dtype, self.min_value)
         return Interval(least, None if self.max_value >= self.POS_INF else tir.IntImm(dtype, self.max_value))
 
 
 class Analyzer:
-    """Knows the ranges of variables and the conditions that hold around, and answers questions there."""
+    """Answers queries under given ranges of variables and conditions."""
 
     def __init__(self) -> None:
         self._domains: dict[tir.Var, tir.Range | Interval] = {}
@@ -72,7 +72,7 @@ class Analyzer:
         self.enabled_extensions = Extension.NoExtensions
 
     def bind(self, var: Value, expr: Value | Domain) -> None:
-        """Take in what a variable is: a value, or one of a range."""
+        """Bind a variable to a value or a range."""
         name = variable_of(var)
         if isinstance(expr, tir.Range | tuple):
             self._take_in(name, range_of(expr, name.dtype))
@@ -80,7 +80,7 @@ class Analyzer:
             self._values[name] = self._node(expr, name.dtype)
 
     def update(self, var: Value, info: ConstIntBound, override: bool = False) -> None:
-        """Take in that a variable lies within bounds; ValueError where others are known, unless `override`."""
+        """Set the bounds of a variable; ValueError if it has other bounds, unless `override`."""
         name = variable_of(var)
         new = info.interval(name.dtype)
         if name in self._domains and not override:
@@ -92,16 +92,16 @@ class Analyzer:
         self._simplifier = Simplifier(self._domains, self._given)
 
     def _node(self, expr: Value, dtype: str = "int32") -> tir.PrimExpr:
-        """Return `expr` with values for the variables that have one."""
+        """Return `expr` with bound variables replaced by their values."""
         return substitute(node_of(expr, dtype), self._values)
 
     def const_int_bound_is_bound(self, var: Value) -> bool:
-        """Whether anything was said of a variable."""
+        """Whether a variable has a value or bounds."""
         return variable_of(var) in {*self._domains, *self._values}
 
     @contextmanager
     def constraint_scope(self, constraint: Value) -> Generator[None]:
-        """Let `constraint` hold inside of a `with` statement."""
+        """Assume `constraint` inside a `with` statement."""
         outside = self._simplifier
         self._given.append(self._node(constraint, "bool"))
         self._simplifier = outside.assuming(self._given[-1])
@@ -113,25 +113,25 @@ class Analyzer:
 
     @deep
     def simplify(self, expr: Value, steps: int = 2) -> te.Expr:
-        """Return `expr` in normal form; one step leads there, however many are asked for."""
+        """Return `expr` in normal form, regardless of `steps`: one step is sufficient."""
         return te.Expr(self._simplifier.visit(self._node(expr)))
 
     rewrite_simplify = canonical_simplify = simplify
-    """TVM's two simplifiers: here there is one."""
+    """Return `expr` in normal form; TVM's two simplifiers are one here."""
 
     @deep
     def const_int_bound(self, expr: Value) -> ConstIntBound:
-        """Return the least and the greatest value that `expr` may have."""
+        """Return the minimum and maximum of `expr`."""
         return ConstIntBound.of(self._simplifier.bounds(self._simplifier.visit(self._node(expr))))
 
     @deep
     def modular_set(self, expr: Value) -> ModularSet:
-        """Return the remainder that `expr` is known to leave."""
+        """Return the modular set of `expr`."""
         return self._simplifier.residue_of_sum(self._simplifier.exact(self._simplifier.visit(self._node(expr))))
 
     @deep
     def int_set(self, expr: Value, dom_map: Mapping[te.Expr, IntervalSet]) -> IntervalSet:
-        """Return an interval that holds `expr` for all values of variables in their sets."""
+        """Return an interval that contains `expr` for all values of the variables in their sets."""
         domains = intervals_of(dom_map)
         inner = self._simplifier.inside()
         for name, domain in domains.items():
@@ -142,13 +142,13 @@ class Analyzer:
         )
 
     def prove(self, condition: Value) -> Proof:
-        """Say whether `condition` holds, and if not, where it does not."""
+        """Prove `condition`, or return a counterexample."""
         return prove(self._node(condition, "bool"), self._domains, tuple(self._given))
 
     def can_prove(self, expr: Value, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
-        """Whether `expr` is known to hold."""
+        """Whether `expr` is proven."""
         return self.prove(expr).is_proven
 
     def can_prove_equal(self, lhs: Value, rhs: Value) -> bool:
-        """Whether `lhs == rhs` is known to hold."""
+        """Whether `lhs == rhs` is proven."""
         return self.can_prove(te.equal(lhs, rhs))

@@ -1,4 +1,4 @@
-"""What conditions and statements bound (TVM: `tvm.arith.bound`)."""
+"""Bounds of variables in conditions, and of accesses in statements (TVM: `tvm.arith.bound`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .values import Domain, ranges_of, variable_of
 def deduce_bound(
     var: te.Expr, cond: Value, hint_map: Mapping[te.Expr, IntervalSet], relax_map: Mapping[te.Expr, IntervalSet]
 ) -> IntervalSet:
-    """Return the values of `var` for which `cond` holds, whatever the variables of `relax_map` are in their sets.
+    """Return the values of `var` for which `cond` holds for all values of the variables of `relax_map` in their sets.
 
-    The sets in `hint_map` say which sign a factor has. Empty where `cond` never holds, or cannot be solved for `var`.
+    The sets in `hint_map` determine the signs of factors. Empty if `cond` never holds or cannot be solved for `var`.
     """
     hints, relaxed = intervals_of(hint_map), intervals_of(relax_map)
     return IntervalSet.of(solving.deduce_bound(variable_of(var), node_of(cond, "bool"), hints, relaxed))
@@ -25,7 +25,7 @@ def deduce_bound(
 def domain_touched(
     stmt: tir.Stmt, buffer: tir.Buffer, consider_loads: bool = True, consider_stores: bool = True
 ) -> tuple[tir.Range, ...]:
-    """Return the least box known to hold the elements of `buffer` that `stmt` reads, writes, or either; () for none."""
+    """Return the smallest known box of the elements of `buffer` that `stmt` loads, stores, or both; () for none."""
     return touched.domain_touched(stmt, buffer, consider_loads, consider_stores)
 
 

@@ -1,4 +1,4 @@
-"""Sets of integers and the regions that they bound (TVM: `tvm.arith.int_set`)."""
+"""Sets of integers, and bounds of regions (TVM: `tvm.arith.int_set`)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _POSITIVE, _NEGATIVE = [te.Expr(tir.Var("handle", name)) for name in ("pos_inf",
 
 
 def pos_inf() -> te.Expr:
-    """Return what stands for no upper bound: a variable, always the same."""
+    """Return the variable that represents no upper bound; always the same object."""
     return _POSITIVE
 
 
 def neg_inf() -> te.Expr:
-    """Return what stands for no lower bound: a variable, always the same."""
+    """Return the variable that represents no lower bound; always the same object."""
     return _NEGATIVE
 
 
 class IntervalSet:
-    """The integers from `min_value` to `max_value`, both included; none where these are `pos_inf()` and `neg_inf()`."""
+    """The integers from `min_value` to `max_value`, inclusive; empty if these are `pos_inf()` and `neg_inf()`."""
 
     def __init__(self, min_value: Value, max_value: Value) -> None:
         self.min_value = te.Expr(node_of(min_value))
@@ -33,7 +33,7 @@ class IntervalSet:
 
     @staticmethod
     def of(interval: Interval | None) -> IntervalSet:
-        """Return an interval of the analyses; None stands for the empty one."""
+        """Return an `Interval` as an IntervalSet; None is the empty set."""
         if interval is None:
             return IntervalSet(_POSITIVE, _NEGATIVE)
         least = _NEGATIVE if interval.min is None else interval.min
@@ -46,23 +46,23 @@ class IntervalSet:
 
     @staticmethod
     def vector(vec: Value) -> IntervalSet:
-        """Return a set that holds all lanes of a vector."""
+        """Return a set that contains all lanes of a vector."""
         return IntervalSet.of(evaluate(node_of(vec), {}))
 
     @property
     def interval(self) -> Interval:
-        """The interval of the analyses, whose ends may be missing; ValueError for the empty set."""
+        """The set as an `Interval`, whose ends may be missing; ValueError for the empty set."""
         if self.is_nothing():
             raise ValueError("the empty set is no interval")
         least = None if self.min_value.same_as(_NEGATIVE) else self.min_value.node
         return Interval(least, None if self.max_value.same_as(_POSITIVE) else self.max_value.node)
 
     def is_nothing(self) -> bool:
-        """Whether it is the empty set."""
+        """Whether the set is empty."""
         return self.min_value.same_as(_POSITIVE) or self.max_value.same_as(_NEGATIVE)
 
     def is_everything(self) -> bool:
-        """Whether nothing bounds it."""
+        """Whether the set is unbounded on both sides."""
         return self.min_value.same_as(_NEGATIVE) and self.max_value.same_as(_POSITIVE)
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class IntervalSet:
 
 
 IntSet = IntervalSet
-"""TVM's base of all sets of integers: here all are intervals."""
+"""TVM's base class of integer sets; all sets are intervals here."""
 
 
 def intervals_of(sets: Mapping[te.Expr, IntervalSet]) -> dict[tir.Var, Interval]:
@@ -79,7 +79,7 @@ def intervals_of(sets: Mapping[te.Expr, IntervalSet]) -> dict[tir.Var, Interval]
 
 
 def union_lower_bound(sets: Sequence[IntervalSet]) -> IntervalSet:
-    """Return the least interval around all of `sets`, where each touches what came before; others are left out."""
+    """Return the smallest interval around `sets`, skipping each set that does not touch the union of those before it."""
     joined: Interval | None = None
     for each in sets:
         if each.is_nothing():
@@ -94,9 +94,9 @@ def union_lower_bound(sets: Sequence[IntervalSet]) -> IntervalSet:
 def estimate_region_lower_bound(
     region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet] | None:
-    """Return a box, all of whose elements lie in `region` for some values of the variables where `predicate` holds.
+    """Return a box whose elements are all in `region` for some values of the variables that satisfy `predicate`.
 
-    None where none is found.
+    None if none is found.
     """
     return estimate_region_strict_bound(region, var_dom, predicate)
 
@@ -105,8 +105,9 @@ def estimate_region_lower_bound(
 def estimate_region_strict_bound(
     region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet] | None:
-    """Return the box that `region` is for all values of the variables where `predicate` holds; None where it is none,
-    or not known to be one."""
+    """Return the box that is the union of `region` over all values of the variables that satisfy `predicate`; None if the
+    union is not known to be a box.
+    """
     found = strict_bound(region, ranges_of(var_dom), condition_of(predicate))
     return None if found is None else [IntervalSet.of(axis) for axis in found]
 
@@ -115,5 +116,5 @@ def estimate_region_strict_bound(
 def estimate_region_upper_bound(
     region: Sequence[tir.Range], var_dom: Mapping[te.Expr, Domain], predicate: Value | None = None
 ) -> list[IntervalSet]:
-    """Return a box that holds `region` for all values of the variables where `predicate` holds."""
+    """Return a box that contains `region` for all values of the variables that satisfy `predicate`."""
     return [IntervalSet.of(axis) for axis in upper_bound(region, ranges_of(var_dom), condition_of(predicate))]

@@ -1,4 +1,4 @@
-"""Iterator maps (TVM: `tvm.arith.iter_affine_map`): what loops make of iterators by splitting and fusing."""
+"""Iterator maps (TVM: `tvm.arith.iter_affine_map`): indices as splits and fusions of iterators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def IterMark(source: Value | IterMapExpr, extent: Value) -> iter_map.IterMark:
 def IterSplitExpr(
     source: iter_map.IterMark, lower_factor: Value = 1, extent: Value | None = None, scale: Value = 1
 ) -> iter_map.IterSplitExpr:
-    """`source // lower_factor % extent * scale`; without an extent, all of the iterator."""
+    """`source // lower_factor % extent * scale`; without an extent, the whole iterator."""
     dtype = source.extent.dtype
     end = source.extent if extent is None else node_of(extent, dtype)
     return iter_map.IterSplitExpr(source, node_of(lower_factor, dtype), end, node_of(scale, dtype))
@@ -47,9 +47,9 @@ def detect_iter_map(
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
 ) -> IterMapResult:
-    """Return indices as sums of splits of iterators (see `tvms.ir.analysis.iter_map`); none where one is no such sum.
+    """Return indices as sums of splits of iterators (see `tvms.ir.analysis.iter_map`); empty if one is not such a sum.
 
-    Iterators of one value are replaced by it, unless `simplify_trivial_iterators` is False.
+    Iterators of extent 1 are replaced by their value, unless `simplify_trivial_iterators` is False.
     """
     return iter_map.detect_iter_map(
         [node_of(index) for index in indices],
@@ -67,7 +67,7 @@ def iter_map_simplify(
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
 ) -> list[te.Expr]:
-    """Return indices in normal form: as sums of splits where they are such."""
+    """Return simplified indices: as sums of splits if they are iterator maps."""
     found = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
     if found.is_detected:
         return [normalize_iter_map_to_expr(index) for index in found.indices]
@@ -76,12 +76,12 @@ def iter_map_simplify(
 
 
 def normalize_iter_map_to_expr(expr: IterMapExpr | Value) -> te.Expr:
-    """Return the plain expression of a map, in normal form."""
+    """Return a map as a plain expression in normal form."""
     return te.Expr(iter_map_use.normalize_iter_map_to_expr(expr if isinstance(expr, IterMapExpr) else node_of(expr)))
 
 
 def normalize_to_iter_sum(index: Value, input_iters: Mapping[te.Expr, Domain]) -> iter_map.IterSumExpr:
-    """Return an index as a sum of splits, not fused, the greatest scale first; what is no split is in its base."""
+    """Return an index as a sum of unfused splits, the greatest scale first; what is not a split is in its base."""
     return iter_map.normalize_to_iter_sum(node_of(index), ranges_of(input_iters))
 
 
@@ -101,10 +101,10 @@ def subspace_divide(
     check_level: IterMapLevel | str | None = IterMapLevel.SURJECTIVE,
     simplify_trivial_iterators: bool = True,
 ) -> list[tuple[iter_map.IterMark, iter_map.IterMark]]:
-    """Divide bindings into what the iterators outside of `sub_iters` and those in it contribute: an outer and an inner
-    mark each, with `outer * inner.extent + inner` the binding. The last pair has the predicates of both as its extents.
+    """Divide bindings into the contributions of the iterators outside and inside `sub_iters`: pairs of an outer and an inner
+    mark such that the binding is `outer * inner.extent + inner`. The extents of the last pair are the predicates of both.
 
-    [] where a binding mixes them.
+    [] if a binding mixes them.
     """
     found = iter_map_use.subspace_divide(
         [node_of(binding) for binding in bindings],

@@ -1,4 +1,4 @@
-"""Forms of expressions (TVM: `tvm.arith.pattern`)."""
+"""Pattern detection in expressions (TVM: `tvm.arith.pattern`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .values import variable_of
 
 
 def detect_linear_equation(expr: Value, var_list: Sequence[te.Expr]) -> list[te.Expr]:
-    """Return the coefficients of the variables in `expr`, then what is added; [] where it is not linear in them."""
+    """Return the coefficients of the variables in `expr`, then the remaining term; [] if `expr` is not linear in them."""
     found = solving.detect_linear_equation(node_of(expr), [variable_of(name) for name in var_list])
     return [te.Expr(each) for each in found or ()]
 
 
 def detect_clip_bound(expr: Value, var_list: Sequence[te.Expr]) -> list[te.Expr | None]:
-    """Return the least and the greatest value of each variable for which `expr` holds, None where it has none.
+    """Return the minimum and maximum of each variable for which `expr` holds, None if unbounded.
 
-    [] where `expr` says more than a range of each.
+    [] if `expr` has parts that are not bounds of a single variable.
     """
     found = solving.detect_clip_bound(node_of(expr, "bool"), [variable_of(name) for name in var_list])
     ends = [end for interval in found or () for end in (interval.min, interval.max)]
@@ -29,8 +29,9 @@ def detect_clip_bound(expr: Value, var_list: Sequence[te.Expr]) -> list[te.Expr 
 
 
 def detect_common_subexpr(expr: Value, threshold: int) -> dict[te.Expr, int]:
-    """Return the expressions that stand at least `threshold` times in `expr`, and how often: without those that stand
-    only within greater ones of them."""
+    """Return the expressions that occur at least `threshold` times in `expr`, with their counts. Expressions that
+    occur only inside larger results are omitted.
+    """
     nodes = Nodes()
     root = nodes.intern_all(node_of(expr))
     counts: dict[tir.PrimExpr, int] = {}

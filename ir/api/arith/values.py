@@ -1,4 +1,4 @@
-"""What the functions of `tvms.arith` take: expressions with Python's operators, nodes and numbers."""
+"""Conversion of arguments of `tvms.arith`: Python expressions, nodes and numbers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ... import make, te, tir
 from ...te.expr import Value, node_of
 
 Domain: TypeAlias = "tir.Range | tuple[Value, Value]"
-"""A range, or its start and its extent."""
+"""A range, or a pair of start and extent."""
 
 
 def variable_of(value: Value) -> tir.Var:
-    """Return the variable that `value` is; TypeError where it is none."""
+    """Return `value` as a variable; TypeError if it is not one."""
     node = node_of(value)
     if not isinstance(node, tir.Var):
         raise TypeError(f"{value} is no variable")
@@ -21,7 +21,7 @@ def variable_of(value: Value) -> tir.Var:
 
 
 def range_of(domain: Domain, dtype: str) -> tir.Range:
-    """Return the range that `domain` says, for a variable of `dtype`."""
+    """Return `domain` as a range for a variable of `dtype`."""
     start, extent = domain if isinstance(domain, tuple) else (domain.min, domain.extent)
     return tir.Range(make.cast(node_of(start, dtype), dtype), make.cast(node_of(extent, dtype), dtype))
 
@@ -32,6 +32,6 @@ def ranges_of(domains: Mapping[te.Expr, Domain]) -> dict[tir.Var, tir.Range]:
 
 
 def condition_of(value: Value | None) -> tir.PrimExpr | None:
-    """Return a condition as a node; None for one that always holds."""
+    """Return a condition as a node; None if it is constant true."""
     node = None if value is None else node_of(value, "bool")
     return None if isinstance(node, tir.IntImm) and node.value else node

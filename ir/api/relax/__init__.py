@@ -55,7 +55,7 @@ __all__ = [
 
 
 _MODULES = ("analysis", "backend", "dpl", "expr_functor", "frontend", "transform", "utils", "vm_build")
-"""Public modules below this one: `tvms` itself says where they stand, which may be a room that this one does not know."""
+"""Public submodules, resolved through `tvms` because they may belong to packages that `ir` must not import."""
 
 _FROM = {
     "PyExprMutator": "expr_functor",
@@ -63,7 +63,7 @@ _FROM = {
     "VirtualMachine": "vm_build",
     "build": "vm_build",
 }
-"""Names of those that are names of this one, too."""
+"""Names of submodules that are re-exported here."""
 
 _OPERATORS = (
     "call_dps_packed",
@@ -73,11 +73,11 @@ _OPERATORS = (
     "call_tir_inplace",
     "call_tir_with_grad",
 )
-"""Operators that are names of this module, too."""
+"""Operators that are re-exported here."""
 
 
 def __getattr__(name: str) -> object:
-    """Import the passes, patterns and libraries, and what runs programs, when they are first asked for."""
+    """Import passes, patterns, libraries and the runtime on first use."""
     from importlib import import_module
 
     if name in _FROM:

@@ -1,4 +1,4 @@
-"""Questions about graph-level programs (TVM: `relax.analysis`)."""
+"""Analyses of graph-level programs (TVM: `relax.analysis`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ...visit import defined_variables, free_variables, post_order, substitute, 
 
 
 def well_formed(obj: IRModule | BaseFunc, check_struct_info: bool = True) -> bool:
-    """Whether a program keeps the law of the IR and is in normal form; `tvms.verify` says what is wrong with it.
+    """Whether a program is well-formed and in normal form; `tvms.verify` returns the errors.
 
-    In normal form operands are variables, constants or tuples of them, and dataflow variables stay in their blocks.
+    In normal form, operands are variables, constants or tuples of them, and dataflow variables stay in their blocks.
     """
     from ...verify import verify
 
@@ -58,17 +58,17 @@ def is_normal(function: relax.Function) -> bool:
 
 
 def struct_info_lca(lhs: StructInfo, rhs: StructInfo) -> StructInfo:
-    """Return what is known of a value that is either of `lhs` or of `rhs`."""
+    """Return the struct info of a value that matches `lhs` or `rhs`."""
     return join(lhs, rhs)
 
 
 def tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
-    """Return the symbolic dimensions that a struct info mentions, in order."""
+    """Return the symbolic dimensions in a struct info, in order."""
     return list(dict.fromkeys(node for node in walk(sinfo) if isinstance(node, tir.Var)))
 
 
 def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[tir.Var]:
-    """Return the symbolic dimensions that stand alone in a struct info, where a value defines them."""
+    """Return the symbolic dimensions that are single variables in a struct info, so that a value defines them."""
     return list(dimensions_alone(sinfo))
 
 
@@ -77,7 +77,7 @@ def erase_to_well_defined(
     shape_var_map: Mapping[tir.Var, tir.PrimExpr] | None = None,
     var_map: Mapping[relax.Var, relax.Expr] | None = None,
 ) -> StructInfo:
-    """Return `sinfo` in terms of what the maps give for its variables; what mentions others is not known."""
+    """Return `sinfo` with its variables replaced by the maps; parts with other variables become unknown."""
     dims = {plain_nodes(var): dimension(value) for var, value in (shape_var_map or {}).items()}
     return replace_dims(substitute(sinfo, dict(var_map or {})), dims, all_known=False)
 
@@ -88,28 +88,28 @@ def has_reshape_pattern(func: tir.PrimFunc) -> bool:
 
 
 def post_order_visit(expr: Node, fvisit: Callable[[Any], object]) -> None:
-    """Call `fvisit` with every node of a program, after all that the node consists of."""
+    """Call `fvisit` with every node of a program, children first."""
     for node in post_order(expr):
         fvisit(node)
 
 
 def all_vars(expr: Node) -> list[relax.Var]:
-    """Return the variables of the graph level in `expr`, in the order of their first mention."""
+    """Return the graph-level variables in `expr`, in the order of their first occurrence."""
     return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, relax.Var)))
 
 
 def bound_vars(expr: Node) -> list[relax.Var]:
-    """Return the variables of the graph level that `expr` defines: parameters and those of bindings."""
+    """Return the graph-level variables that `expr` defines: parameters and bound variables."""
     return [each for node in walk(expr) for each in defined_variables(node) if isinstance(each, relax.Var)]
 
 
 def free_vars(expr: Node) -> list[relax.Var]:
-    """Return the variables of the graph level that `expr` uses and does not define."""
+    """Return the free graph-level variables of `expr`."""
     return [each for each in free_variables(expr) if isinstance(each, relax.Var)]
 
 
 def all_global_vars(expr: Node) -> list[GlobalVar]:
-    """Return the functions that `expr` mentions."""
+    """Return the functions that `expr` refers to."""
     return list(dict.fromkeys(node for node in walk(expr) if isinstance(node, GlobalVar)))
 
 
@@ -120,12 +120,12 @@ def defined_symbolic_vars(func: relax.Function) -> list[tir.Var]:
 
 
 def free_symbolic_vars(func: relax.Function) -> list[tir.Var]:
-    """Return the symbolic dimensions that a function uses and does not define."""
+    """Return the free symbolic dimensions of a function."""
     return [each for each in free_variables(func) if isinstance(each, tir.Var)]
 
 
 def get_var2val(func: relax.Function) -> dict[relax.Var, relax.Expr]:
-    """Return what each variable of a function is bound to."""
+    """Return the value of each bound variable of a function."""
     return {node.var: node.value for node in walk(func) if isinstance(node, relax.Binding)}
 
 
@@ -139,7 +139,7 @@ def name_to_binding(func: relax.Function) -> dict[str, list[relax.Binding]]:
 
 
 def udchain(dfb: relax.DataflowBlock) -> dict[relax.Var, list[relax.Var]]:
-    """Return, for each variable of a dataflow block, those that are bound to what uses it."""
+    """Return, for each variable of a dataflow block, the variables whose bindings use it."""
     users: dict[relax.Var, list[relax.Var]] = {}
     for binding in dfb.bindings:
         users.setdefault(binding.var, [])
@@ -149,20 +149,20 @@ def udchain(dfb: relax.DataflowBlock) -> dict[relax.Var, list[relax.Var]]:
 
 
 def remove_all_unused(func: relax.Function) -> relax.Function:
-    """Return a function without bindings whose variables nothing uses and whose values have no side effects."""
+    """Return a function without unused bindings, except those whose values have side effects."""
     return remove_unused_bindings(func)
 
 
 def contains_impure_call(expr: Node) -> bool:
-    """Whether `expr` holds a call that may have side effects."""
+    """Whether `expr` contains a call that may have side effects."""
     return any(isinstance(node, relax.Call) and not is_pure_call(node, None) for node in walk(expr))
 
 
 def estimate_memory_usage(mod: IRModule | relax.Function) -> str:
-    """Return, for each graph-level function, what it allocates before and after memory is planned.
+    """Return, for each graph-level function, the allocated memory before and after memory planning.
 
-    That is all that `R.builtin.alloc_tensor`, `R.memory.alloc_tensor` and `R.memory.alloc_storage` ask for, whichever
-    branch they stand in; what sizes depend on symbolic dimensions is counted, but not added up.
+    Counts all calls of `R.builtin.alloc_tensor`, `R.memory.alloc_tensor` and `R.memory.alloc_storage` in all branches.
+    Allocations of symbolic size are counted, but not included in the sum.
     """
     functions = mod.functions if isinstance(mod, IRModule) else {"main": mod}
     return "\n".join(_memory_of(name, each) for name, each in functions.items() if isinstance(each, relax.Function))
@@ -178,11 +178,11 @@ def _memory_of(name: str, function: relax.Function) -> str:
 
 _TENSORS = (Op("relax.builtin.alloc_tensor"), Op("relax.memory.alloc_tensor"))
 _STORAGE = Op("relax.memory.alloc_storage")
-"""What allocates tensors, the first one with memory of its own, and what allocates memory for the second one."""
+"""Operators that allocate tensors, the first one with its own memory, and operators that allocate the second one's memory."""
 
 
 def _size_of(call: relax.Call) -> int | None:
-    """The bytes that a call allocates; None where they depend on symbolic dimensions."""
+    """Return the number of bytes that a call allocates; None if it depends on symbolic dimensions."""
     shape, info = call.args[2 if call.op == _TENSORS[1] else 0], call.struct_info
     dims = shape.values if isinstance(shape, relax.ShapeExpr) else (None,)
     sizes = [dim.value for dim in dims if isinstance(dim, tir.IntImm)]

@@ -1,4 +1,4 @@
-"""Graph values as Python programs make them (TVM: `relax/expr.py`)."""
+"""Constructors of graph-level values (TVM: `relax/expr.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .struct_info import TensorStructInfo
 
 @constructor(relax.Var)
 def Var(name_hint: str, struct_info: StructInfo | None = None) -> relax.Var:
-    """A variable of the graph level."""
+    """A graph-level variable."""
     return relax.Var(name_hint, struct_info=_known(struct_info))
 
 
@@ -29,7 +29,7 @@ def DataflowVar(name_hint: str, struct_info: StructInfo | None = None) -> relax.
 
 
 def _known(info: object) -> StructInfo | None:
-    """Return what is known of a variable; TvmsError E0315 where it is something else."""
+    """Return the struct info of a variable; TvmsError E0315 if the argument is not struct info."""
     if info is None or isinstance(info, StructInfo):
         return info
     help = 'give one, such as relax.TensorStructInfo((n, 784), "float32")'
@@ -56,7 +56,7 @@ def ShapeExpr(values: Sequence[Any]) -> relax.ShapeExpr:
 
 @constructor(relax.PrimValue)
 def PrimValue(value: Any) -> relax.PrimValue:
-    """A scalar of the loop level: an integer is int64, a float float64."""
+    """A loop-level scalar: an int becomes int64, a float float64."""
     return cast("relax.PrimValue", graph_value(value))
 
 
@@ -74,7 +74,7 @@ def DataTypeImm(value: str) -> relax.DataTypeImm:
 
 @constructor(relax.ExternFunc)
 def ExternFunc(global_symbol: str) -> relax.ExternFunc:
-    """A function that is registered at run time under `global_symbol`."""
+    """A function that is registered under `global_symbol` at run time."""
     return relax.ExternFunc(global_symbol)
 
 
@@ -98,7 +98,7 @@ VarBinding = node_constructor(relax.VarBinding)
 
 @constructor(relax.If)
 def If(cond: relax.Expr, true_branch: relax.Expr, false_branch: relax.Expr) -> relax.If:
-    """`true_branch` where `cond` holds, else `false_branch`."""
+    """`true_branch` if `cond` holds, else `false_branch`."""
     branches = (
         each if isinstance(each, relax.SeqExpr) else relax.SeqExpr((), each) for each in (true_branch, false_branch)
     )
@@ -113,14 +113,14 @@ def Function(
     is_pure: bool = True,
     attrs: Attrs | None = None,
 ) -> relax.Function:
-    """A function; what is known of its result follows from `body` where it is not given."""
+    """A function; the struct info of its result is inferred from `body` unless given."""
     sequence = body if isinstance(body, relax.SeqExpr) else relax.SeqExpr((), body)
     returned = ret_struct_info or infer_struct_info(sequence)
     return relax.Function(tuple(params), sequence, returned, is_pure, attrs=plain_nodes(attrs or {}))
 
 
 def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
-    """Return the input tensor of `te` that has the shape and dtype of `value`."""
+    """Return an input tensor of `te` with the shape and dtype of `value`."""
     found: list[Any] = []
     variable = relax.Var(name, struct_info=value.struct_info)
 
@@ -133,7 +133,7 @@ def te_tensor(value: relax.Expr, name: str = "rxplaceholder") -> Any:
 
 
 def get_shape_of(expr: relax.Expr) -> relax.Expr:
-    """Return the shape of a tensor: what it is known to be, or a call that asks for it."""
+    """Return the shape of a tensor: the known shape, or a call that computes it."""
     info = expr.struct_info
     if isinstance(info, relax.TensorStructInfo) and info.shape is not None:
         return inferred(info.shape)
@@ -141,7 +141,7 @@ def get_shape_of(expr: relax.Expr) -> relax.Expr:
 
 
 def extern(name: str) -> relax.ExternFunc:
-    """The function that is registered at run time under `name`."""
+    """The function that is registered as `name` at run time."""
     return relax.ExternFunc(name)
 
 

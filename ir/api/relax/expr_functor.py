@@ -1,4 +1,4 @@
-"""Visitors and rewriters of graph-level programs, a method for each kind of expression (TVM: `relax/expr_functor.py`).
+"""Visitors and rewriters of graph-level programs, with a method for each kind of expression (TVM: `relax/expr_functor.py`).
 
 class ReluToGelu(PyExprMutator):
     def visit_call_(self, op):
@@ -54,15 +54,15 @@ def mutator(cls: _Class) -> _Class:
 
 
 class ExprFunctor:
-    """Calls the method for the kind of an expression: `visit_call_`, `visit_var_`, … (`_METHODS` lists them)."""
+    """Dispatches on the kind of an expression: `visit_call_`, `visit_var_`, … (`_METHODS` lists them)."""
 
     def visit_expr(self, expr: Any) -> Any:
-        """Return what the method for the kind of `expr` returns."""
+        """Return the result of the method for the kind of `expr`."""
         return getattr(self, _METHODS[type(expr)])(expr)
 
 
 class PyExprVisitor(ExprFunctor):
-    """Visits all that an expression consists of, in the order of execution."""
+    """Visits all parts of an expression, in the order of execution."""
 
     def visit_binding(self, binding: relax.Binding) -> None:
         """Visit a binding by the method for its kind."""
@@ -88,7 +88,7 @@ class PyExprVisitor(ExprFunctor):
     visit_dataflow_block_ = visit_binding_block_
 
     def visit_var_def(self, var: relax.Var) -> None:
-        """Visit a variable where it is defined, by the method for its kind."""
+        """Visit the definition of a variable by the method for its kind."""
         is_local = isinstance(var, relax.DataflowVar)
         (self.visit_dataflow_var_def_ if is_local else self.visit_var_def_)(var)
 
@@ -105,7 +105,7 @@ class PyExprVisitor(ExprFunctor):
         self.visit_expr(op.body)
 
     def visit_call_(self, op: relax.Call) -> None:
-        """Visit what is called, and the arguments."""
+        """Visit the callee and the arguments."""
         self._visit_all((op.op, *op.args))
 
     def visit_tuple_(self, op: relax.Tuple) -> None:
@@ -113,7 +113,7 @@ class PyExprVisitor(ExprFunctor):
         self._visit_all(op.fields)
 
     def visit_tuple_getitem_(self, op: relax.TupleGetItem) -> None:
-        """Visit the tuple whose field this is."""
+        """Visit the tuple of a field access."""
         self.visit_expr(op.tuple_value)
 
     def visit_if_(self, op: relax.If) -> None:
@@ -125,7 +125,7 @@ class PyExprVisitor(ExprFunctor):
             self.visit_expr(expr)
 
     def _visit_leaf(self, op: Any) -> None:
-        """Visit what consists of nothing else."""
+        """Visit a leaf."""
 
     visit_var_def_ = visit_dataflow_var_def_ = visit_var_ = visit_dataflow_var_ = visit_constant_ = _visit_leaf
     visit_shape_expr_ = visit_prim_value_ = visit_string_imm_ = visit_data_type_imm_ = _visit_leaf
@@ -133,10 +133,10 @@ class PyExprVisitor(ExprFunctor):
 
 
 class PyExprMutator(ExprFunctor):
-    """Rewrites functions binding by binding: the methods for expressions return what stands in their place.
+    """Rewrites functions binding by binding: the methods for expressions return their replacements.
 
-    What is emitted through `builder_` stands before the binding that is being visited. The branches of an `if`, and
-    nested functions, have been rewritten when `visit_if_` and `visit_function_` are asked.
+    Bindings emitted through `builder_` are inserted before the binding that is being visited. The branches of an `if`, and
+    nested functions, are already rewritten when `visit_if_` and `visit_function_` are called.
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
@@ -144,7 +144,7 @@ class PyExprMutator(ExprFunctor):
         self.builder_ = _Builder(self, mod)
 
     def visit_expr_post_order(self, expr: Any) -> Any:
-        """Return `expr` with its parts rewritten, as if no subclass had a method for its kind."""
+        """Return `expr` with its parts rewritten, ignoring overridden methods for its own kind."""
         return getattr(PyExprMutator, _METHODS[type(expr)])(self, expr)
 
     def visit_function_(self, op: relax.Function) -> relax.Function:
@@ -156,7 +156,7 @@ class PyExprMutator(ExprFunctor):
             self._rewriter = outer
 
     def visit_binding(self, binding: relax.Binding) -> None:
-        """Visit a binding by the method for its kind, which emits what stands in its place."""
+        """Visit a binding by the method for its kind, which emits its replacement."""
         (self.visit_match_cast_ if isinstance(binding, relax.MatchCast) else self.visit_var_binding_)(binding)
 
     def visit_var_binding_(self, binding: relax.Binding) -> None:
@@ -166,7 +166,7 @@ class PyExprMutator(ExprFunctor):
     visit_match_cast_ = visit_var_binding_
 
     def visit_call_(self, op: relax.Call) -> relax.Expr:
-        """Return a call with what is called and the arguments rewritten."""
+        """Return a call with its callee and arguments rewritten."""
         callee, args = self.visit_expr(op.op), self._all(op.args)
         return op if callee is op.op and args is op.args else replace(op, op=callee, args=args, struct_info=None)
 
@@ -176,37 +176,37 @@ class PyExprMutator(ExprFunctor):
         return op if fields is op.fields else replace(op, fields=fields, struct_info=None)
 
     def visit_tuple_getitem_(self, op: relax.TupleGetItem) -> relax.Expr:
-        """Return the field of the tuple that was rewritten."""
+        """Return a field of the rewritten tuple."""
         value = self.visit_expr(op.tuple_value)
         return op if value is op.tuple_value else replace(op, tuple_value=value, struct_info=None)
 
     def visit_var_(self, op: relax.Var) -> relax.Expr:
-        """Return what stands for a variable."""
+        """Return the replacement of a variable."""
         return op if self._rewriter is None else self._rewriter.use(op)
 
     visit_dataflow_var_ = visit_var_
 
     def _same(self, op: Any) -> Any:
-        """Return what consists of nothing that is rewritten."""
+        """Return a leaf unchanged."""
         return op
 
     visit_constant_ = visit_shape_expr_ = visit_prim_value_ = visit_string_imm_ = visit_data_type_imm_ = _same
     visit_extern_func_ = visit_global_var_ = visit_op_ = visit_if_ = visit_seq_expr_ = _same
 
     def set_var_remap(self, vid: relax.Var, var: relax.Var) -> None:
-        """Let `var` stand for the variable `vid` from here on."""
+        """Replace later uses of the variable `vid` with `var`."""
         self._active.replaced[vid] = var
 
     def get_var_remap(self, vid: relax.Var) -> relax.Var:
-        """Return what stands for the variable `vid`."""
+        """Return the replacement of the variable `vid`."""
         return self._active.use(vid)
 
     def lookup_binding(self, var: relax.Var) -> relax.Expr | None:
-        """Return what `var` is bound to in the new program so far; None for a parameter."""
+        """Return the value of `var` in the new program so far; None for a parameter."""
         return self._active.bound.get(var)
 
     def with_struct_info(self, var: relax.Var, struct_info: StructInfo) -> relax.Var:
-        """Return a variable like `var` of which `struct_info` is known."""
+        """Return a variable like `var` with `struct_info`."""
         return replace(var, struct_info=struct_info)
 
     @property
@@ -221,7 +221,7 @@ class PyExprMutator(ExprFunctor):
 
 
 class _Rewriter(ValueRewriter):
-    """Rewrites a function by what a mutator says of each binding."""
+    """Rewrites a function by calling a mutator for each binding."""
 
     def __init__(self, mutator: PyExprMutator, function: relax.Function) -> None:
         super().__init__(function)
@@ -229,7 +229,7 @@ class _Rewriter(ValueRewriter):
         self.bound: dict[relax.Var, relax.Expr] = {}
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return all that the mutator emits for a binding."""
+        """Return the bindings that the mutator emits for a binding."""
         with self.collecting(self.in_dataflow) as new:
             self._mutator.visit_binding(binding)
         self.bound |= {each.var: each.value for each in new}
@@ -242,7 +242,7 @@ class _Rewriter(ValueRewriter):
 
 
 class _Builder(BlockBuilder):
-    """A builder that emits, while a function is rewritten, before the binding that is being visited."""
+    """A builder that emits before the visited binding while a function is rewritten."""
 
     def __init__(self, mutator: PyExprMutator, mod: IRModule | None) -> None:
         super().__init__(mod)
@@ -258,16 +258,16 @@ class _Builder(BlockBuilder):
         return super().emit(expr, name_hint) if rewriter is None else rewriter.emit(graph_value(expr), name_hint)
 
     def emit_normalized(self, binding: relax.Binding) -> None:
-        """Add a binding whose value is normalised already."""
+        """Add a binding whose value is already normalized."""
         rewriter = self._rewriter
         super().emit_normalized(binding) if rewriter is None else rewriter.append(binding)
 
     def normalize(self, expr: Any) -> relax.Expr:
-        """Return `expr` with variables for the calls in it."""
+        """Return `expr` with nested calls bound to variables."""
         rewriter = self._rewriter
         return super().normalize(expr) if rewriter is None else rewriter.flat(graph_value(expr))
 
     def current_block_is_dataflow(self) -> bool:
-        """Return whether the block that is being rewritten is a dataflow block."""
+        """Return whether the rewritten block is a dataflow block."""
         rewriter = self._rewriter
         return super().current_block_is_dataflow() if rewriter is None else rewriter.in_dataflow

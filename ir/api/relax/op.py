@@ -1,7 +1,7 @@
-"""The operators as functions of graph values (TVM: `relax.op`): `relax.op.add(x, y)`, `relax.op.nn.relu(x)`.
+"""Operators as functions of graph-level values (TVM: `relax.op`): `relax.op.add(x, y)`, `relax.op.nn.relu(x)`.
 
-What each takes and means stands in its declaration; `help(relax.op.add)` shows it. A call has its struct info at
-once. Operands that do not fit are a TvmsError, placed at the call.
+The declaration of each operator documents its arguments and result; `help(relax.op.add)` shows it. Calls get their
+struct info immediately. Operands that do not fit raise TvmsError, placed at the call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ops.registry import find, relax_ops
 
 
 class Namespace:
-    """The operators below a prefix."""
+    """The operators under a prefix."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -29,13 +29,13 @@ class Namespace:
 
 
 def members(prefix: str) -> list[str]:
-    """Return the names directly below `prefix`."""
+    """Return the names directly under `prefix`."""
     names = (name.removeprefix(f"relax.{prefix}") for name in relax_ops() if name.startswith(f"relax.{prefix}"))
     return sorted({name.partition(".")[0] for name in names})
 
 
 def member(name: str) -> Any:
-    """Return the operator `name`, or the namespace; AttributeError with the nearest name where there is none."""
+    """Return the operator or namespace `name`; AttributeError with the nearest name if there is none."""
     op = find(f"relax.{name}")
     if op is not None:
         return _function(name, op.signature, op.doc)

@@ -1,4 +1,4 @@
-"""What the declaration of an operator is made of; docs/tutorial/own-operator.md shows one."""
+"""The parts of an operator declaration; docs/tutorial/own-operator.md shows an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Struct info as Python programs write it (TVM: `relax/struct_info.py`)."""
+"""Constructors of struct info (TVM: `relax/struct_info.py`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ObjectStructInfo() -> relax.ObjectStructInfo:
 
 @constructor(relax.PrimStructInfo)
 def PrimStructInfo(dtype: str | None = None, value: Any = None) -> relax.PrimStructInfo:
-    """A scalar of `dtype`, or `value` where it is known; ValueError where both are given, or neither."""
+    """A scalar of `dtype`, or the known `value`; ValueError if both or neither are given."""
     if (dtype is None) == (value is None):
         raise ValueError('give the dtype of a scalar or its value: relax.PrimStructInfo("int64"), or value=n')
     if dtype is not None:
@@ -32,7 +32,7 @@ def PrimStructInfo(dtype: str | None = None, value: Any = None) -> relax.PrimStr
 
 @constructor(relax.ShapeStructInfo)
 def ShapeStructInfo(values: Sequence[Any] | None = None, ndim: int = -1) -> relax.ShapeStructInfo:
-    """A shape of `values`, or of `ndim` dimensions that are not known; ValueError where these do not agree."""
+    """A shape of `values`, or of `ndim` unknown dimensions; ValueError if these disagree."""
     if values is None:
         return relax.ShapeStructInfo(None, ndim)
     _check_ndim(len(values), ndim)
@@ -62,7 +62,7 @@ def TensorStructInfo(
 
 @constructor(relax.TensorStructInfo)
 def DynTensorType(ndim: int = -1, dtype: str = "float32") -> relax.TensorStructInfo:
-    """A tensor of `ndim` dimensions (what TVM before 0.15 called its type)."""
+    """A tensor of `ndim` dimensions (a type in TVM before 0.15)."""
     return tensor_info(None, dtype, ndim)
 
 
@@ -75,13 +75,13 @@ def TupleStructInfo(fields: Sequence[StructInfo]) -> relax.TupleStructInfo:
 def _opaque_func(
     *, ret: StructInfo | None = None, derive_func: str | None = None, purity: bool = False
 ) -> relax.FuncStructInfo:
-    """A function of anything; it returns `ret`, or what the function registered as `derive_func` tells of the call."""
+    """A function of any arguments; it returns `ret`, or what the function registered as `derive_func` infers from the call."""
     return relax.FuncStructInfo(None, ret or relax.ObjectStructInfo(), purity, derive_func)
 
 
 @constructor(relax.FuncStructInfo, opaque_func=_opaque_func)
 def FuncStructInfo(params: Sequence[StructInfo], ret: StructInfo, purity: bool = True) -> relax.FuncStructInfo:
-    """A function of `params` that returns `ret`; it has no side effects where `purity` holds."""
+    """A function of `params` that returns `ret`; with `purity`, it has no side effects."""
     return relax.FuncStructInfo(plain_nodes(params), ret, purity)
 
 
@@ -90,4 +90,4 @@ FuncType = FuncStructInfo
 ShapeType = ShapeStructInfo
 TensorType = TensorStructInfo
 TupleType = TupleStructInfo
-"""What TVM 0.27 calls them."""
+"""Names in TVM 0.27."""

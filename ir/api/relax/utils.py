@@ -1,4 +1,4 @@
-"""Help for programs that make programs (TVM: `relax.utils`)."""
+"""Utilities for building programs (TVM: `relax.utils`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ...visit import with_new_variables
 
 
 def copy_with_new_vars(func: relax.Function) -> relax.Function:
-    """Return `func` with new variables, of both levels, in the place of all that it defines."""
+    """Return a copy of `func` in which all defined variables, of both levels, are new."""
     return with_new_variables(func)
 
 
 def convert_to_expr(value: Any) -> relax.Expr:
-    """Return `value` as a graph value: numbers, strings, tuples and arrays too."""
+    """Return `value` as a graph-level value; accepts numbers, strings, tuples and arrays."""
     return graph_value(value)

@@ -1,6 +1,6 @@
 """The loop level in Python (TVM: `tvm.tir`): nodes, functions of expressions, schedules, analyses.
 
-Every intrinsic of the language is a function here, too: `tir.exp(x)`, `tir.call_extern("int32", "f", x)`.
+Every intrinsic of the language is also a function: `tir.exp(x)`, `tir.call_extern("int32", "f", x)`.
 """
 
 from __future__ import annotations
@@ -93,12 +93,11 @@ __all__ = [
 ]  # fmt: skip
 
 _OTHER_NAMES = {"indexdiv": "floordiv", "indexmod": "floormod", "power": "pow"}
-"""Second names of intrinsics."""
+"""Aliases of intrinsics."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function of an intrinsic, or what is imported when it is first asked for: modules, and `tir.build`,
-    which is `tvms.compile`."""
+    """Return the function of an intrinsic, or import on first use: modules, and `tir.build`, which is `tvms.compile`."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name in ("buffer", "expr", "function", "op", "schedule", "stmt", "transform"):

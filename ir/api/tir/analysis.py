@@ -1,4 +1,4 @@
-"""Questions about loop-level programs (TVM: `tvm.tir.analysis`)."""
+"""Analyses of loop-level programs (TVM: `tvm.tir.analysis`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _Regions = tuple[tir.BufferRegion, ...]
 
 
 def expr_deep_equal(lhs: te.Value, rhs: te.Value) -> bool:
-    """Whether two expressions are the same, of the same variables."""
+    """Whether two expressions are equal and use the same variables."""
     return structural_equal(plain_node(lhs), plain_node(rhs))
 
 
 def undefined_vars(node: Any, defs: Sequence[Any] | None = None) -> list[tir.Var]:
-    """Return the variables that `node` uses and neither defines nor has in `defs`, in the order of their first use."""
+    """Return the free variables of `node` that are not in `defs`, in the order of their first use."""
     known = set(plain_node(defs or ()))
     return [name for name in free_variables(plain_node(node)) if isinstance(name, tir.Var) and name not in known]
 
@@ -34,7 +34,7 @@ def verify_ssa(func: tir.PrimFunc) -> bool:
 
 
 def verify_well_formed(obj: IRModule | BaseFunc, assert_mode: bool = True) -> bool:
-    """Whether a program keeps the law of the IR; where it does not, TvmsError with what is wrong in `assert_mode`."""
+    """Whether a program is well-formed; with `assert_mode`, raise TvmsError with the errors if it is not."""
     from ...verify import verify
 
     found = [each for each in verify(obj) if each.severity == "error"]
@@ -46,13 +46,13 @@ def verify_well_formed(obj: IRModule | BaseFunc, assert_mode: bool = True) -> bo
 def get_block_access_region(
     block: tir.Block, buffer_var_map: Mapping[Any, tir.Buffer]
 ) -> tuple[_Regions, _Regions, _Regions]:
-    """Return what a block reads, writes, and uses by pointer, of the buffers in `buffer_var_map` (by their data)."""
+    """Return the regions that a block reads, writes, and accesses through pointers, of the buffers in `buffer_var_map`."""
     return detect_regions(block, buffer_var_map.values())
 
 
 def get_block_read_write_region(
     block: tir.Block, buffer_var_map: Mapping[Any, tir.Buffer]
 ) -> tuple[_Regions, _Regions]:
-    """Return what a block reads and what it writes; what it uses by pointer counts as both."""
+    """Return the regions that a block reads and writes; accesses through pointers count as both."""
     reads, writes, opaque = detect_regions(block, buffer_var_map.values())
     return (*reads, *opaque), (*writes, *opaque)

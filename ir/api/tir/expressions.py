@@ -1,4 +1,4 @@
-"""Kinds of expressions (TVM: `tvm.tir.expr`). Each makes the node as it stands: nothing is folded."""
+"""Constructors of expressions (TVM: `tvm.tir.expr`). They do not fold constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..constructor import Constructor, constructor, plain_node
 
 @constructor(tir.Var)
 def Var(name: str, dtype: str | tir.Type = "int32") -> te.Expr:
-    """A variable, of a dtype or of a type, such as that of a pointer; a dimension of the graph level is an int64."""
+    """A variable of a dtype or a type, such as that of a pointer; a symbolic dimension of the graph level is an int64."""
     match dtype:
         case str():
             return te.var(name, dtype)
@@ -25,7 +25,7 @@ def Var(name: str, dtype: str | tir.Type = "int32") -> te.Expr:
 
 @constructor(tir.SizeVar)
 def SizeVar(name: str, dtype: str = "int32") -> te.Expr:
-    """A variable that is not negative."""
+    """A variable that is never negative."""
     return te.size_var(name, dtype)
 
 
@@ -43,7 +43,7 @@ def FloatImm(dtype: str, value: float) -> te.Expr:
 
 @constructor(tir.StringImm)
 def StringImm(value: str) -> te.Expr:
-    """A string, as an argument of a call."""
+    """A string argument of a call."""
     return te.Expr(tir.StringImm("handle", value))
 
 
@@ -55,7 +55,7 @@ def Cast(dtype: str, value: te.Value) -> te.Expr:
 
 @constructor(tir.Not)
 def Not(a: te.Value) -> te.Expr:
-    """Whether `a` does not hold."""
+    """The negation of `a`."""
     return te.Expr(tir.Not("bool", te.node_of(a, "bool")))
 
 
@@ -64,7 +64,7 @@ def _binary(kind: type[tir.BinaryOp], dtype: str | None = None) -> Constructor[.
         left, right = te.pair(a, b)
         return te.Expr(kind(dtype or left.dtype, left, right))
 
-    make.__doc__ = f"The node `{kind.__name__}` of two operands, as it stands: nothing is folded."
+    make.__doc__ = f"The node `{kind.__name__}` of two operands, without folding."
     return Constructor(make, kind)
 
 
@@ -78,13 +78,13 @@ PrimExpr = Constructor(te.Expr, tir.PrimExpr)
 
 @constructor(tir.Select)
 def Select(condition: te.Value, true_value: te.Value, false_value: te.Value) -> te.Expr:
-    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+    """`true_value` if `condition` holds, else `false_value`; both are evaluated."""
     return te.select(condition, true_value, false_value)
 
 
 @constructor(tir.Let)
 def Let(var: te.Expr, value: te.Value, body: te.Value) -> te.Expr:
-    """`body`, in which `var` stands for `value`."""
+    """`body`, in which `var` has the value `value`."""
     inner = te.node_of(body)
     return te.Expr(tir.Let(inner.dtype, plain_node(var), te.node_of(value, var.dtype), inner))
 
@@ -97,7 +97,7 @@ def Ramp(base: te.Value, stride: te.Value, lanes: te.Value) -> te.Expr:
 
 @constructor(tir.Broadcast)
 def Broadcast(value: te.Value, lanes: te.Value) -> te.Expr:
-    """The vector of `lanes` times `value`."""
+    """The vector of `lanes` copies of `value`."""
     return te.Expr(make.broadcast(*map(plain_node, (value, lanes))))
 
 
@@ -111,7 +111,7 @@ def Shuffle(vectors: Sequence[te.Value], indices: Sequence[te.Value]) -> te.Expr
 
 @constructor(tir.BufferLoad)
 def BufferLoad(buffer: tir.Buffer, indices: Sequence[te.Value], predicate: te.Value | None = None) -> te.Expr:
-    """An element of a buffer, or the vector at an index that is one."""
+    """A load of an element of a buffer, or of a vector if an index is a vector."""
     node = None if predicate is None else te.node_of(predicate)
     return te.Expr(make.buffer_load(buffer, plain_node(indices), node))
 
@@ -126,7 +126,7 @@ def ProducerLoad(producer: te.Tensor, indices: Sequence[te.Value]) -> te.Expr:
 def Call(
     dtype: str, op: str | Op | GlobalVar, args: Sequence[Any], annotations: Mapping[str, Any] | None = None
 ) -> te.Expr:
-    """A call of an intrinsic, which may be given by its name, or of a function."""
+    """A call of a function, or of an intrinsic, which may be given by name."""
     callee = Op(op) if isinstance(op, str) else op
     return te.Expr(tir.Call(dtype, callee, plain_node(args), plain_nodes(dict(annotations or {}))))
 
@@ -168,11 +168,11 @@ _ITERATORS = (
     ("Parallelized", tir.IterVarType.PARALLELIZED),
     ("Tensorized", tir.IterVarType.TENSORIZED),
 )
-"""The kinds of iterators, with TVM's names, in the order of TVM's numbers."""
+"""The kinds of iterators by TVM's names, in the order of TVM's numbers."""
 
 
 def range_of(domain: Any) -> tir.Range:
-    """Return the integers that a range, or a pair of its begin and end, stands for."""
+    """Return a range, or a pair of its begin and end, as a range."""
     if isinstance(domain, tir.Range):
         return domain
     begin, end = (plain_node(each) for each in domain)
@@ -181,7 +181,7 @@ def range_of(domain: Any) -> tir.Range:
 
 @constructor(tir.IterVar, **dict(_ITERATORS))
 def IterVar(dom: Any, var: Any, iter_type: tir.IterVarType | int, thread_tag: str = "") -> tir.IterVar:
-    """An iterator over `dom`, a range or the pair of its begin and end; `var` may be a name."""
+    """An iterator over `dom`, a range or a pair of its begin and end; `var` may be a name."""
     kind = _ITERATORS[iter_type][1] if isinstance(iter_type, int) else iter_type
     name = tir.Var("int32", var) if isinstance(var, str) else plain_node(var)
     return tir.IterVar(None if dom is None else range_of(dom), name, kind, thread_tag)

@@ -1,4 +1,4 @@
-"""The intrinsics as functions (TVM: `tvm.tir.op`): each row of `ir.ops.tir` by the name that it has after `T.`."""
+"""The intrinsics as functions (TVM: `tvm.tir.op`): each row of `ir.ops.tir` under its name in `T`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..constructor import plain_node
 
 
 def intrinsic(name: str) -> Callable[..., te.Expr]:
-    """Return the function `tir.<name>`; AttributeError where there is none."""
+    """Return the function `tir.<name>`; AttributeError if there is none."""
     if name in ops.OPERATORS:
         return _operator(name)
     row = ops.find_script(name)
@@ -25,7 +25,7 @@ def intrinsic(name: str) -> Callable[..., te.Expr]:
 
 
 def _operator(name: str) -> Callable[..., te.Expr]:
-    """Return the function that promotes and folds; a number takes the dtype of the value beside it."""
+    """Return the function that promotes dtypes and folds constants; a number gets the dtype of the other operand."""
     make = ops.OPERATORS[name]
     takes_pair = list(inspect.signature(make).parameters)[:2] == ["a", "b"]
 

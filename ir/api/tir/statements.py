@@ -1,4 +1,4 @@
-"""Kinds of statements, and what declares memory: buffers, their regions, and functions (TVM: `tvm.tir.stmt`)."""
+"""Constructors of statements, buffers, regions, and functions (TVM: `tvm.tir.stmt`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..constructor import condition, constructor, node_constructor, plain_node
 from .expressions import range_of
 
 _ALIGNMENT = 64
-"""In bytes, where none is given."""
+"""Default alignment in bytes."""
 
 
 def _ranges(region: Sequence[Any]) -> tuple[tir.Range, ...]:
@@ -51,7 +51,7 @@ While = node_constructor(tir.While, condition=condition)
 def BufferStore(
     buffer: tir.Buffer, value: te.Value, indices: Sequence[te.Value], predicate: te.Value | None = None
 ) -> tir.BufferStore:
-    """`buffer[indices] = value`, for a vector only in the lanes where `predicate` holds."""
+    """`buffer[indices] = value`; a vector is stored only in the lanes in which `predicate` holds."""
     node = None if predicate is None else te.node_of(predicate)
     return tir.BufferStore(buffer, te.node_of(value, buffer.dtype), plain_node(indices), node)
 
@@ -80,7 +80,7 @@ def PrimFunc(
     buffer_map: Mapping[Any, tir.Buffer] | None = None,
     attrs: Attrs | None = None,
 ) -> tir.PrimFunc:
-    """A function of scalars and buffers; a buffer among `params` is that of a handle of its own."""
+    """A function of scalars and buffers; each buffer in `params` gets a handle parameter."""
     buffers = {plain_node(param): buffer for param, buffer in (buffer_map or {}).items()}
     variables: list[tir.Var] = []
     for param in params:
@@ -106,7 +106,7 @@ def decl_buffer(
     buffer_type: str = "",
     axis_separators: Sequence[int] | None = None,
 ) -> tir.Buffer:
-    """A buffer of `shape` over `data`, or over memory of its own (TVM: `tir.decl_buffer`)."""
+    """A buffer of `shape` over `data`, or over its own memory (TVM: `tir.decl_buffer`)."""
     sizes = plain_node(shape if isinstance(shape, tuple | list) else (shape,))
     elements = dtype or "float32"
     index = sizes[0].dtype if sizes else "int32"
@@ -125,16 +125,16 @@ def decl_buffer(
 
 
 def stmt_seq(*statements: tir.Stmt | te.Value) -> tir.Stmt:
-    """Return statements in order as one; values among them are evaluated (TVM: `tir.stmt_seq`)."""
+    """Return a sequence of statements as one statement; expressions among them are evaluated (TVM: `tir.stmt_seq`)."""
     items = [each if isinstance(each, tir.Stmt) else tir.Evaluate(te.node_of(each)) for each in statements]
     return items[0] if len(items) == 1 else tir.SeqStmt(tuple(items))
 
 
 def stmt_list(stmt: tir.Stmt) -> list[tir.Stmt]:
-    """Return the statements that a sequence holds."""
+    """Return the statements of a sequence."""
     return list(stmt.seq) if isinstance(stmt, tir.SeqStmt) else [stmt]
 
 
 def vscale() -> te.Expr:
-    """The number of times that a scalable vector holds its least length."""
+    """The run-time factor of the length of a scalable vector."""
     return te.Expr(make.vscale())

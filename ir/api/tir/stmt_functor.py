@@ -1,4 +1,4 @@
-"""Walks over expressions, statements and functions, and changes on the way (TVM: `tvm.tir.stmt_functor`)."""
+"""Traversal and rewriting of expressions, statements and functions (TVM: `tvm.tir.stmt_functor`)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _Visit = Callable[[Any], Any]
 
 
 def post_order_visit(stmt: Any, fvisit: _Visit) -> None:
-    """Call `fvisit` with each node below `stmt` once, parts before what they are parts of."""
+    """Call `fvisit` once with each node below `stmt`, children first."""
     for node in dict.fromkeys(post_order(plain_node(stmt))):
         fvisit(node)
 
 
 def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
-    """Call `fvisit` with each node once, before its parts; with the parts only where it returns True."""
+    """Call `fvisit` once with each node, parents first; descend into its children only if it returns True."""
     stack, seen = [plain_node(stmt)], set[int]()
     while stack:
         node = stack.pop()
@@ -36,8 +36,9 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
 def ir_transform(
     stmt: Any, preorder: _Visit | None, postorder: _Visit | None, only_enable: Sequence[str] | None = None
 ) -> Any:
-    """Return `stmt` with nodes changed: to what `preorder` returns, whose parts are left, or after their parts to what
-    `postorder` returns; None leaves a node. `only_enable` names the kinds they are asked about, such as "tir.For"."""
+    """Return `stmt` with nodes replaced by what `preorder` returns, without descending into it, or by what `postorder` returns
+    after their children; None keeps a node. `only_enable` restricts both to kinds such as "tir.For".
+    """
     kinds = tuple(getattr(tir, name.removeprefix("tir.")) for name in only_enable) if only_enable else (Node,)
     chosen: dict[Any, Node] = {}
 
@@ -62,6 +63,6 @@ def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
 
 
 def renew_defs(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with new variables and buffers in the place of all that it defines."""
+    """Return a copy of `func` in which all defined variables and buffers are new."""
     found = [name for node in walk(func) for name in defined_variables(node)]
     return _substitute(func, {name: replace(name) for name in dict.fromkeys(found)})

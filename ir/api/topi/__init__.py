@@ -1,6 +1,6 @@
-"""Tensors computed by the operators, under TVM's names (TVM: `tvm.topi`): `topi.add(a, b)`, `topi.nn.dense(x, w)`.
+"""Operators as tensor expressions, under TVM's names (TVM: `tvm.topi`): `topi.add(a, b)`, `topi.nn.dense(x, w)`.
 
-Each is the tensor expression that `relax.op`'s operator is legalised to; operands that do not fit are a TvmsError.
+Each is the tensor expression that the operator of `relax.op` is legalized to; operands that do not fit raise TvmsError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators whose arguments are other ones in `topi` than at the graph level."""
+"""Operators whose arguments differ between `topi` and the graph level."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def strided_slice(
     strides: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
 ) -> te.Tensor:
-    """Return a part of `a`, with steps; without `axes`, of all the first ones."""
+    """Return a strided slice of `a`; without `axes`, along the leading axes."""
     return function("strided_slice")(a, tuple(range(len(begin))) if axes is None else axes, begin, end, strides)
 
 
 def sort(data: te.Tensor, axis: int = -1, is_ascend: bool = True) -> te.Tensor:
-    """Return `data` in order along `axis`."""
+    """Return `data` sorted along `axis`."""
     return function("sort")(data, axis, not is_ascend)
 
 
 def argsort(
     data: te.Tensor, valid_count: None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
 ) -> te.Tensor:
-    """Return the indices that bring `data` in order along `axis`; `valid_count` is None: all elements count."""
+    """Return the indices that sort `data` along `axis`; `valid_count` must be None: all elements are sorted."""
     if valid_count is not None:
         raise ValueError("topi.argsort counts all elements: leave valid_count out, and take a part of data before")
     return function("argsort")(data, axis, not is_ascend, dtype)
@@ -37,5 +37,5 @@ def argsort(
 def topk(
     data: te.Tensor, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64"
 ) -> Any:
-    """Return the `k` greatest elements along `axis`, or the least ones where `is_ascend`, and their indices."""
+    """Return the `k` greatest elements along `axis`, or the least ones if `is_ascend`, and their indices."""
     return function("topk")(data, k, axis, ret_type, not is_ascend, dtype)

@@ -1,4 +1,4 @@
-"""Pictures computed by the operators of `relax.image` (TVM: `tvm.topi.image`)."""
+"""Image operators of `relax.image` as tensor expressions (TVM: `tvm.topi.image`)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def resize2d(
     rounding_method: str = "",
     **options: Any,
 ) -> te.Tensor:
-    """Return pictures in another size. Without `rounding_method`, the nearest element is the one before a position,
-    but with aligned corners the nearer one."""
+    """Return resized images. Without `rounding_method`, the nearest element is found by rounding the position down, or to the
+    nearest with aligned corners.
+    """
     nearest = "round" if coordinate_transformation_mode == "align_corners" else "floor"
     mode, rounding = coordinate_transformation_mode, rounding_method or nearest
     return function("image.resize2d")(data, size, roi, layout, method, mode, rounding, **options)

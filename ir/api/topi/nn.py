@@ -1,4 +1,4 @@
-"""Tensors computed by neural-network operators (TVM: `tvm.topi.nn`)."""
+"""Neural-network operators as tensor expressions (TVM: `tvm.topi.nn`)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> te.Tensor:
-    """Return the product of matrices, in batches where they have more than 2 dimensions, either of them transposed;
-    `bias` is added to every row. `tensor_b` holds parameters, so its layout may be changed."""
+    """Return a matrix product, batched if the operands have more than 2 dimensions, with either operand transposed; `bias`
+    is added to every row. `tensor_b` holds parameters, so its layout may be changed.
+    """
     a, b = tensor_a.shape, tensor_b.shape
     rows, inner = (a[-1], a[-2]) if transpose_a else (a[-2], a[-1])
     columns = b[-2] if transpose_b else b[-1]
@@ -53,7 +54,7 @@ def batch_matmul(
     transpose_a: bool = False,
     transpose_b: bool = True,
 ) -> te.Tensor:
-    """Return the products of batches of matrices."""
+    """Return a batch of matrix products."""
     k = te.reduce_axis((0, tensor_a.shape[-2 if transpose_a else -1]), name="k")
     dtype = out_dtype or tensor_a.dtype
 
@@ -75,7 +76,7 @@ def pad(
     pad_value: float | te.Expr = 0.0,
     name: str = "PadInput",
 ) -> te.Tensor:
-    """Return `data` with `pad_value` around it."""
+    """Return `data` padded with `pad_value`."""
     after = list(pad_before if pad_after is None else pad_after)
     shape = [dim + low + high for dim, low, high in zip(data.shape, pad_before, after, strict=True)]
 
@@ -92,7 +93,7 @@ def pad(
 
 
 def flatten(data: te.Tensor) -> te.Tensor:
-    """Return a matrix with a row for each element of the first dimension."""
+    """Return `data` as a matrix with a row for each element of the first dimension."""
     return function("reshape")(data, (data.shape[0], reduce(lambda a, b: a * b, data.shape[1:])))
 
 
@@ -112,7 +113,7 @@ def _pool(spatial: int) -> Callable[..., te.Tensor]:
         layout: str = _LAYOUTS[spatial],
         count_include_pad: bool = True,
     ) -> te.Tensor:
-        """Return the greatest element ("max") or the mean ("avg") of every window of `data`."""
+        """Return the maximum ("max") or the mean ("avg") of every window of `data`."""
         of_windows = function(f"nn.{pool_type}_pool{spatial}d")
         return of_windows(data, kernel, stride, padding, dilation, ceil_mode, count_include_pad, layout)
 
@@ -123,7 +124,7 @@ pool1d, pool2d, pool3d = map(_pool, (1, 2, 3))
 
 
 def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, layout: str = "NCHW") -> te.Tensor:
-    """Return the mean ("avg") or the greatest element ("max") of windows that make `output_size` of a picture."""
+    """Return the mean ("avg") or the maximum ("max") of windows such that the result has `output_size`."""
     if pool_type == "avg":
         return function("nn.adaptive_avg_pool2d")(data, output_size, layout)
     if tuple(output_size) != (1, 1):
@@ -133,7 +134,7 @@ def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, l
 
 
 def global_pool(data: te.Tensor, pool_type: str, layout: str = "NCHW") -> te.Tensor:
-    """Return the mean ("avg") or the greatest element ("max") of every picture."""
+    """Return the mean ("avg") or the maximum ("max") of every image."""
     return adaptive_pool(data, (1, 1), pool_type, layout)
 
 
@@ -147,7 +148,7 @@ def _conv2d(layout: str, kernel_layout: str, is_depthwise: bool = False) -> Call
         groups: int = 1,
         out_dtype: str | None = None,
     ) -> te.Tensor:
-        """Return the convolution of pictures with `kernel`."""
+        """Return the convolution of images with `kernel`."""
         count = int(data.shape[layout.index("C")]) if is_depthwise else groups
         keywords = {"groups": count, "data_layout": layout, "kernel_layout": kernel_layout, "out_dtype": out_dtype}
         return function("nn.conv2d")(data, kernel, stride, padding, dilation, **keywords)

@@ -1,4 +1,4 @@
-"""Which operator each function of `topi` is, and how TVM orders its arguments."""
+"""The operator of each function of `topi`, and the order of its arguments in TVM."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OTHER = {
 
 
 class Row(Struct, frozen=True):
-    """The operator, and the parameters in the order of TVM's function, where that is not the operator's."""
+    """The operator, and its parameters in the order of TVM's function, if that differs from the operator's."""
 
     operator: str
     order: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ ROWS: dict[str, Row] = {
 
 
 def function(name: str) -> Callable[..., Any]:
-    """Return the function `topi.<name>`; AttributeError where there is none."""
+    """Return the function `topi.<name>`; AttributeError if there is none."""
     if name not in ROWS:
         from difflib import get_close_matches
 
@@ -89,7 +89,7 @@ def function(name: str) -> Callable[..., Any]:
 
 
 class _Given:
-    """The tensors of a call, and the variables that stand for them while its struct info is inferred."""
+    """The tensors of a call, and the variables that represent them while its struct info is inferred."""
 
     def __init__(self) -> None:
         self.tensors: dict[relax.Var, te.Tensor] = {}
@@ -104,7 +104,7 @@ class _Given:
         return plain_nodes(arg)
 
     def convert(self, name: str, arg: Expr) -> Any:
-        """The argument as a meaning takes it."""
+        """Return the argument in the form that the meaning of an operator takes."""
         match arg:
             case relax.Var():
                 return self.tensors[arg]

@@ -1,4 +1,4 @@
-"""Ways to write graph-level programs in Python (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch."""
+"""Frontends for graph-level programs in Python (TVM: `tvm.relax.frontend`): `nn`, modules as in PyTorch."""
 
 from .... import nn
 
