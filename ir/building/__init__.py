@@ -1,1 +1,1 @@
-"""Building graph-level programs in Python: values, calls of functions of tensors, and the block builder."""
+"""Construction of graph-level programs in Python: values, calls of tensor functions, and the block builder."""

@@ -24,7 +24,7 @@ _LEAVES = (
     relax.Var, relax.Constant, relax.ShapeExpr, relax.PrimValue, relax.StringImm, relax.DataTypeImm, relax.Function,
     relax.ExternFunc, GlobalVar, relax.Tuple,
 )  # fmt: skip
-"""What may be an argument; everything else gets a variable of its own."""
+"""Kinds that may be arguments; other expressions are bound to variables."""
 
 
 class _Frame(Struct):
@@ -33,7 +33,7 @@ class _Frame(Struct):
     is_dataflow: bool
     bindings: list[relax.Binding] = []
     variables: dict[int, tuple[Expr, Var]] = {}
-    """The variables of arguments that got one, by the identity of the value."""
+    """Variables that were bound to arguments, by the identity of the value."""
 
 
 class _FunctionScope(Struct):
@@ -48,7 +48,7 @@ class _FunctionScope(Struct):
 
 
 class BlockBuilder:
-    """Builds a module: functions of bindings, in dataflow blocks or outside.
+    """Builds a module: functions of bindings, inside or outside of dataflow blocks.
 
         bb = relax.BlockBuilder()
         x = relax.Var("x", relax.TensorStructInfo((n, 128), "float32"))
@@ -59,10 +59,10 @@ class BlockBuilder:
             bb.emit_func_output(gv)
         mod = bb.get()
 
-    Every value that is emitted is normalised: a call in an argument gets a variable, and all have their struct info.
+    Every emitted value is normalized: calls in arguments are bound to variables, and all parts get struct info.
     Names are TVM's: `lv`, `lv1`, … inside dataflow blocks, `gv`, … outside, numbered over the whole builder. An input
-    tensor of `te` may stand for the variable of its name and shape. Misuse is a RuntimeError, operands that do not fit
-    a TvmsError.
+    tensor of `te` denotes the variable with its name and shape. Misuse raises RuntimeError, operands that do not fit
+    raise TvmsError.
     """
 
     _current: ClassVar[list[BlockBuilder]] = []
@@ -78,7 +78,7 @@ class BlockBuilder:
 
     @staticmethod
     def current() -> BlockBuilder | None:
-        """Return the builder whose function is being built, or None."""
+        """Return the builder that is currently building a function, or None."""
         return BlockBuilder._current[-1] if BlockBuilder._current else None
 
     # --- Scopes -----------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class BlockBuilder:
 
     @contextmanager
     def dataflow(self) -> Generator[None]:
-        """Build a dataflow block in a `with`; what is used outside of it is given to `emit_output`."""
+        """Build a dataflow block in a `with`; values used outside of it must be given to `emit_output`."""
         self._end_block()
         self._frames.append(_Frame(True))
         yield
@@ -134,7 +134,7 @@ class BlockBuilder:
         return self._frames[-1]
 
     def current_block_is_dataflow(self) -> bool:
-        """Return whether the block that is being built is a dataflow block."""
+        """Return whether the current block is a dataflow block."""
         return self._frame().is_dataflow
 
     # --- Bindings ---------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class BlockBuilder:
         return self._emit(expr, self._frame().is_dataflow, name_hint)
 
     def emit_output(self, output: Any, name_hint: str = "") -> Var:
-        """Bind `output` to a variable that can be used outside of this dataflow block."""
+        """Bind `output` to a variable that is visible outside of this dataflow block."""
         if not self._frame().is_dataflow:
             raise RuntimeError("emit_output belongs into a dataflow block; open one: with bb.dataflow():")
         return self._emit(output, False, name_hint)
@@ -166,7 +166,7 @@ class BlockBuilder:
         return var
 
     def emit_normalized(self, binding: relax.Binding) -> None:
-        """Add a binding whose value is normalised already."""
+        """Add a binding whose value is already normalized."""
         frame = self._frame()
         if isinstance(binding.var, relax.DataflowVar) and not frame.is_dataflow:
             raise RuntimeError(f"'{binding.var.name_hint}' is local to a dataflow block, but none is being built")
@@ -175,12 +175,12 @@ class BlockBuilder:
             self._bound[binding.var] = binding.value
 
     def lookup_binding(self, var: Var) -> Expr | None:
-        """Return what `var` is bound to, or None for a parameter."""
+        """Return the value of `var`, or None for a parameter."""
         return self._bound.get(var)
 
     @deep
     def normalize(self, expr: Any) -> Expr:
-        """Return `expr` with struct info, and with a variable for every argument that is neither leaf nor tuple."""
+        """Return `expr` with struct info, and with every argument that is neither a leaf nor a tuple bound to a variable."""
         return self._normal(self._value(expr))
 
     def _normal(self, expr: Expr) -> Expr:
@@ -212,7 +212,7 @@ class BlockBuilder:
         return known[1]
 
     def _value(self, value: Any) -> Expr:
-        """A Python value as a graph value; an input of `te` as the variable that stands for it."""
+        """Return a Python value as a graph-level value; an input tensor of `te` becomes the variable that it denotes."""
         if isinstance(value, te.Tensor):
             return self._input(value)
         if isinstance(value, list | tuple):
@@ -229,9 +229,9 @@ class BlockBuilder:
     # --- Functions of tensors ---------------------------------------------------------------------------------
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """Return the call of the loop-level function that `func` makes of tensors for `args` and `kwargs`.
+        """Return a call of the loop-level function that `func` builds from tensors for `args` and `kwargs`.
 
-        It is called like `func`, or `primfunc_name_hint`, and gets the attributes `primfunc_attrs`.
+        It is named after `func` or `primfunc_name_hint`, and gets the attributes `primfunc_attrs`.
         """
         name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
         attrs: Attrs = kwargs.pop("primfunc_attrs", None) or {}
@@ -244,7 +244,7 @@ class BlockBuilder:
         return cast("Call", inferred(call))
 
     def emit_te(self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any) -> Var:
-        """Bind the call that `call_te` makes to a new variable and return it."""
+        """Bind the result of `call_te` to a new variable and return it."""
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
 
     def _inputs_as_variables(self, value: Any) -> Any:
@@ -262,7 +262,7 @@ class BlockBuilder:
     # --- Functions and the module -----------------------------------------------------------------------------
 
     def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
-        """Let the function return `output`; return the reference to it. Once in each function."""
+        """Set the result of the function to `output`, once in each function; return the reference to the function."""
         scope = self._scope()
         if scope.is_finished:
             raise RuntimeError(f"function '{scope.name}' has its result already; call emit_func_output once")
@@ -289,12 +289,12 @@ class BlockBuilder:
         return cast("tuple[Var, ...]", values)
 
     def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
-        """Add a function under `func_name` or a number after it; return the reference to it or to an equal one."""
+        """Add a function as `func_name`, with a number if it is taken; return the reference to it or to an equal function."""
         names = iter(lambda: self.get_unique_name(func_name), None)
         return self._reference(self._table.add(func, names))
 
     def update_func(self, gv: GlobalVar, updated_func: BaseFunc) -> None:
-        """Put a function in the place of the one that `gv` refers to."""
+        """Replace the function that `gv` refers to."""
         self._table.update(gv.name_hint, updated_func)
 
     def _reference(self, name: str) -> GlobalVar:
@@ -303,7 +303,7 @@ class BlockBuilder:
         return GlobalVar(name, struct_info=info)
 
     def get_unique_name(self, name_prefix: str) -> str:
-        """Return `name_prefix`, or it with the first number that makes it a new name."""
+        """Return `name_prefix`, with the first number that makes it unique if it is taken."""
         prefix = "".join(letter if letter.isalnum() else "_" for letter in name_prefix)
         name = prefix
         while name in self._names:
@@ -313,11 +313,11 @@ class BlockBuilder:
         return name
 
     def get(self) -> IRModule:
-        """Return the module as it is now."""
+        """Return the current module."""
         return replace(self._module, functions=dict(self._table.functions))
 
     def finalize(self) -> IRModule:
-        """Return the module with every public function under its symbol; private ones make room."""
+        """Return the module with every public function named by its symbol; private functions are renamed if necessary."""
         functions = self._table.functions
         symbols = {name: function.attrs.get("global_symbol", name) for name, function in functions.items()}
         wanted = {symbol: name for name, symbol in symbols.items() if symbol != name}

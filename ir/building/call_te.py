@@ -1,4 +1,4 @@
-"""From graph values to a loop-level function and back: what a function of tensors is called with (TVM: `call_te`)."""
+"""Calls of tensor functions on graph-level values (TVM: `call_te`): the loop-level function and its arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Bindings = Mapping[relax.Var, Expr]
 
 
 class LoopCall(Struct):
-    """A PrimFunc, what to call it with, the variables that it cannot tell from the shapes, and what it returns."""
+    """A PrimFunc, its arguments, the symbolic variables that its shapes do not determine, and its results."""
 
     function: tir.PrimFunc
     args: tuple[Expr, ...]
@@ -29,10 +29,10 @@ class LoopCall(Struct):
 
 
 def call_te(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> LoopCall:
-    """Return the call of the PrimFunc that `function` makes of `args`, in which tensors stand for graph values.
+    """Return a call of the PrimFunc that `function` builds from `args`, with tensors in place of graph-level values.
 
-    Lists, tuples and dicts of arguments keep their form; numbers, strings and None are given as they are. Raises
-    TypeError where a tensor has no known shape, or where `function` does not return tensors.
+    Lists, tuples and dicts of arguments keep their structure; numbers, strings and None are passed unchanged. Raises
+    TypeError if a tensor has no known shape, or if `function` does not return tensors.
     """
     arguments = TensorArguments({})
     given = [arguments.nested(arg) for arg in args]
@@ -49,9 +49,9 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 class TensorArguments:
-    """The arguments of a call as tensors and scalars of the PrimFunc, whose variables are its own.
+    """The arguments of a call as tensors and scalars of the PrimFunc, with variables of its own.
 
-    `bound` tells what variables stand for, so that the fields of a tuple are found.
+    `bound` maps variables to their values, to find the fields of tuples.
     """
 
     def __init__(self, bound: Bindings) -> None:
@@ -62,7 +62,7 @@ class TensorArguments:
         self._scalars: list[tir.Var] = []
 
     def nested(self, arg: Any) -> Any:
-        """Return `arg` as a function of tensors takes it, within lists, tuples and dicts too."""
+        """Return `arg` in the form that a tensor function takes, also within lists, tuples and dicts."""
         match arg:
             case list():
                 return [self.nested(item) for item in cast("list[Any]", arg)]
@@ -81,7 +81,7 @@ class TensorArguments:
                 return arg
 
     def convert(self, arg: Expr) -> Any:
-        """Return `arg` as a meaning takes it; None where its shape or dtype is not known."""
+        """Return `arg` in the form that a meaning takes; None if its shape or dtype is unknown."""
         info = infer_struct_info(arg)
         match info:
             case TensorStructInfo() if is_known(info):
@@ -107,7 +107,7 @@ class TensorArguments:
                 return None
 
     def _fields(self, arg: Expr, count: int) -> tuple[Expr, ...]:
-        """The values in a tuple: themselves where they are known, else taken out of it."""
+        """Return the fields of a tuple: their values if known, else projections of the tuple."""
         while isinstance(arg, relax.Var) and isinstance(self._bound.get(arg), relax.Tuple | relax.Var):
             arg = self._bound[arg]
         if isinstance(arg, relax.Tuple):
@@ -125,7 +125,7 @@ class TensorArguments:
         self._args.append(arg)
 
     def _own(self, value: tir.PrimExpr) -> te.Expr:
-        """A scalar in the variables of the PrimFunc, which uses them."""
+        """Return a scalar in terms of the variables of the PrimFunc."""
         self._rename(value)
         renamed = substitute(value, self._variables)
         self._scalars += [var for var in free_variables(renamed) if isinstance(var, tir.Var)]
@@ -137,7 +137,7 @@ class TensorArguments:
                 self._variables[var] = replace(var)
 
     def inside(self, info: StructInfo) -> StructInfo:
-        """`info` in the variables of the PrimFunc."""
+        """Return `info` in terms of the variables of the PrimFunc."""
         match info:
             case TensorStructInfo() | ShapeStructInfo():
                 for dim in dims_of(info) or ():
@@ -150,8 +150,9 @@ class TensorArguments:
         return replace_dims(info, self._variables)
 
     def finish(self, outputs: tuple[te.Tensor, ...], keep_all: bool = False) -> LoopCall:
-        """Return the call of the PrimFunc from the parameters so far to `outputs`; unless `keep_all`, without tensors
-        that only gave a shape."""
+        """Return the call of the PrimFunc from the collected parameters to `outputs`; unless `keep_all`, without tensors
+        of which only the shape is used.
+        """
         read = set(te.computations(outputs))
         kept = [n for n, p in enumerate(self._params) if keep_all or not isinstance(p, te.Tensor) or p.op in read]
         params = [self._params[number] for number in kept]
@@ -175,7 +176,7 @@ def _int64(dim: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def is_known(info: StructInfo | None) -> bool:
-    """Whether the shape and the dtype of a tensor, or of all in a tuple, are known."""
+    """Whether the shape and dtype of a tensor, or of all tensors in a tuple, are known."""
     match info:
         case TensorStructInfo():
             return dims_of(info) is not None and info.dtype != "void"

@@ -1,4 +1,4 @@
-"""The tensors that a call of an operator means, for the legaliser and for `topi`."""
+"""The meaning of an operator call: the tensor expressions that compute it, for the legalizer and for `topi`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..relax import Call, Expr, TensorStructInfo, TupleStructInfo
 
 
 class Arguments:
-    """What a meaning is a function of: arguments and attributes of the call under the names of the parameters, and
-    `result`, what is inferred for it."""
+    """The argument of a meaning: arguments and attributes of the call by parameter name, and `result`, its inferred
+    struct info.
+    """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update(values)
@@ -31,17 +32,17 @@ class Result(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[te.Expr, ...]:
-        """The shape as values to compute with."""
+        """The shape as expressions of `te`."""
         return tuple(te.Expr(dim) for dim in self.dims)
 
 
 def meaning_of(
     op: RelaxOp, call: Call, result: StructInfo, convert: Callable[[str, Expr], Any]
 ) -> tuple[te.Tensor, ...] | None:
-    """Return the tensors that `call` of `op` means, or None where it has no meaning.
+    """Return the tensors that `call` of `op` computes, or None if `op` has no meaning.
 
-    `convert(name, argument)` gives the argument of parameter `name` as a meaning takes it, or None where its shape is
-    not known.
+    `convert(name, argument)` returns the argument of parameter `name` in the form that a meaning takes, or None if its
+    shape is unknown.
     """
     if op.compute is None:
         return None
@@ -57,7 +58,7 @@ def meaning_of(
 
 
 def _numbers(value: Any) -> Any:
-    """A tuple of scalars as Python numbers, where they are constants."""
+    """Return a tuple of scalars with constants as Python numbers."""
     if not isinstance(value, tuple):
         return value
     given = cast("tuple[Any, ...]", value)

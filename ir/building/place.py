@@ -1,4 +1,4 @@
-"""Where a Python program called us: the place of an error in a program that is built, not read."""
+"""Source positions for programs that Python code builds: the expression in the caller's code."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..diagnostics import ArgumentError, TvmsError
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _OURS = tuple(f"{_PACKAGE}/{room}/" for room in ("ir", "dsl", "codegen"))
 _TYPE_CODES = ("E0105", "E0321", "E0322", "E0324")
-"""Mistakes in the number, the kinds or the dtypes of arguments: what Python calls a TypeError."""
+"""Codes of errors in the number, kinds or dtypes of arguments, which are also TypeErrors."""
 
 
 def with_place(problem: TvmsError) -> TvmsError:
-    """Return `problem` with the expression of the calling program as the place of what has none."""
+    """Return `problem` with the caller's expression as the position of diagnostics that have none."""
     span = _caller()
     kind = ArgumentError if all(each.code in _TYPE_CODES for each in problem.diagnostics) else TvmsError
     return kind(tuple(each if each.span else replace(each, span=span) for each in problem.diagnostics))
 
 
 def _caller() -> Span | None:
-    """The expression that the innermost frame outside this package evaluates, where its source is known."""
+    """Return the expression that the innermost frame outside this package evaluates, if its source is available."""
     frame: FrameType | None = sys._getframe(1)  # type: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
@@ -44,6 +44,6 @@ def _span(frame: FrameType) -> Span | None:
 
 
 def _offset(lines: list[str], line: int, column: int) -> int:
-    """The character at byte `column` of `line`."""
+    """Return the index of the character at byte `column` of `line`."""
     before = lines[line - 1].encode()[:column].decode(errors="ignore")
     return sum(map(len, lines[: line - 1])) + len(before)

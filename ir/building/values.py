@@ -1,4 +1,4 @@
-"""Graph values from Python values: what the operators of `relax.op` and of Python do with what they are given."""
+"""Conversion of Python values to graph-level values, for `relax.op` and Python's operators."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..relax import Call, Constant, Expr, ShapeExpr, TensorStructInfo, TupleStru
 from .place import with_place
 
 _DEFAULT_DTYPES = {"int64": "int32", "float64": "float32"}
-"""What plain numbers and arrays of numbers become where no dtype is given (TVM: `relax.const`)."""
+"""Default dtypes of plain numbers and arrays of numbers (TVM: `relax.const`)."""
 
 
 def plain_nodes(value: Any) -> Any:
-    """Return `value` with expressions of `te` as the nodes that they wrap, in lists, tuples and dicts too."""
+    """Return `value` with expressions of `te` replaced by their nodes, also in lists, tuples and dicts."""
     match value:
         case te.Expr():
             return value.node
@@ -33,9 +33,9 @@ def plain_nodes(value: Any) -> Any:
 
 
 def graph_value(value: Any) -> Expr:
-    """Return `value` as a graph value with its struct info: numbers, strings, tuples and arrays too.
+    """Return `value` as a graph-level value with struct info; accepts numbers, strings, tuples and arrays.
 
-    Raises TypeError where it has none.
+    Raises TypeError for other values.
     """
     if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         return const(value)
@@ -46,7 +46,7 @@ def graph_value(value: Any) -> Expr:
 
 
 def inferred(expr: Expr) -> Expr:
-    """Return `expr` with its struct info, and its parts with theirs."""
+    """Return `expr` with struct info, on its parts as well."""
     if expr.struct_info is not None or isinstance(expr, relax.Var):
         return expr
     if isinstance(expr, relax.Tuple):
@@ -57,7 +57,7 @@ def inferred(expr: Expr) -> Expr:
 
 
 def apply(name: str, *args: Any, **keywords: Any) -> Expr:
-    """Return `R.<name>(*args, **keywords)` with its struct info; TvmsError where it does not fit."""
+    """Return `R.<name>(*args, **keywords)` with its struct info; TvmsError if the arguments do not fit."""
     op = get_op(f"relax.{name}")
     operands = [plain_nodes(arg) for arg in args]
     if name in TAKE_NUMBERS:
@@ -74,11 +74,11 @@ TAKE_NUMBERS = frozenset(
         "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     )
 )  # fmt: skip
-"""Operators beside whose tensors a Python number is a constant of the same dtype."""
+"""Operators that convert a Python number to the dtype of their tensor operand."""
 
 
 def numbers_as_constants(args: list[Any]) -> list[Any]:
-    """Return operands with numbers as constants of the dtype of the first tensor beside them."""
+    """Return operands with numbers converted to constants of the dtype of the first tensor."""
     infos = [arg.struct_info for arg in args if isinstance(arg, Expr)]
     dtype = next((info.dtype for info in infos if isinstance(info, TensorStructInfo)), "void")
     if dtype == "void":
@@ -87,9 +87,9 @@ def numbers_as_constants(args: list[Any]) -> list[Any]:
 
 
 def const(value: Any, dtype: str | TensorStructInfo | None = None) -> Constant:
-    """Return a tensor known at compile time: a number, nested lists of numbers, or an array (TVM: `relax.const`).
+    """Return a tensor constant: a number, nested lists of numbers, or an array (TVM: `relax.const`).
 
-    Without `dtype` an array keeps its own, and plain numbers become int32 or float32.
+    Without `dtype`, an array keeps its dtype, and plain numbers become int32 or float32.
     """
     import numpy as np
 
@@ -118,7 +118,7 @@ def call_function(function: Expr, args: Sequence[Any]) -> Call:
 
 
 def parts(value: Expr) -> tuple[Any, ...]:
-    """Return the fields of a tuple, or the dimensions of a shape as expressions of `te`; TypeError for others."""
+    """Return the fields of a tuple, or the dimensions of a shape as expressions of `te`; TypeError for other values."""
     if isinstance(value, ShapeExpr):
         return tuple(te.Expr(item) for item in value.values)
     if isinstance(value, relax.Tuple):
@@ -131,7 +131,7 @@ def parts(value: Expr) -> tuple[Any, ...]:
 
 
 def dimension(value: Any) -> tir.PrimExpr:
-    """Return a dimension of a shape: an integer is int64. Raises TvmsError (E0321) where it is no integer."""
+    """Return a dimension of a shape; an int becomes int64. Raises TvmsError (E0321) if it is not an integer."""
     node = plain_nodes(value)
     if isinstance(node, int):
         return tir.IntImm("int64", int(node))

@@ -1,4 +1,4 @@
-"""Values meet what is declared of them: kinds, dtypes, ranks, and sizes, of which variables are bound on the way."""
+"""Checks of arguments against declared parameters: kinds, dtypes, ranks and sizes; binds symbolic sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .scalars import Value, constant
 
 
 class Size(NamedTuple):
-    """A size that was declared, what it turned out to be, and how to say that this is wrong."""
+    """A declared size, its actual value, and the message for a mismatch."""
 
     declared: tir.PrimExpr
     actual: int
@@ -29,7 +29,7 @@ class Size(NamedTuple):
 
 
 def settle(frame: Frame, sizes: Iterable[Size], free: set[tir.Var]) -> None:
-    """Bind each variable of `free` where it first stands alone; then check that every size is what is declared."""
+    """Bind each variable of `free` to the first size that declares it alone; then check all sizes."""
     sizes = list(sizes)
     for size in sizes:
         if isinstance(size.declared, tir.Var) and size.declared in free:
@@ -45,7 +45,7 @@ def settle(frame: Frame, sizes: Iterable[Size], free: set[tir.Var]) -> None:
 
 
 def check_fit(size: Size) -> None:
-    """E0703 where a size does not fit the dtype of the variable that it binds."""
+    """Raise E0703 if a size does not fit the dtype of the variable that it binds."""
     dtype = size.declared.dtype
     if not int_range(dtype)[0] <= size.actual <= int_range(dtype)[1]:
         said = f"{size.said} is bound to {size.declared} of dtype {dtype}"
@@ -53,7 +53,7 @@ def check_fit(size: Size) -> None:
 
 
 def shape_sizes(shape: Sequence[tir.PrimExpr], actual: Sequence[int], subject: str, node: Node) -> list[Size]:
-    """Return the sizes of the dimensions of a value; E0704 where it has another rank."""
+    """Return the dimensions of a value; E0704 if its rank is wrong."""
     if len(shape) != len(actual):
         raise fault("E0704", f"{subject} has {count(len(actual), 'dimension')}, but {len(shape)} are declared", node)
     said = f"{subject} has shape {tuple(actual)}, but its dimension "
@@ -66,14 +66,14 @@ def count(number: int, noun: str) -> str:
 
 
 def check_count(name: str, params: Sequence[Any], args: Sequence[Any], node: Node) -> None:
-    """E0701 where a function is called with another number of arguments than it takes."""
+    """Raise E0701 if a function is called with the wrong number of arguments."""
     if len(params) != len(args):
         given = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
         raise fault("E0701", f"'{name}' takes {count(len(params), 'argument')}, but {given}", node)
 
 
 def to_array(value: Any, dtype: str, subject: str, node: Node) -> Array:
-    """Return `value` as it is, a NumPy array of `dtype`; E0702 and E0703 where it is not."""
+    """Return `value`, which must be a NumPy array of `dtype`; E0702 or E0703 otherwise."""
     if not isinstance(value, np.ndarray):
         raise fault("E0702", f"{subject} is of type {type(value).__name__}, but must be a NumPy array", node)
     array = cast("Array", value)
@@ -83,7 +83,7 @@ def to_array(value: Any, dtype: str, subject: str, node: Node) -> Array:
 
 
 def to_scalar(value: Any, dtype: str, subject: str, node: Node) -> Value:
-    """Return `value` as a scalar of `dtype`; E0702 where it is none, E0703 where it does not fit."""
+    """Return `value` as a scalar of `dtype`; E0702 if it is not a scalar, E0703 if it does not fit."""
     if dtype == "handle":
         return pointer_to(cast("Array", value)) if isinstance(value, np.ndarray) else value
     number = np.asarray(value)
@@ -100,7 +100,7 @@ def to_scalar(value: Any, dtype: str, subject: str, node: Node) -> Value:
 
 
 def view_argument(value: Any, buffer: tir.Buffer, subject: str) -> View:
-    """Return the view of an array that is passed for `buffer`."""
+    """Return the view of an array that is the argument for `buffer`."""
     array = to_array(value, buffer.dtype, subject, buffer)
     lanes = () if (size := View(pointer_to(np.empty(0, array.dtype)), buffer.dtype, (0,)).lanes) == 1 else (size,)
     if lanes:
@@ -116,9 +116,9 @@ def view_argument(value: Any, buffer: tir.Buffer, subject: str) -> View:
 
 
 def buffer_sizes(buffer: tir.Buffer, view: View, subject: str, node: Node) -> Iterable[Size]:
-    """Return the sizes of a view that are declared of its buffer: dimensions, strides, offset.
+    """Return the sizes of a view that its buffer declares: dimensions, strides, offset.
 
-    The constant stride of a dimension of one element, or of an empty buffer, places nothing: it may differ.
+    The constant stride of a dimension of extent 1, or of an empty buffer, may differ, since it addresses nothing.
     """
     yield from shape_sizes(buffer.shape, view.shape, subject, node)
     said = f"{subject} has strides {view.strides}, but its stride "
@@ -130,7 +130,7 @@ def buffer_sizes(buffer: tir.Buffer, view: View, subject: str, node: Node) -> It
 
 
 def check_compact(buffer: tir.Buffer, view: View, subject: str) -> None:
-    """E0706 where a buffer without strides is given an array that is not row-major."""
+    """Raise E0706 if a buffer without strides gets an array that is not row-major."""
     steps = zip(view.shape, view.strides, compact_strides(view.shape), strict=True)
     if not buffer.strides and 0 not in view.shape and any(a != b for size, a, b in steps if size > 1):
         said = f"{subject} has strides {view.strides}, but must be laid out row by row"
@@ -138,9 +138,9 @@ def check_compact(buffer: tir.Buffer, view: View, subject: str) -> None:
 
 
 def compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame, View], None]:
-    """Return the function that binds the variables of a matched buffer to what its source gives.
+    """Return a function that binds the variables of a matched buffer to the sizes of its source.
 
-    Which variables are its own is what has no value when it is first reached.
+    The buffer binds those variables that have no value when the match is first executed.
     """
     buffer, subject = match.buffer, f"matched buffer '{match.buffer.name}'"
     offset = (buffer.elem_offset,) if buffer.elem_offset is not None else ()

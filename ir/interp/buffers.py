@@ -1,4 +1,4 @@
-"""The meaning of buffers: how they come to be, and how their elements are read and written."""
+"""Evaluation of buffers: allocation, views, loads and stores."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Position: TypeAlias = Callable[[Frame, View], int]
 
 _TRUE = tir.IntImm("bool", 1)
 MOST_BYTES = 2**63 - 1
-"""The size of the largest memory that can be counted."""
+"""Maximum size of memory that sizes can express."""
 
 
 def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
-    """Return the function that makes the view of `buffer` on the memory that its data variable points to.
+    """Return a function that creates the view of `buffer` on the memory of its data variable.
 
-    E0704 where it has strides, but not one for each dimension; E0712 where memory cannot hold its elements.
+    E0704 if its number of strides differs from its rank; E0712 if its dtype cannot be stored.
     """
     if parse_dtype(buffer.dtype).code in ("handle", "void") or parse_dtype(buffer.dtype).bits > 64:
         raise fault("E0712", f"'{buffer.name}' has elements of dtype {buffer.dtype}, which memory cannot hold", buffer)
@@ -45,7 +45,7 @@ def compile_view(buffer: tir.Buffer) -> Callable[[Frame], View]:
 
 
 def memory_of(value: Value, node: Node) -> Pointer:
-    """Return `value`, through which memory is accessed; E0725 where it points to none."""
+    """Return `value`, a pointer for a memory access; E0725 if it points to no memory."""
     if not isinstance(value, Pointer):
         raise fault("E0725", "this pointer points to no memory that the program knows", node)
     return value
@@ -61,7 +61,7 @@ def pointed_element(value: Value, dtype: str, node: Node) -> tuple[View, int]:
 
 
 def compile_declaration(buffer: tir.Buffer) -> Callable[[Frame], None]:
-    """Return the function that declares `buffer`: its shape is what it says at that moment."""
+    """Return a function that declares `buffer`; its shape is evaluated at that time."""
     view = compile_view(buffer)
 
     def declare(frame: Frame) -> None:
@@ -71,7 +71,7 @@ def compile_declaration(buffer: tir.Buffer) -> Callable[[Frame], None]:
 
 
 def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
-    """Return the function that gives `buffer` memory of its own, poisoned."""
+    """Return a function that allocates poisoned memory for `buffer`."""
     declare, shape, strides = compile_declaration(buffer), compile_all(buffer.shape), compile_all(buffer.strides)
 
     def allocate(frame: Frame) -> None:
@@ -84,7 +84,7 @@ def compile_allocation(buffer: tir.Buffer) -> Callable[[Frame], None]:
 
 
 def new_memory(frame: Frame, dtype: str, sizes: Sequence[int], scope: str, name: str, node: Node) -> Pointer:
-    """Return poisoned memory for as many elements as the last of `sizes` says; E0717 where it cannot be had."""
+    """Return poisoned memory for the number of elements in the last of `sizes`; E0717 if it cannot be allocated."""
     count = sizes[-1]
     if min(sizes) < 0 or count * numpy_dtype(dtype).itemsize * lanes_of(dtype) > MOST_BYTES:
         raise fault("E0717", f"buffer '{name}' has a size that is negative or too large", node)
@@ -95,7 +95,7 @@ def new_memory(frame: Frame, dtype: str, sizes: Sequence[int], scope: str, name:
 
 
 def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
-    """Return the function that finds the view of a buffer. One that was never declared is a view of the moment."""
+    """Return a function that finds the view of a buffer; an undeclared buffer gets a temporary view."""
     make = compile_view(buffer)
 
     def find(frame: Frame) -> View:
@@ -105,7 +105,7 @@ def compile_buffer(buffer: tir.Buffer) -> Callable[[Frame], View]:
 
 
 def compile_position(access: Access) -> Position:
-    """Return the function from a view to where the element that `access` means begins in its memory; E0707 outside it."""
+    """Return a function that returns the position in memory of the element that `access` addresses; E0707 if outside."""
     indices, last = tuple(map(compile_expr, access.indices)), len(access.indices)
     if last != len(access.buffer.shape):
         said = f"'{access.buffer.name}' has {len(access.buffer.shape)} dimensions, but {last} indices are given"
@@ -137,7 +137,7 @@ def compile_position(access: Access) -> Position:
 
 
 def _compile_positions(access: Access) -> Callable[[Frame, View], list[int | None]]:
-    """Return the function to the positions of the lanes that an access of vectors means; None where one is off."""
+    """Return a function that returns the positions of the lanes of a vector access; None for inactive lanes."""
     indices, predicate = compile_all(access.indices), compile_expr(access.predicate or _TRUE)
     vectors = [is_vector(index.dtype) for index in access.indices]
     is_told = is_observed()
@@ -194,7 +194,7 @@ def _load(load: tir.BufferLoad) -> Expression:
 
 
 def _load_vector(load: tir.BufferLoad) -> Expression:
-    """Lanes that the predicate turns off are zero."""
+    """Compile a load; lanes that are off in the predicate are zero."""
     find, positions, decode = compile_buffer(load.buffer), _compile_positions(load), decoder(load.buffer.dtype)
     zero = constant(0, load.dtype)
 
@@ -213,7 +213,7 @@ def _unwritten(load: tir.BufferLoad) -> TvmsError:
 
 
 def compile_store(store: tir.BufferStore) -> Callable[[Frame], None]:
-    """Return the function that evaluates the value and writes it."""
+    """Compile a store: evaluate the value and write it."""
     if is_vector(store.value.dtype):
         return _compile_vector_store(store)
     value, find, position = compile_expr(store.value), compile_buffer(store.buffer), compile_position(store)
@@ -239,7 +239,7 @@ def _compile_vector_store(store: tir.BufferStore) -> Callable[[Frame], None]:
 
 
 def put(node: Node, view: View, place: int, value: Value) -> None:
-    """Write a lane to the element at `place`; E0702 where that may not be written."""
+    """Write a lane to the element at `place`; E0702 if the array is read-only."""
     try:
         view.flat[place] = value
     except ValueError:
@@ -249,7 +249,7 @@ def put(node: Node, view: View, place: int, value: Value) -> None:
 
 
 def region_view(source: View, mins: tuple[int, ...], extents: tuple[int, ...], rank: int) -> View:
-    """Return the view of a region of `source` as a buffer of `rank` dimensions: its last ones."""
+    """Return the view of a region of `source` as a buffer with its last `rank` dimensions."""
     offset = source.offset + sum(start * stride for start, stride in zip(mins, source.strides, strict=True))
     kept = len(extents) - rank
     return View(source.pointer, source.dtype, extents[kept:], source.strides[kept:], offset)

@@ -1,4 +1,4 @@
-"""The meaning of calls at the loop level: of intrinsics, of other functions, of external ones."""
+"""Evaluation of loop-level calls: intrinsics, functions of the module, external functions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Expression])
 
 
 def intrinsic(*names: str) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile calls of the intrinsics `tir.<name>`."""
+    """Register the decorated function as the compiler of calls of the intrinsics `tir.<name>`."""
 
     def register(rule: _Rule) -> _Rule:
         _rules.update({f"tir.{name}": rule for name in names})
@@ -58,7 +58,7 @@ def _call(call: tir.Call) -> Expression:
 
 
 def _exchanged(call: tir.Call) -> Expression:
-    """The value that the statement which holds `call` has exchanged before it started."""
+    """Return a function that reads the value that threads exchanged before the statement with `call` started."""
 
     def read(frame: Frame) -> Value:
         if call not in frame:
@@ -82,7 +82,7 @@ def _guarded(call: tir.Call, compute: Expression) -> Expression:
 
 
 def _same_lanes(operands: tuple[Value, ...]) -> list[Value]:
-    """Repeat scalars among vectors."""
+    """Broadcast scalar operands to the lanes of the vectors."""
     lanes = max(len(cast("tuple[Value, ...]", operand)) for operand in operands if isinstance(operand, tuple))
     return [operand if isinstance(operand, tuple) else (operand,) * lanes for operand in operands]
 
@@ -92,7 +92,7 @@ def _operands(call: tir.Call) -> Callable[[Frame], tuple[Value, ...]]:
 
 
 def lane_function(name: str, call: tir.Call) -> Function | None:
-    """Return what the intrinsic does to lanes, or None where it is no arithmetic."""
+    """Return the function of an arithmetic intrinsic on lanes, or None for other intrinsics."""
     dtype = call.args[0].dtype if call.args and isinstance(call.args[0], tir.PrimExpr) else call.dtype
     if name in ("popcount", "clz"):
         return getattr(intrinsics, name)(dtype)
@@ -108,7 +108,7 @@ def lane_function(name: str, call: tir.Call) -> Function | None:
 
 @intrinsic("if_then_else")
 def _if_then_else(call: tir.Call) -> Expression:
-    """Evaluates one side only."""
+    """Evaluate only the chosen operand."""
     condition, yes, no = (compile_expr(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
     return lambda frame: yes(frame) if condition(frame) else no(frame)
 
@@ -235,7 +235,7 @@ def _nothing(call: tir.Call) -> Expression:
 
 
 def moved(value: Value, offset: int, node: Node) -> Pointer:
-    """Return a pointer `offset` bytes further; E0707 where that cannot be counted."""
+    """Return a pointer `offset` bytes further; E0707 if the address overflows."""
     pointer = memory_of(value, node)
     if not -(2**63) <= pointer.offset + offset < 2**63:
         raise fault("E0707", "this pointer lies outside of the address space", node)
@@ -263,7 +263,7 @@ def _type_annotation(call: tir.Call) -> Expression:
 
 @intrinsic("tvm_access_ptr")
 def _access_ptr(call: tir.Call) -> Expression:
-    """`(type annotation, data, offset, extent, rw_mask)`, the offset in elements."""
+    """`(type annotation, data, offset, extent, rw_mask)`; the offset counts elements."""
     operands = _operands(call)
 
     def address(frame: Frame) -> Pointer:
@@ -287,7 +287,7 @@ def _byte_offset(call: tir.Call) -> Expression:
 
 @intrinsic("atomic_add")
 def _atomic_add(call: tir.Call) -> Expression:
-    """Adds to what the address points at, and gives what was there."""
+    """Add to the value at an address, and return the old value."""
     operands, add = _operands(call), scalars.operation(tir.Add, call.dtype)
     decode = scalars.decoder(call.dtype)
 
@@ -320,7 +320,7 @@ def _call_function(call: tir.Call, name: str) -> Expression:
 
 @intrinsic("tvm_call_packed", "tvm_call_cpacked", "call_extern", "call_pure_extern")
 def _call_external(call: tir.Call) -> Expression:
-    """`(name, *arguments)`: gets scalars as Python and NumPy numbers, arrays as NumPy arrays, data as `Pointer`s."""
+    """`(name, *arguments)`: scalars are passed as Python and NumPy numbers, arrays as NumPy arrays, data as `Pointer`s."""
     operands = _operands(call)
 
     def run(frame: Frame) -> Value:
@@ -338,7 +338,7 @@ def _make_shape(call: tir.Call) -> Expression:
 
 @intrinsic("tvm_stack_make_array")
 def _make_array(call: tir.Call) -> Expression:
-    """`(data, shape, strides, ndim, element, offset)`: the array that external functions get."""
+    """`(data, shape, strides, ndim, element, offset)`: the array that is passed to external functions."""
     operands = _operands(call)
     element = call.args[4]
     dtype = element.dtype if isinstance(element, tir.PrimExpr) else "float32"

@@ -1,4 +1,4 @@
-"""Where a run starts: a function of a module, its arguments, and the world it runs in."""
+"""Entry point of the interpreter: a function of a module, its arguments, and the options of a run."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def run(
     execute: Callable[[PrimFunc, Sequence[Any]], bool] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Value:
-    """Call function `entry` of `module`; a function by itself is called by any name.
+    """Call function `entry` of `module`; for a single function, the name does not matter.
 
     Tensors and buffers are NumPy arrays of the declared dtype and shape, shapes and tuples are tuples. A graph
-    function returns its value; a loop-level function writes its arrays in place and returns what `T.ret` gives.
+    function returns its value; a loop-level function writes its arrays in place and returns the value of `T.ret`.
 
-    `functions` are external functions by name, beside those of `tvms.register_func`; those of `call_dps_packed` get their results' memory last.
-    `seed` decides what uninitialised memory holds. With `track` a read of what was never written is an error.
-    `thread_order` is that of parallel iterations, and of threads between barriers: what a program does must not depend
-    on it. `observer` is told every statement and every access; `Trap()` stops at those that a block does not declare.
-    `tier` says whether loops run in lockstep where it pays ("auto"), never ("obvious"), or wherever they can ("lanes");
-    what a program does is the same. `execute` is offered each call of a loop-level function, and says whether it ran it; `report` is told
-    how far a run is.
+    `functions` are external functions by name, in addition to those of `tvms.register_func`; for `call_dps_packed`, the
+    outputs are their last arguments. `seed` determines the contents of uninitialized memory. With `track`, a read of
+    uninitialized memory is an error. `thread_order` is the order of parallel iterations, and of threads between barriers;
+    results must not depend on it. `observer` is called for every statement and every access; `Trap()` stops at accesses
+    that a block does not declare. `tier` selects lockstep execution of loops: where it pays ("auto"), never ("obvious"), or
+    wherever possible ("lanes"); results are the same. `execute` is offered each call of a loop-level function, and returns
+    whether it executed it; `report` is called with messages about progress.
 
-    Raises TvmsError: E0102 where there is no such function, E0701 to E0706 where an argument does not fit, E0707 to
-    E0716 where the program goes wrong.
+    Raises TvmsError: E0102 if there is no such function, E0701 to E0706 if an argument does not fit, E0707 to E0716 if the
+    program faults.
     """
     module = as_module(module, entry)
     external = external_functions(module)

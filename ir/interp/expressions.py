@@ -1,4 +1,4 @@
-"""The meaning of loop-level expressions. Each is compiled once, into a function from a frame to a value."""
+"""Evaluation of loop-level expressions. Each is compiled once, to a function from a frame to a value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .scalars import Value
 Expression: TypeAlias = Callable[[Frame], Value]
 
 VSCALE = 1
-"""The machine-dependent factor of scalable vectors, which a program may not rely on."""
+"""The factor of scalable vectors, which depends on the machine; programs must not rely on it."""
 
 
 _rules: dict[type[tir.PrimExpr], Callable[[Any], Expression]] = {}
@@ -24,7 +24,7 @@ _Rule = TypeVar("_Rule", bound=Callable[[Any], Expression])
 
 
 def meaning_of(*kinds: type[tir.PrimExpr]) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile expressions of these kinds."""
+    """Register the decorated function as the compiler of these kinds of expressions."""
 
     def register(rule: _Rule) -> _Rule:
         _rules.update(dict.fromkeys(kinds, rule))
@@ -34,7 +34,7 @@ def meaning_of(*kinds: type[tir.PrimExpr]) -> Callable[[_Rule], _Rule]:
 
 
 def compile_expr(expr: tir.PrimExpr) -> Expression:
-    """Return the function that evaluates `expr`; E0712 where the form has no value at run time."""
+    """Return a function that evaluates `expr`; E0712 if the form has no value at run time."""
     rule = _rules.get(type(expr))
     if rule is None:
         raise fault("E0712", f"'{type(expr).__name__}' has no value at run time", expr, "lower the program first")
@@ -42,7 +42,7 @@ def compile_expr(expr: tir.PrimExpr) -> Expression:
 
 
 def compile_all(exprs: tuple[tir.PrimExpr, ...]) -> Expression:
-    """Return the function that evaluates all of `exprs`, to a tuple."""
+    """Return a function that evaluates all of `exprs` to a tuple."""
     parts = tuple(map(compile_expr, exprs))
     return lambda frame: tuple([part(frame) for part in parts])
 
@@ -116,7 +116,7 @@ def _not(expr: tir.Not) -> Expression:
 
 
 def integer_as_pointer(expr: tir.PrimExpr) -> Expression:
-    """Return the function that refuses to make a pointer of an integer: it would point to memory that nobody knows."""
+    """Return a function that raises an error: a pointer cast from an integer would point to unknown memory."""
 
     def refuse(frame: Frame) -> Value:
         raise fault("E0725", "an integer cannot become a pointer", expr, "take the address of an element of a buffer")
@@ -134,7 +134,7 @@ def _cast(expr: tir.Cast) -> Expression:
 
 @meaning_of(tir.Select)
 def _select(expr: tir.Select) -> Expression:
-    """The side that is not chosen is not evaluated: programs rely on a Select to guard what it reads."""
+    """Compile a choice. Only the chosen operand is evaluated: programs rely on a Select to guard its loads."""
     if not is_vector(expr.condition.dtype):
         condition, yes, no = map(compile_expr, (expr.condition, expr.true_value, expr.false_value))
         return lambda frame: yes(frame) if condition(frame) else no(frame)

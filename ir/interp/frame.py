@@ -1,4 +1,4 @@
-"""What a running function knows: the values of its variables, its threads, and the world around it."""
+"""The state of a running function: values of variables, thread indices, and the options of the run."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ Tier: TypeAlias = Literal["auto", "obvious", "lanes"]
 
 @dataclass
 class World:
-    """What all functions of one run share."""
+    """The state and options that all functions of a run share."""
 
     module: IRModule
     functions: dict[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
-    """External functions by the name they are called by."""
+    """External functions by name."""
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    """What uninitialised memory holds, and the order of threads."""
+    """Source of the contents of uninitialized memory, and of a random order of threads."""
     track: bool = False
-    """Whether a read of memory that was never written is an error."""
+    """Whether a read of uninitialized memory is an error."""
     thread_order: ThreadOrder = "ascending"
-    """In which order parallel iterations run, and threads between barriers."""
+    """The order of parallel iterations, and of threads between barriers."""
     tier: Tier = "auto"
     """Which loops run in lockstep: those with enough iterations, none, or all that can."""
     execute: Callable[[Any, Sequence[Any]], bool] | None = None
-    """Runs a loop-level function by other means, and says whether it did."""
+    """Alternative executor of loop-level functions; returns whether it executed the call."""
     report: Callable[[str], None] | None = None
-    """Who is told, now and then, how far a run is."""
+    """Callback for messages about progress."""
     observer: Observer | None = None
-    """Who is told what the run does."""
+    """Observer of statements and accesses."""
     compiled: dict[Node, Any] = field(default_factory=dict[Node, Any])
-    """The functions that were compiled so far."""
+    """Cache of compiled functions."""
 
     def allocate(self, dtype: str, count: int, scope: str) -> Pointer:
         """Return poisoned memory."""
         return allocate(dtype, count, scope, self.random, self.track)
 
     def order(self, count: int) -> Iterable[int]:
-        """Return the order in which `count` threads take their turns."""
+        """Return the order in which `count` threads run."""
         match self.thread_order:
             case "random":
                 return self.random.permutation(count).tolist()
@@ -64,20 +64,20 @@ class World:
             self.observer.statement(stmt, frame)
 
     def tell_access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
-        """Tell the observer that the element at `indices` is about to be touched."""
+        """Tell the observer that the element at `indices` is about to be accessed."""
         if self.observer is not None:
             self.observer.access(access, indices, frame)
 
     def external(self, name: str, node: Node) -> Callable[..., Any]:
-        """Return the external function `name`, given or registered; E0715 where there is none."""
+        """Return the external function `name`, given or registered; E0715 if there is none."""
         return self.functions.get(name) or find_function(name, node.span)
 
 
 class Frame(dict[Any, Any]):
     """The values of variables, and the views of buffers, while a function runs.
 
-    `shared` is the memory that the threads of one thread block share, by the statement that allocates it, and what
-    they tell each other; `thread` holds, by thread tag, the variable of each thread axis, this thread's index on it, and the number of threads.
+    `shared` holds the shared memory of a thread block, by the statement that allocates it, and the values that its threads
+    exchange; `thread` holds, by thread tag, the variable of each thread axis, this thread's index, and the number of threads.
     """
 
     def __init__(self, world: World) -> None:
@@ -91,7 +91,7 @@ class Frame(dict[Any, Any]):
         raise fault("E0709", f"'{name}' has no value here", key)
 
     def fork(self) -> Frame:
-        """Return a frame for one more thread, which starts from what is known here."""
+        """Return a copy of the frame for a new thread."""
         child = Frame(self.world)
         child.update(self)
         child.shared = self.shared
@@ -117,5 +117,5 @@ class Frame(dict[Any, Any]):
 
 
 def fault(code: str, message: str, node: Node, help: str | None = None, *reasons: str) -> TvmsError:
-    """Return the error of a program that went wrong at `node`."""
+    """Return the error of a program that faulted at `node`."""
     return error(code, message, node.span, help, *map(Note, reasons))

@@ -1,7 +1,7 @@
-"""The meaning of graph-level expressions. Each is compiled once, into a function from a frame to a value.
+"""Evaluation of graph-level expressions. Each is compiled once, to a function from a frame to a value.
 
 A tensor is a NumPy array, a tuple a Python tuple, a shape a `Shape`, a scalar a NumPy scalar of its dtype, a function
-whatever can be called. Symbolic dimensions stand in the frame beside the variables of the graph.
+a callable. Frames hold symbolic dimensions as well as graph-level variables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Rule = TypeVar("_Rule", bound=Callable[[Any], Evaluate])
 
 
 def meaning_of(*kinds: type[relax.Expr]) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile expressions of these kinds."""
+    """Register the decorated function as the compiler of these kinds of expressions."""
 
     def register(rule: _Rule) -> _Rule:
         _rules.update(dict.fromkeys(kinds, rule))
@@ -39,7 +39,7 @@ def meaning_of(*kinds: type[relax.Expr]) -> Callable[[_Rule], _Rule]:
 
 
 def compile_graph(expr: relax.Expr) -> Evaluate:
-    """Return the function that evaluates `expr`."""
+    """Return a function that evaluates `expr`."""
     return _rules[type(expr)](expr)
 
 
@@ -145,7 +145,7 @@ def _compile_binding(binding: relax.Binding) -> Callable[[Frame], None]:
 
 @meaning_of(relax.Function)
 def _function(expr: relax.Function) -> Evaluate:
-    """A closure: it sees what is bound around it, itself included."""
+    """Compile a closure: it can refer to the variables around it and to itself."""
     body = compile_graph(expr.body)
     name = expr.attrs.get("global_symbol", "the function")
 
@@ -161,7 +161,7 @@ def _function(expr: relax.Function) -> Evaluate:
 
 
 def bind_parameters(frame: Frame, function: relax.Function, args: Sequence[Value], name: str) -> None:
-    """Give the parameters their values and bind symbolic dimensions; E0701 to E0705 where an argument does not fit."""
+    """Bind parameters and symbolic dimensions to arguments; E0701 to E0705 if an argument does not fit."""
     check_count(name, function.params, args, function)
     free: set[tir.Var] = set()
     sizes: list[Any] = []
@@ -179,7 +179,7 @@ def _global(expr: GlobalVar) -> Evaluate:
 
 
 def module_function(world: World, name: str, node: Node | None = None) -> Callable[..., Value]:
-    """Return function `name` of the module, to be called with its arguments; E0102 where there is none."""
+    """Return function `name` of the module as a callable; E0102 if there is none."""
     function = world.module.functions.get(name)
     if function is None:
         raise error("E0102", f"the module has no function '{name}'", node.span if node else None)

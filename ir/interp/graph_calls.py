@@ -1,4 +1,4 @@
-"""The meaning of graph-level operators: those that call functions or handle memory here, all others by their oracle."""
+"""Evaluation of graph-level operators: those that call functions or handle memory here, all others by their oracle."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .oracle import by_oracle
 from .struct_info import Shape, make_result, new_array
 
 Meaning: TypeAlias = Callable[[Frame, relax.Call, list[Value]], Value]
-"""From a call and the values of its arguments to its value."""
+"""Maps a call and the values of its arguments to its value."""
 
 _meanings: dict[str, Meaning] = {}
 _Rule = TypeVar("_Rule", bound=Meaning)
 
 
 def _operator(*names: str) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function evaluate calls of the operators `relax.<name>`."""
+    """Register the decorated function as the evaluator of the operators `relax.<name>`."""
 
     def register(rule: _Rule) -> _Rule:
         _meanings.update({f"relax.{name}": rule for name in names})
@@ -67,7 +67,7 @@ def _as_tuple(value: Value) -> tuple[Value, ...]:
 
 @_operator("call_tir", "call_tir_with_grad", "call_dps_packed")
 def _call_tir(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """Destination-passing: the function gets its inputs, memory for its results, and the symbolic sizes given."""
+    """Destination-passing style: the function gets its inputs, memory for its results, and the given symbolic sizes."""
     function, inputs, *sizes = args
     result = make_result(call.sinfo_args[0], frame, call)
     function(*_as_tuple(inputs), *_as_tuple(result), *(sizes[0] if sizes else ()))
@@ -76,7 +76,7 @@ def _call_tir(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("call_tir_inplace")
 def _call_tir_inplace(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """Each result either takes the memory of the argument at its `inplace_indices`, or, where that is -1, its own."""
+    """Each result uses the memory of the argument at its `inplace_indices`, or, for -1, new memory."""
     function, inputs, *sizes = args
     infos = call.sinfo_args[0]
     fields = infos.fields if isinstance(infos, relax.TupleStructInfo) else call.sinfo_args
@@ -99,7 +99,7 @@ def _call_packed(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("vm.call_tir_dyn")
 def _call_tir_dyn(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """The function gets the sizes of a shape among its arguments one by one."""
+    """A shape among the arguments is passed as its separate sizes."""
     function, values = args
     return function(*[each for value in values for each in (value if isinstance(value, Shape) else (value,))])
 
@@ -112,7 +112,7 @@ def _invoke(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("make_closure")
 def _make_closure(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """The function, with its last arguments given."""
+    """Return the function with its last arguments bound."""
     function, captured = args
     return partial(_call_with, function, _as_tuple(captured))
 
@@ -141,7 +141,7 @@ def _shape_to_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value
 
 @_operator("assert_op")
 def _assert(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """`(condition, *values)`: the format is either an attribute or the first of the values."""
+    """`(condition, *values)`: the format is an attribute or the first of the values."""
     condition, *values = args
     if not bool(condition):
         said = _format(call, values)
@@ -177,7 +177,7 @@ def _alloc_tensor(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("memory.alloc_storage")
 def _alloc_storage(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """Memory, its size given in bytes."""
+    """Memory of a size in bytes."""
     return new_array(frame, tuple(args[0]), "uint8", call).reshape(-1)
 
 
@@ -205,7 +205,7 @@ def _tensor_at(storage: Array, offset: int, shape: tuple[int, ...], dtype: str, 
 
 @_operator("memory.view")
 def _memory_view(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """`(tensor, shape, dtype, relative_byte_offset)`; what is an empty tuple stays as it is."""
+    """`(tensor, shape, dtype, relative_byte_offset)`; an argument that is an empty tuple leaves its property unchanged."""
     array: Array = args[0]
     shape, dtype, offset = (None if type(value) is tuple else value for value in args[1:])
     storage = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -220,5 +220,5 @@ def _kill(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
 
 @_operator("to_vdevice", "hint_on_device", "builtin.stop_lift_params", "memory.ensure_zero_offset", "annotate.smooth")
 def _same(frame: Frame, call: relax.Call, args: list[Value]) -> Value:
-    """There is one device, and what is lifted or moved stays what it is."""
+    """Return the argument: there is a single device, and lifting or moving does not change a value."""
     return args[0]

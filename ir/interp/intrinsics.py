@@ -1,7 +1,7 @@
-"""The meaning of intrinsics that only compute: from lanes to a lane.
+"""Evaluation of arithmetic intrinsics, lane by lane.
 
-Each row is a function of the operands' lanes. Floats are computed in the dtype of the first operand, by NumPy where
-it has the function, else in double precision. What an intrinsic takes, and its dtype, stands in `tvms.ir.ops.tir`.
+Each row is a function of the operands' lanes. Floats are computed in the dtype of the first operand by NumPy if it
+has the function, otherwise in double precision. `tvms.ir.ops.tir` declares operands and dtypes of intrinsics.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .scalars import Binary, Function, Unary, Value
 
 
 def _in_double(function: Callable[..., float]) -> Function:
-    """Compute in double precision and round to the dtype of the first operand; NaN outside the domain, inf beyond it."""
+    """Compute in double precision and round to the dtype of the first operand; NaN outside the domain, inf on overflow."""
 
     def compute(*operands: Value) -> Value:
         try:
@@ -32,22 +32,23 @@ def _in_double(function: Callable[..., float]) -> Function:
 
 
 def _fused(a: Value, b: Value, c: Value) -> Value:
-    """`a * b + c`, rounded once."""
+    """Return `a * b + c`, rounded once."""
     x, y, z = float(a), float(b), float(c)
     total = Fraction(x) * Fraction(y) + Fraction(z) if all(map(math.isfinite, (x, y, z))) else 0
-    if total == 0:  # of infinities and NaN, or a zero, whose sign float64 has right
+    if total == 0:  # infinities, NaN, or a zero: float64 gets the sign right
         return np.float64(x * y + z).astype(a.dtype)
     try:
         near = float(total)
     except OverflowError:
         near = math.copysign(math.inf, total)
     if a.dtype.itemsize < 8 and math.isfinite(near) and Fraction(near) != total and _last_bit(near) == 0:
-        near = math.nextafter(near, math.copysign(math.inf, total - Fraction(near)))  # to odd: no tie by accident
+        # round to odd, so that the second rounding sees no false tie
+        near = math.nextafter(near, math.copysign(math.inf, total - Fraction(near)))
     return np.float64(near).astype(a.dtype)
 
 
 MOST_EXPONENT = 1 << 30
-"""A power of two that every float becomes zero or infinity by."""
+"""An exponent that turns every float into zero or infinity."""
 
 
 def _last_bit(value: float) -> int:
@@ -87,22 +88,22 @@ FLOAT: dict[str, Function] = {
     "fma": _fused,
     "ldexp": _scaled,
 }
-"""By name, for floats. `fma` rounds once; `round` and `nearbyint` round halves to even, as NumPy does."""
+"""Functions of floats by name. `fma` rounds once; `round` and `nearbyint` round halves to even, as NumPy does."""
 
 
 NEGATIVE_SHIFT = "a shift by a negative count"
 FIXED_POINT_SHIFT = "a fixed-point shift that is negative or too large"
 WORD_BITS = 32
-"""The bits of a fixed-point number."""
+"""Number of bits of a fixed-point number."""
 
 
 def _left(value: int, count: int) -> int:
-    """Shift to the left; a count of 64 bits or more leaves nothing of any dtype."""
+    """Shift to the left; a count of 64 or more gives 0 for every dtype."""
     return _checked(value, count) << count if count < 64 else 0
 
 
 def _right(value: int, count: int) -> int:
-    """Shift to the right; a count of all bits leaves copies of the sign."""
+    """Shift to the right; a count of all bits gives copies of the sign."""
     return _checked(value, count) >> count
 
 
@@ -113,12 +114,12 @@ def _checked(value: int, count: int) -> int:
 
 
 def q_multiply_shift(x: int, y: int, q: int, shift: int) -> int:
-    """Multiply fixed-point numbers with `q` fractional bits and shift; round to nearest, halves upwards."""
+    """Multiply fixed-point numbers with `q` fractional bits and shift; round to nearest, halves up."""
     return q_multiply_shift_per_axis(x, y, max(shift, 0), max(-shift, 0), q)
 
 
 def q_multiply_shift_per_axis(x: int, y: int, left: int, right: int, q: int, *_required: int) -> int:
-    """As `q_multiply_shift`, with the shifts to the left and to the right given apart."""
+    """Like `q_multiply_shift`, with separate shifts to the left and to the right."""
     total = q + right
     if not (0 <= left < WORD_BITS and right >= 0 and 1 <= total < 63):
         raise ValueError(FIXED_POINT_SHIFT)
@@ -144,7 +145,7 @@ INTEGER: dict[str, Function] = {
     "q_multiply_shift": q_multiply_shift,
     "q_multiply_shift_per_axis": q_multiply_shift_per_axis,
 }
-"""By name, for integers and bool, before wrapping around. Shifts to the right keep the sign of signed integers."""
+"""Functions of integers and bool by name, before wrapping around. Right shifts keep the sign of signed integers."""
 
 PREDICATE: dict[str, Unary] = {
     "isnan": lambda value: bool(np.isnan(value)),
@@ -152,7 +153,7 @@ PREDICATE: dict[str, Unary] = {
     "isfinite": lambda value: bool(np.isfinite(value)),
     "isnullptr": lambda value: value is None or value == 0,
 }
-"""By name, from a lane to a bool."""
+"""Predicates by name, from a lane to a bool."""
 
 
 def popcount(dtype: str) -> Callable[[int], int]:

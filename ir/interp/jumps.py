@@ -1,4 +1,4 @@
-"""Ways to leave a statement before its end. They are exceptions, and reach whoever made what they leave."""
+"""Jumps as exceptions: ways to leave a statement before its end. The executor of the left statement catches them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Break(Exception):
 
 
 class Continue(Exception):
-    """The innermost loop goes on with its next iteration."""
+    """The innermost loop continues with its next iteration."""
 
 
 class Leave(Exception):
-    """This thread is done; it no longer takes part in barriers."""
+    """This thread ends; it no longer takes part in barriers."""

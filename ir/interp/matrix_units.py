@@ -1,7 +1,7 @@
-"""The meaning of matrix units, as `ir.matrix_units` says where elements are; and of copies that go on by themselves.
+"""Evaluation of matrix units, with the layouts of `ir.matrix_units`, and of asynchronous copies.
 
-Products of floats are added up in float32, in the order of `k`, and rounded once to the dtype of the result; tf32 leaves
-out the last 13 bits of its factors; sums of integers wrap around, or stop at the ends of int32 where that is asked for.
+Products of floats are accumulated in float32, in the order of `k`, and rounded once to the dtype of the result; tf32
+drops the last 13 bits of its factors; sums of integers wrap around or, if requested, saturate to int32.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Cell: TypeAlias = tuple[int, int]
 
 
 def _part(call: tir.Call, place: Pointer, dtype: str, offset: int, count: int) -> View:
-    """Return `count` elements from `offset` on; E0707 where memory ends before."""
+    """Return `count` elements from `offset` on; E0707 if they exceed the memory."""
     size = numpy_dtype(dtype).itemsize
     place = memory_of(place, call)
     view = View(Pointer(place.memory, place.offset + offset * size), dtype, (count,))
@@ -81,7 +81,7 @@ def _multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool
 
 @exchange("ptx_mma")
 def _mma(call: tir.Call) -> Exchange:
-    """Each thread tells what its registers hold, and computes its own elements."""
+    """Each thread shares the contents of its registers, and computes its own elements."""
     product, operands = product_of(call), _operands(call)
     a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[each] for each in (product.a, product.b, product.c))
     is_saturating = len(call.args) > 12 and bool(number(call, 12))
@@ -111,7 +111,7 @@ def _mma(call: tir.Call) -> Exchange:
 
 @exchange("ptx_ldmatrix")
 def _ldmatrix(call: tir.Call) -> Exchange:
-    """Each thread tells where a row begins."""
+    """Each thread shares the address of a row."""
     load, operands = load_of(call), _operands(call)
     row_length, size = 8 * load.packed, numpy_dtype(call.dtype).itemsize
 
@@ -132,7 +132,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
 
 
 def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:
-    """Tell the warp `value`; return what its threads told, and which of them this one is. E0714 where some are missing."""
+    """Share `value` within the warp; return the values of its threads, and this thread's lane. E0714 if threads are missing."""
     heard = yield from tell(frame, call, value)
     own = thread_number(frame)
     first = own - own % WARP
@@ -144,7 +144,7 @@ def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tup
 
 
 def _own(frame: Frame, pointer: object, count: int) -> int:
-    """Return where the elements of a thread begin among those of its warp, `count` each, where a variable points to such."""
+    """Return the offset of this thread's `count` elements if the variable points to memory of the warp; otherwise 0."""
     kind = pointer.type_annotation if isinstance(pointer, tir.Var) else None
     is_of_warp = isinstance(kind, tir.PointerType) and kind.storage_scope == "warp"
     return thread_number(frame) % WARP * count if is_of_warp else 0
@@ -152,7 +152,7 @@ def _own(frame: Frame, pointer: object, count: int) -> int:
 
 @intrinsic("mma_fill")
 def _mma_fill(call: tir.Call) -> Expression:
-    """`(count, pointer, offset)`: zeros in the registers of a thread."""
+    """`(count, pointer, offset)`: zero the registers of a thread."""
     operands = _operands(call)
 
     def fill(frame: Frame) -> Value:
@@ -166,7 +166,7 @@ def _mma_fill(call: tir.Call) -> Expression:
 
 @intrinsic("mma_store")
 def _mma_store(call: tir.Call) -> Expression:
-    """`(m, n, target, source, offset, stride)`: what a thread holds of a tile of 16 × 16, two products side by side."""
+    """`(m, n, target, source, offset, stride)`: store a thread's part of a tile of 16 × 16, two products side by side."""
     operands = _operands(call)
 
     def store(frame: Frame) -> Value:
@@ -184,9 +184,9 @@ def _mma_store(call: tir.Call) -> Expression:
 
 
 def _tile(frame: Frame, call: tir.Call, position: int, fragment: Fragment) -> Array:
-    """Return the fragment whose variable and number are the arguments `position` and the next of `call`, as a view.
+    """Return a view of the fragment that arguments `position` (its variable) and `position + 1` (its number) of `call` name.
 
-    Fragments of a buffer are its tiles of that size, numbered row by row.
+    The fragments of a buffer are its tiles of that size, numbered row by row.
     """
     variable = call.args[position]
     pointer, (rows, columns) = frame[variable], fragment.shape
@@ -271,7 +271,7 @@ _Copy: TypeAlias = Callable[[], None]
 
 
 class _Copies:
-    """The copies that the thread of `frame` has asked for: what was not waited for is not there."""
+    """The copies that the thread of `frame` has issued; their data does not arrive before a wait."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -288,7 +288,7 @@ def _copies_of(frame: Frame) -> _Copies:
 
 @intrinsic("ptx_cp_async")
 def _copy(call: tir.Call) -> Expression:
-    """`(target, offset, source, offset, bytes)` and, where it is given, whether to copy or to write zeros."""
+    """`(target, offset, source, offset, bytes)` and optionally whether to copy or to write zeros."""
     operands, size = _operands(call), numpy_dtype(call.dtype).itemsize
 
     def copy(frame: Frame) -> Value:
@@ -316,7 +316,7 @@ def _commit(call: tir.Call) -> Expression:
 
 @intrinsic("ptx_wait_group")
 def _wait(call: tir.Call) -> Expression:
-    """Wait until no more than that many groups are under way."""
+    """Wait until at most the given number of groups are pending."""
     operands = _operands(call)
 
     def wait(frame: Frame) -> Value:

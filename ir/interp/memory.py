@@ -1,4 +1,4 @@
-"""What programs read and write: memory as bytes, pointers into it, and typed views through buffers."""
+"""Memory as bytes, pointers into it, and typed views of buffers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class Memory:
-    """Some bytes, in a storage scope. `written` says which of them hold a value; None where nobody keeps count.
+    """An allocation in a storage scope. `written` marks the initialized bytes; None if they are not tracked.
 
-    `fragment` is what the memory of matrix units was last filled with.
+    `fragment` is the layout with which the memory of matrix units was last filled.
     """
 
     def __init__(self, data: Array, scope: str = "global", written: Array | None = None) -> None:
@@ -29,7 +29,7 @@ class Memory:
         self.fragment: Fragment | None = None
 
     def copy(self) -> Memory:
-        """Return other memory with the same contents."""
+        """Return a copy of the memory."""
         other = Memory(self.data.copy(), self.scope, None if self.written is None else self.written.copy())
         other.fragment = self.fragment
         return other
@@ -37,16 +37,16 @@ class Memory:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A place `offset` bytes from the start of `memory`, an allocation; it may lie outside, where nothing is accessed."""
+    """An address `offset` bytes from the start of `memory`, an allocation; it may be outside, but must not be accessed there."""
 
     memory: Memory
     offset: int = 0
 
 
 def allocate(dtype: str, count: int, scope: str, random: np.random.Generator, track: bool = False) -> Pointer:
-    """Return new memory for `count` elements, poisoned: floats are NaN where the dtype has one, the rest is random.
+    """Return new memory for `count` elements, poisoned: floats are NaN if the dtype has one, the rest is random.
 
-    With `track` it also records which bytes were written.
+    With `track`, it also records which bytes were written.
     """
     storage, lanes = numpy_dtype(dtype), parse_dtype(dtype).lanes
     size = count * lanes * storage.itemsize
@@ -58,13 +58,13 @@ def allocate(dtype: str, count: int, scope: str, random: np.random.Generator, tr
 
 
 def pointer_to(array: Array) -> Pointer:
-    """Return a pointer to the first element of the caller's array; writes through it are seen by the caller.
+    """Return a pointer to the first element of the caller's array, which shares its memory.
 
-    The memory is everything that the array spans, so that its strides are those of the buffer.
+    The memory covers the whole span of the array, so that the array's strides are those of the buffer.
     """
     span = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True) if size)
     count = 0 if array.size == 0 else -(-span // array.itemsize)
-    bits = array.view(f"u{array.itemsize}")  # NumPy's striding knows only dtypes of its own
+    bits = array.view(f"u{array.itemsize}")  # NumPy's strided views support only its own dtypes
     flat = np.lib.stride_tricks.as_strided(bits, (count,), (array.itemsize,), writeable=array.flags.writeable)
     return Pointer(Memory(flat.view(np.uint8)))
 
@@ -73,7 +73,7 @@ BEYOND_HELP = "check the shape, strides and elem_offset that the buffer was decl
 
 
 def beyond(name: str, place: int, held: int) -> str:
-    """Return the message that element `place` of a buffer lies outside of its memory, which holds so many from its pointer on."""
+    """Return the message that element `place` of a buffer is outside its memory of `held` elements."""
     return f"element {place} of '{name}' is outside its memory, which holds {held} elements"
 
 
@@ -83,11 +83,10 @@ def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class View:
-    """A buffer while its program runs: memory as elements of a dtype, and the place of each index.
+    """A buffer at run time: memory as elements of a dtype, and the position of each index.
 
-    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours among the `size` of
-    `flat`, which holds the whole allocation: `pointer` points at number `base` of it. `axes` are pairs of extent and
-    stride.
+    `offset` and `strides` count elements; an element of a vector dtype is `lanes` neighbours in `flat`, which holds the
+    whole allocation, `size` scalars; `pointer` points at number `base` of it. `axes` are pairs of extent and stride.
     """
 
     __slots__ = ("axes", "base", "dtype", "flat", "lanes", "offset", "pointer", "shape", "size", "strides", "written")
@@ -111,11 +110,11 @@ class View:
         self.written = None if written is None else written[first:end].reshape(-1, storage.itemsize)
 
     def moved(self, pointer: Pointer) -> View:
-        """Return the same view of other memory."""
+        """Return the same view of the memory at `pointer`."""
         return View(pointer, self.dtype, self.shape, self.strides, self.offset)
 
     def find(self, place: int, count: int = 1) -> int | None:
-        """Return where `count` elements from `place` on, counted from the pointer, begin in `flat`; None outside of it."""
+        """Return the position in `flat` of `count` elements at `place`, relative to the pointer; None if they are outside."""
         first = self.base + place * self.lanes
         return first if first >= 0 and first + count * self.lanes <= self.size else None
 
@@ -124,7 +123,7 @@ class View:
         return Pointer(self.pointer.memory, self.pointer.offset + (first - self.base) * self.flat.itemsize)
 
     def as_array(self) -> Array:
-        """Return the elements as a NumPy array that shares the memory; IndexError where some lie outside of it."""
+        """Return the elements as a NumPy array that shares the memory; IndexError if some are outside."""
         size = self.flat.itemsize
         lanes = (self.lanes,) if self.lanes > 1 else ()
         strides = (*(stride * size * self.lanes for stride in self.strides), *(size for _ in lanes))

@@ -1,6 +1,6 @@
-"""What may be told of a run while it goes on: each statement before it runs, each element before it is touched.
+"""Observation of a run: an observer is told each statement before it runs, and each access before it happens.
 
-A run that nobody observes pays nothing: whether there is an observer is known when its functions are compiled.
+Runs without an observer have no overhead: functions are compiled with or without calls of the observer.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
 
 class Observer:
-    """Does nothing with what it is told; what it raises ends the run."""
+    """Ignores all events; an exception in an override ends the run."""
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
-        """`stmt` is about to run, with the values in `frame`."""
+        """Handle that `stmt` is about to run, with the values in `frame`."""
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
-        """The element at `indices` of the buffer of `access` is about to be read or written; it lies inside it."""
+        """Handle that the element at `indices` of the buffer of `access` is about to be read or written; it is inside."""
 
 
 class Touched(Struct, frozen=True):
-    """An element that was read or written."""
+    """An access to an element."""
 
     access: Access
     indices: tuple[int, ...]
@@ -42,7 +42,7 @@ class Touched(Struct, frozen=True):
 
 
 class Recorder(Observer):
-    """Keeps every access, in order."""
+    """Records every access, in order."""
 
     def __init__(self) -> None:
         self.touched: list[Touched] = []
@@ -56,7 +56,7 @@ _is_observed: ContextVar[bool] = ContextVar("is_observed", default=False)
 
 @contextmanager
 def observing(observer: Observer | None) -> Generator[None]:
-    """Compile what is compiled inside so that it tells its run's observer, if there is one."""
+    """Compile functions inside the `with` so that they call the observer of the run, if there is one."""
     token = _is_observed.set(observer is not None)
     try:
         yield
@@ -65,5 +65,5 @@ def observing(observer: Observer | None) -> Generator[None]:
 
 
 def is_observed() -> bool:
-    """Whether what is compiled now is to tell an observer."""
+    """Whether functions are currently compiled to call an observer."""
     return _is_observed.get()

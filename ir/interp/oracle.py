@@ -1,4 +1,4 @@
-"""Operators by their NumPy oracle: what interprets them, and what runs them where no loops can be made of them."""
+"""NumPy oracles of operators: the interpreter uses them, and so does the runtime for operators without loops."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .frame import fault
 from .memory import Array
 
 Compute: TypeAlias = Callable[[Sequence[Any], Callable[[tir.PrimExpr], Any]], Any]
-"""From the values of the arguments, and what evaluates a symbolic size, to the value of a call."""
+"""Maps the values of the arguments, and an evaluator of symbolic sizes, to the value of a call."""
 
 
 def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
-    """Return what computes a call of `op`, which has an oracle; it raises TvmsError E0712 where that fails on the values."""
+    """Return the evaluator of a call of `op`, which has an oracle; it raises TvmsError E0712 if the oracle fails."""
     assert op.numpy is not None
     compute, info = op.numpy, infer_struct_info(call)
     dtype = info.dtype if isinstance(info, relax.TensorStructInfo | relax.PrimStructInfo) else "void"
@@ -40,7 +40,7 @@ def by_oracle(op: RelaxOp, call: relax.Call) -> Compute:
 
 
 def _apart(result: Any, args: Sequence[Any]) -> Any:
-    """Return a result with memory of its own: an argument may be overwritten later."""
+    """Return a result that shares no memory with arguments, which may be overwritten later."""
     if isinstance(result, tuple):
         return tuple(_apart(item, args) for item in cast("tuple[Any, ...]", result))
     if not isinstance(result, np.ndarray):
@@ -51,12 +51,12 @@ def _apart(result: Any, args: Sequence[Any]) -> Any:
 
 
 def _first_dtype(args: Sequence[Any]) -> Any:
-    """Return the dtype of the first tensor: that of the result where it is not known before the call."""
+    """Return the dtype of the first tensor: that of a result whose dtype is not known before the call."""
     return next((cast("Array", arg).dtype for arg in args if isinstance(arg, np.ndarray)), None)
 
 
 def _arguments(op: RelaxOp, args: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments under the names of their parameters; None for those that are not given."""
+    """Return the arguments by parameter name; None for missing ones."""
     named: dict[str, Any] = {}
     rest = list(args)
     for param in op.arguments:
@@ -76,7 +76,7 @@ def _sized(value: Any, size: Callable[[tir.PrimExpr], Any]) -> Any:
 
 
 def _as_tensor(result: Any, args: Sequence[Any]) -> Any:
-    """Give a result of rank 0 the form of a tensor again, which NumPy takes from it."""
+    """Return a result of rank 0 as an array; NumPy returns a scalar."""
     if isinstance(result, tuple | list):
         return tuple(_as_tensor(item, args) for item in cast("Sequence[Any]", result))
     is_tensor = getattr(result, "ndim", -1) == 0 and any(isinstance(arg, np.ndarray) for arg in args)

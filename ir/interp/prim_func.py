@@ -1,4 +1,4 @@
-"""Calls of loop-level functions: destination-passing, arrays are written in place."""
+"""Calls of loop-level functions in destination-passing style: arrays are written in place."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ from .statements import Statement, compile_stmt
 def call_prim_func(func: tir.PrimFunc, args: Sequence[Any], module: IRModule | None = None, name: str = "") -> Value:
     """Call `func`. Buffers are NumPy arrays of their dtype and shape; those that it writes change in place.
 
-    Returns what `T.ret` returns, else None. Raises TvmsError: E0701 to E0706 where an argument does not fit, and what
-    goes wrong while it runs (E0707 to E0716), at the place in the program.
+    Returns the value of `T.ret`, or None. Raises TvmsError: E0701 to E0706 if an argument does not fit, E0707 to E0716 for
+    faults, placed in the program.
     """
     name = name or func.attrs.get("global_symbol", "the function")
     return call_in(World(module or IRModule({})), func, args, name)
 
 
 def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, call: Node | None = None) -> Value:
-    """As `call_prim_func`, as part of a run, at `call`."""
+    """Call `func` like `call_prim_func`, as part of a run, at `call`."""
     if world.execute is not None and world.execute(func, args):
         return None
     if func not in world.compiled:
-        with observing(world.observer):
-            world.compiled[func] = compile_stmt(
-                start_empty_reductions(func).body
-            )  # a RecursionError here comes before anything was done
+        with observing(world.observer):  # a RecursionError here precedes all side effects, so `deep` may run it again
+            world.compiled[func] = compile_stmt(start_empty_reductions(func).body)
     body: Statement = world.compiled[func]
     frame = Frame(world)
     bind_arguments(frame, func, args, name, call)
@@ -57,7 +55,7 @@ def call_in(world: World, func: tir.PrimFunc, args: Sequence[Any], name: str, ca
 
 
 def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: str, call: Node | None = None) -> None:
-    """Give the parameters of `func` their values, and symbolic sizes theirs."""
+    """Bind the parameters of `func` and its symbolic sizes."""
     check_count(name, func.params, args, func)
     views: list[tuple[tir.Buffer, View]] = []
     pointed: list[tir.Buffer] = []
@@ -85,7 +83,7 @@ def bind_arguments(frame: Frame, func: tir.PrimFunc, args: Sequence[Any], name: 
 
 
 def _check_room(view: View, buffer: tir.Buffer, name: str, node: Node) -> None:
-    """E0707 where a pointer that is passed for a buffer has less memory than that is large."""
+    """Raise E0707 if the memory at a pointer is smaller than the buffer that it is passed for."""
     extents = [extent - 1 for extent in view.shape]
     count = 0 if -1 in extents else 1 + sum(n * step for n, step in zip(extents, view.strides, strict=True))
     size = count * view.flat.itemsize * view.lanes

@@ -1,8 +1,8 @@
-"""Arithmetic, one lane at a time.
+"""Scalar arithmetic, one lane at a time.
 
 A lane of an integer dtype is a Python int inside the dtype's range, of bool a Python bool, of a float dtype a NumPy
-scalar of that dtype. Integers wrap around; floats round to nearest even, as IEEE 754 has it. A vector is the tuple
-of its lanes, and an operation on vectors is the operation on each lane.
+scalar of that dtype. Integers wrap around; floats round to nearest even, as in IEEE 754. A vector is the tuple of its
+lanes, and an operation on vectors is applied to each lane.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function: TypeAlias = Callable[..., Value]
 
 
 def wrap(value: int, dtype: str) -> int:
-    """Return `value` modulo two to the bits of `dtype`, in its range."""
+    """Wrap `value` to the range of `dtype`."""
     low, high = int_range(dtype)
     return (value - low) % (high - low + 1) + low
 
@@ -36,12 +36,12 @@ def truncdiv(a: int, b: int) -> int:
 
 
 def _min(a: Value, b: Value) -> Value:
-    """Return the lesser operand, or NaN if either is NaN."""
+    """Return the minimum, or NaN if either operand is NaN."""
     return a if a <= b or a != a else b
 
 
 def _max(a: Value, b: Value) -> Value:
-    """Return the greater operand, or NaN if either is NaN."""
+    """Return the maximum, or NaN if either operand is NaN."""
     return a if a >= b or a != a else b
 
 
@@ -56,7 +56,7 @@ OPERATIONS: dict[type[tir.PrimExpr], tuple[Binary, Binary]] = {
     tir.Min: (_min, _min),
     tir.Max: (_max, _max),
 }
-"""The meaning of each binary operation for integers, and for floats."""
+"""Each binary operation for integers, and for floats."""
 
 COMPARISONS: dict[type[tir.PrimExpr], Binary] = {
     tir.EQ: lambda a, b: bool(a == b),
@@ -69,7 +69,7 @@ COMPARISONS: dict[type[tir.PrimExpr], Binary] = {
 
 
 def operation(kind: type[tir.PrimExpr], dtype: str) -> Function:
-    """Return what a binary operation does to two values of `dtype`; division by zero raises ZeroDivisionError."""
+    """Return a binary operation on two values of `dtype`; division by zero raises ZeroDivisionError."""
     if kind in COMPARISONS:
         return lanewise(COMPARISONS[kind], dtype)
     on_integers, on_floats = OPERATIONS[kind]
@@ -90,7 +90,7 @@ def wrapping(function: Function, dtype: str) -> Function:
 
 
 def lanewise(function: Function, dtype: str) -> Function:
-    """Return `function` for values of `dtype`: itself, or for a vector dtype, applied to each lane."""
+    """Return `function` for values of `dtype`; for a vector dtype, it is applied to each lane."""
     if lanes_of(dtype) == 1 and not parse_dtype(dtype).scalable:
         return function
     return lambda *operands: tuple(map(function, *operands))
@@ -106,8 +106,8 @@ def constant(value: float, dtype: str) -> Value:
 def cast(source: str, target: str) -> Unary:
     """Return the conversion between two dtypes.
 
-    Integers wrap around. Floats are rounded towards zero on their way to integers; one outside the range becomes the
-    nearest bound, and NaN becomes zero. Anything but zero is true.
+    Integers wrap around. Floats are rounded towards zero when converted to integers; one outside the range saturates,
+    and NaN becomes zero. Every nonzero value is true.
     """
     if "handle" in (parse_dtype(source).code, parse_dtype(target).code):
         return reinterpret(source, target)
@@ -129,7 +129,7 @@ def _to_float(source: str, target: str) -> Unary:
     if is_float(source):
         return lambda value: value.astype(kind)
     whole = np.uint64 if parse_dtype(source).code == "uint" else np.int64
-    return lambda value: whole(value).astype(kind)  # not through a double: one rounding only
+    return lambda value: whole(value).astype(kind)  # not through a double, to round only once
 
 
 def _int_to_int(target: str) -> Unary:
@@ -140,7 +140,7 @@ def _float_to_int(target: str) -> Unary:
     low, high = int_range(target)
 
     def convert(value: Value) -> int:
-        wide = float(value)  # exact; ml_dtypes makes no integers beyond int64
+        wide = float(value)  # exact; ml_dtypes creates no integers beyond int64
         if wide != wide:
             return 0
         return low if wide <= low else high if wide >= high else int(wide)
@@ -149,7 +149,7 @@ def _float_to_int(target: str) -> Unary:
 
 
 def reinterpret(source: str, target: str) -> Unary:
-    """Return the change of dtype that keeps the bits; an address is counted from where its memory starts."""
+    """Return the bit cast between two dtypes; an address is relative to the start of its memory."""
     if parse_dtype(target).code == "handle":
         return _same
     if parse_dtype(source).code == "handle":

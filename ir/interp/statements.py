@@ -1,8 +1,8 @@
-"""The meaning of loop-level statements.
+"""Evaluation of loop-level statements.
 
-A statement is compiled once, into a function from a frame to what remains to be run. Calling it and exhausting what
-it returns runs the statement; each item on the way is a barrier that the thread has reached. A statement that meets
-no barrier may be done when the call returns, and return nothing to exhaust, `()`.
+A statement is compiled once, to a function from a frame to an iterator. Calling the function and exhausting the iterator
+runs the statement; each item is a barrier that the thread has reached. A statement without barriers may run entirely in
+the call and return `()`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Rule = TypeVar("_Rule", bound=Callable[[Any], Statement])
 
 
 def meaning_of(kind: type[tir.Stmt]) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile statements of this kind."""
+    """Register the decorated function as the compiler of this kind of statement."""
 
     def register(rule: _Rule) -> _Rule:
         _rules[kind] = rule
@@ -44,7 +44,7 @@ def meaning_of(kind: type[tir.Stmt]) -> Callable[[_Rule], _Rule]:
 
 
 def compile_stmt(stmt: tir.Stmt) -> Statement:
-    """Return the function that runs `stmt`; E0712 where the form has no meaning at run time."""
+    """Return a function that runs `stmt`; E0712 if the form cannot be executed."""
     rule = _rules.get(type(stmt))
     if rule is None:
         raise fault("E0712", f"'{type(stmt).__name__}' cannot be executed", stmt, "lower the program first")
@@ -75,10 +75,10 @@ def _sequence(stmt: tir.SeqStmt) -> Statement:
 
 @meaning_of(tir.For)
 def _for(stmt: tir.For) -> Statement:
-    """Iterations run one after the other; those of parallel loops and threads in the order that the run asks for.
+    """Compile a loop. Iterations run sequentially, those of parallel loops and threads in the thread order of the run.
 
-    Only a loop over threads in which they wait for each other runs its iterations together. E0703 where the end of the loop
-    is beyond the range of its variable.
+    Only the iterations of a loop over threads that synchronize run concurrently. E0703 if the end of the loop exceeds the
+    range of its variable.
     """
     start, extent, body, variable = (
         compile_expr(stmt.min),
@@ -198,7 +198,7 @@ def _store(stmt: tir.BufferStore) -> Statement:
 
 @meaning_of(tir.Allocate)
 def _allocate(stmt: tir.Allocate) -> Statement:
-    """Shared memory belongs to the thread block: its threads get the same."""
+    """Allocate memory once for all threads of a thread block."""
     extents, body = compile_all(stmt.extents), compile_stmt(stmt.body)
     kind = stmt.buffer_var.type_annotation
     scope = (kind.storage_scope if isinstance(kind, tir.PointerType) else "") or "global"
@@ -245,7 +245,7 @@ def _declare(stmt: tir.DeclBuffer) -> Statement:
 
 @meaning_of(tir.AttrStmt)
 def _attribute(stmt: tir.AttrStmt) -> Statement:
-    """Thread blocks run one after the other, the threads of one block together; other attributes are advice."""
+    """Thread blocks run sequentially, the threads of one block concurrently; other attributes are hints."""
     if stmt.attr_key == "reduce_scope":
         return _reduce_scope(stmt)
     if stmt.attr_key not in ("thread_extent", "virtual_thread"):
@@ -266,7 +266,7 @@ def _attribute(stmt: tir.AttrStmt) -> Statement:
 
 
 def _reduce_scope(stmt: tir.AttrStmt) -> Statement:
-    """Say which reducer the `tvm_thread_allreduce` inside uses."""
+    """Define the reducer of `tvm_thread_allreduce` calls inside."""
     body = compile_stmt(stmt.body)
 
     def run(frame: Frame) -> Iterable[Node]:
@@ -281,7 +281,7 @@ def _reduce_scope(stmt: tir.AttrStmt) -> Statement:
 
 @meaning_of(tir.BlockRealize)
 def _realize(stmt: tir.BlockRealize) -> Statement:
-    """Where the predicate holds: bind the iterators, check their domains, run the block."""
+    """If the predicate holds, bind the iterators, check their domains, and run the block."""
     values = map(compile_expr, stmt.iter_values)
     variables = (axis.var for axis in stmt.block.iter_vars)
     bindings = tuple(zip(variables, values, map(_compile_domain, stmt.block.iter_vars), strict=True))
@@ -319,7 +319,7 @@ def _compile_domain(axis: tir.IterVar) -> Callable[[Frame], tuple[int, int]]:
 
 @meaning_of(tir.Block)
 def _block(stmt: tir.Block) -> Statement:
-    """Allocate, match, initialise where all reduction iterators are at the start of their domains, run the body."""
+    """Allocate and match buffers, run `T.init` if all reduction iterators are at the start of their domains, run the body."""
     enter = (*map(compile_allocation, stmt.alloc_buffers), *map(_compile_match, stmt.match_buffers))
     body = compile_stmt(stmt.body)
     if stmt.init is not None:
@@ -352,9 +352,9 @@ def _after_init(init: tir.Stmt, body: Statement, axes: tuple[tir.IterVar, ...]) 
 
 
 def _compile_match(match: tir.MatchBufferRegion) -> Callable[[Frame], None]:
-    """Return the function that makes `match.buffer` a view of a region: it has the memory and strides of its source.
+    """Return a function that makes `match.buffer` a view of a region: it has the memory and strides of its source.
 
-    Dimensions, strides and the offset that are variables are bound; those that are given must agree.
+    Dimensions, strides and offset are bound if they are variables; otherwise they must agree.
     """
     buffer, region = match.buffer, match.source.region
     if len(buffer.shape) > len(region):

@@ -1,4 +1,4 @@
-"""Struct info at run time: whether a value is what was declared, and memory for a value that is to be made."""
+"""Struct info at run time: checks of values, and allocation of values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shape(tuple[int, ...]):
 
 
 def variables_in(info: StructInfo) -> set[tir.Var]:
-    """Return the variables that stand alone as a dimension or value in `info`: those it can bind."""
+    """Return the variables that are by themselves a dimension or value in `info`, so that it can bind them."""
     match info:
         case relax.TensorStructInfo(shape=relax.ShapeExpr(values=values)):
             return {value for value in values if isinstance(value, tir.Var)}
@@ -42,7 +42,7 @@ def variables_in(info: StructInfo) -> set[tir.Var]:
 
 
 def sizes_in(value: Any, info: StructInfo, frame: Frame, subject: str, node: Node) -> Iterator[Size]:
-    """Yield the sizes of `value` that `info` declares; E0702 to E0705 where it is of another kind, dtype or rank."""
+    """Yield the sizes of `value` that `info` declares; E0702 to E0705 if its kind, dtype or rank differs."""
     match info:
         case relax.TensorStructInfo():
             yield from _tensor_sizes(value, info, frame, subject, node)
@@ -111,6 +111,6 @@ def make_result(info: StructInfo, frame: Frame, node: Node) -> Any:
 
 
 def new_array(frame: Frame, shape: tuple[int, ...], dtype: str, node: Node) -> Array:
-    """Return a poisoned array; E0717 where there is no memory for it."""
+    """Return a poisoned array; E0717 if it cannot be allocated."""
     pointer = new_memory(frame, dtype, (*shape, prod(shape)), "global", "result", node)
     return pointer.memory.data.view(numpy_dtype(dtype)).reshape(shape)

@@ -1,8 +1,8 @@
-"""Threads of a GPU thread block: they run in turns, each up to the next barrier.
+"""Threads of a GPU thread block: they take turns, each running to the next barrier.
 
-A thread is the iterator that its body returns; what it yields is the call that it waits at. All threads of a block
-must reach the same barrier; at a warp shuffle only those of the warp wait for each other. What threads tell each
-other goes through `Frame.shared`, between two waits.
+A thread is the iterator that its body returns; it yields the call at which it waits. All threads of a block must reach
+the same barrier; a warp shuffle synchronizes only the threads of the warp. Threads exchange values through
+`Frame.shared`, between two waits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Exchange])
 
 
 def exchange(*names: str) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile calls of the intrinsics `tir.<name>`, at which threads wait for each other."""
+    """Register the decorated function as the compiler of the synchronizing intrinsics `tir.<name>`."""
 
     def register(rule: _Rule) -> _Rule:
         _rules.update({f"tir.{name}": rule for name in names})
@@ -49,17 +49,17 @@ def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
 
 
 def is_exchange(call: tir.Call) -> bool:
-    """Whether threads wait for each other at `call`."""
+    """Whether `call` synchronizes threads."""
     return _is_call(call, _WARP + BARRIERS)
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:
-    """Yield the calls in `node` at which threads wait for each other, innermost first."""
+    """Yield the synchronizing calls in `node`, innermost first."""
     return (found for found in post_order(node) if isinstance(found, tir.Call) and is_exchange(found))
 
 
 def has_barrier(node: Node) -> bool:
-    """Whether threads that run `node` wait for each other there."""
+    """Whether `node` contains a synchronizing call."""
     return next(exchanges_in(node), None) is not None
 
 
@@ -67,8 +67,9 @@ def has_barrier(node: Node) -> bool:
 
 
 def runs_together(loop: tir.For) -> bool:
-    """Whether the iterations of a loop bound to threads run side by side: they wait for each other, or hold a fragment
-    together. Blocks do not."""
+    """Whether the iterations of a loop bound to threads run concurrently: they synchronize or share a fragment. Thread blocks
+    do not.
+    """
     tag = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
     if not tag or tag.startswith("blockIdx"):
         return False
@@ -76,17 +77,18 @@ def runs_together(loop: tir.For) -> bool:
 
 
 def has_own_memory(body: Node) -> bool:
-    """Whether memory in scope "local" that lies around threads which run `body` means memory of each of them. Where they
-    do no more together than products of matrices, their loops mean what they do one after the other."""
+    """Whether each thread that runs `body` gets its own copy of surrounding memory in scope "local". If matrix products are
+    the only synchronization, the loops have the same meaning when they run sequentially.
+    """
     return any(not _is_call(call, _MATRIX) for call in exchanges_in(body)) or not has_barrier(body)
 
 
 def compile_fork(
     variable: tir.Var, tag: str, start: Expression, extent: Expression, body: Body, own_memory: bool = True
 ) -> Body:
-    """Return the function that runs `body` in a thread for each value of `variable`, all of them together.
+    """Return a function that runs `body` in a thread for each value of `variable`, all of them concurrently.
 
-    With `own_memory` each thread has its own copy of the memory in scope "local", wherever it was allocated.
+    With `own_memory`, each thread has its own copy of all memory in scope "local".
     """
 
     def run(frame: Frame) -> Iterator[Node]:
@@ -105,7 +107,7 @@ def compile_fork(
 
 
 def keeping_place(run: Body, tag: str) -> Body:
-    """Return the function that runs `run`, which goes through all threads of an axis, and is then the thread it was."""
+    """Return a function that runs `run`, which iterates over the threads of an axis, and then restores the current thread."""
 
     def keep(frame: Frame) -> Iterator[Node]:
         before = frame.thread.get(tag)
@@ -121,13 +123,13 @@ def keeping_place(run: Body, tag: str) -> Body:
 
 
 def _start(body: Body, frame: Frame) -> Iterator[Node]:
-    """Run `body` only when its turn comes."""
+    """Start `body` lazily, when the thread's turn comes."""
     with suppress(Leave):
         yield from body(frame)
 
 
 def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
-    """Run threads from barrier to barrier until all are done; yield each barrier to the threads around."""
+    """Run threads from barrier to barrier until all have ended; yield each barrier to the surrounding threads."""
     waits = [next(thread, None) for thread in threads]
     while any(waits):
         shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
@@ -146,7 +148,7 @@ def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
 
 
 def compile_with_exchanges(expr: tir.PrimExpr, run: Body) -> Body:
-    """Return the function that first does the exchanges that `expr` holds, and then runs `run`."""
+    """Return a function that first executes the exchanges in `expr` and then `run`."""
     exchanges = [(call, _compile_exchange(call)) for call in exchanges_in(expr)]
     if not exchanges:
         return run
@@ -183,7 +185,7 @@ def thread_number(frame: Frame) -> int:
 
 
 def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, dict[int, Value]]:
-    """Tell all others `value`, wait, and return what each thread said."""
+    """Share `value` with all other threads, wait, and return the value of each thread."""
     said: dict[int, Value] = frame.shared.setdefault(call, {})
     said[thread_number(frame)] = value
     yield call
@@ -194,7 +196,7 @@ def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, di
 
 @exchange(*(name.removeprefix("tir.") for name in SHUFFLES))
 def _compile_shuffle(call: tir.Call) -> Exchange:
-    """`(mask, value, lane or offset, width, warp_size)`: a thread that asks outside its group of `width` has its own."""
+    """`(mask, value, lane or offset, width, warp_size)`: a thread that reads outside its group of `width` gets its own value."""
     assert isinstance(call.op, Op)
     operands, kind = compile_all(tuple(arg for arg in call.args[1:] if isinstance(arg, tir.PrimExpr))), call.op.name
 
@@ -220,7 +222,8 @@ def _compile_shuffle(call: tir.Call) -> Exchange:
 def _compile_allreduce(call: tir.Call) -> Exchange:
     """`(size, *sources, condition, *targets, *thread variables)`: every thread of a group gets the reduced values.
 
-    A group is the threads that differ only in the given variables; the reducer stands in the "reduce_scope" around.
+    A group consists of the threads that differ only in the given variables; the surrounding "reduce_scope" defines the
+    reducer.
     """
     args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
     size = args[0].value if isinstance(args[0], tir.IntImm) else 1
@@ -247,7 +250,7 @@ def _compile_allreduce(call: tir.Call) -> Exchange:
 
 
 def _compile_target(source: tir.PrimExpr, target: tir.PrimExpr) -> Callable[[Frame], tuple[View, int]]:
-    """Return the function to where a result goes: an element of a buffer, or what a pointer points at."""
+    """Return a function that finds the target of a result: an element of a buffer, or the element at a pointer."""
     if not isinstance(target, tir.BufferLoad):
         pointer, dtype = compile_expr(target), source.dtype
         return lambda frame: pointed_element(pointer(frame), dtype, target)

@@ -1,7 +1,7 @@
-"""A trap: stops a run where a block touches what it does not declare.
+"""A trap that stops a run at accesses that a block does not declare.
 
-What a block declares (`T.reads`, `T.writes`) is what schedules trust. Out of bounds, division by zero and the like stop
-every run; reads of what was never written stop one that tracks them.
+Schedules rely on the declared regions of blocks (`T.reads`, `T.writes`). Faults such as an index out of bounds or a
+division by zero stop every run; reads of uninitialized memory stop runs that track them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .frame import Frame, fault
 from .observer import Access, Observer
 
 _Region: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""The first index of each dimension, and how many there are."""
+"""The first index and the extent of each dimension."""
 
 
 class Trap(Observer):
-    """Raises E0720 at the first access to a buffer from outside that lies in no region that its block declares.
+    """Raises E0720 at the first access of a block to an outside buffer that is in none of its declared regions.
 
-    A block may read what it declares to read or to write: reductions update what they write. One that declares
-    nothing, such as the root, says nothing.
+    A block may read what it declares to read or to write: reductions read the elements that they update. A block that
+    declares nothing, such as the root block, is not checked.
     """
 
     def __init__(self, program: IRModule | tir.PrimFunc) -> None:
@@ -53,12 +53,12 @@ class Trap(Observer):
 
 
 class _Declared:
-    """The regions of a block, as they are each time it is entered."""
+    """The regions of a block, evaluated each time it is entered."""
 
     def __init__(self, block: tir.Block) -> None:
         mine = (*block.alloc_buffers, *[match.buffer for match in block.match_buffers])
         self.own = {buffer.data for buffer in mine}
-        """What the block brings into being: what it does with that is its own affair."""
+        """Memory that the block defines; accesses to it are not checked."""
         self._compiled = [
             (part.buffer, _compile(part), i >= len(block.reads)) for i, part in enumerate((*block.reads, *block.writes))
         ]
@@ -68,7 +68,7 @@ class _Declared:
         self._now = [(buffer, region(frame), is_written) for buffer, region, is_written in self._compiled]
 
     def regions(self, buffer: tir.Buffer, is_write: bool) -> Iterator[_Region]:
-        """Yield where the block may write `buffer`, or else read it."""
+        """Yield the regions in which the block may write `buffer` or, unless `is_write`, read it."""
         return (region for other, region, is_written in self._now if other is buffer and (is_written or not is_write))
 
 
@@ -83,7 +83,7 @@ def _holds(region: _Region, indices: tuple[int, ...]) -> bool:
 
 
 def _accesses_in_blocks(body: tir.Stmt) -> Iterator[tuple[Access, tuple[tir.Block, ...]]]:
-    """Yield each access with the blocks around it, the innermost first; regions and iterators are outside their block."""
+    """Yield each access with the surrounding blocks, innermost first; regions and iterator values are outside their block."""
     stack: list[tuple[Node, tuple[tir.Block, ...]]] = [(body, ())]
     while stack:
         node, blocks = stack.pop()

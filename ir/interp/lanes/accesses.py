@@ -1,6 +1,6 @@
-"""How lanes find, read and write the elements of buffers."""
+"""Addressing, loads and stores of lanes."""
 
-# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# NumPy's array types are incomplete for strict checking: isinstance narrows to arrays of unknown elements.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FindView: TypeAlias = Callable[[Lanes], LaneView]
 
 
 def compile_lane_buffer(buffer: tir.Buffer) -> FindView:
-    """Return the function that finds the view of a buffer; one that was never declared is a view of the moment."""
+    """Return a function that finds the view of a buffer; an undeclared buffer gets a temporary view."""
     make = compile_view(buffer)
     sizes = (*buffer.shape, *buffer.strides, *(() if buffer.elem_offset is None else (buffer.elem_offset,)))
     values = [compile_lanes(size) for size in sizes]
@@ -53,9 +53,9 @@ def _wrap(_: Lanes, view: View) -> LaneView:
 
 
 def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:
-    """Return the function to the place of the element in each lane; Doubt where an active lane leaves the buffer.
+    """Return a function to the position of the element in each lane; Doubt if an active lane leaves the buffer.
 
-    In inactive lanes the place is some element.
+    In inactive lanes, the position is that of an arbitrary element.
     """
     indices = [compile_lanes(index) for index in access.indices]
     if len(indices) != len(access.buffer.shape) or isinstance(access.predicate, tir.PrimExpr):
@@ -73,7 +73,7 @@ def _compile_places(access: Access) -> Callable[[Lanes, LaneView], Place]:
 
 
 def _check_index(lanes: Lanes, index: LaneValue, extent: int) -> LaneValue:
-    """Return the index as what positions are made of, zero in inactive lanes that are outside."""
+    """Return the index as an integer or int64 array, with 0 in inactive lanes that are out of bounds."""
     if not isinstance(index, np.ndarray):
         if not 0 <= index < extent:
             raise Doubt
@@ -121,7 +121,7 @@ def _load(load: tir.BufferLoad) -> Expression:
 
 
 def compile_lane_store(store: tir.BufferStore) -> Callable[[Lanes], None]:
-    """Return the function that evaluates the value and writes it in the active lanes."""
+    """Return a function that evaluates the value and writes it in the active lanes."""
     value, find, places = compile_lanes(store.value), compile_lane_buffer(store.buffer), _compile_places(store)
     kind = numpy_dtype(store.buffer.dtype)
 
@@ -144,7 +144,7 @@ def compile_lane_store(store: tir.BufferStore) -> Callable[[Lanes], None]:
 
 
 def _select(lanes: Lanes, place: Place, value: LaneValue, kind: np.dtype) -> tuple[Place, LaneValue]:
-    """Return the places of the active lanes, and their values."""
+    """Return the positions and values of the active lanes."""
     if not isinstance(place, np.ndarray) and not isinstance(value, np.ndarray) and lanes.mask is None:
         return place, value
     if lanes.mask is None:

@@ -1,10 +1,10 @@
-"""Arithmetic on lanes. A value is either the same in all lanes, a scalar of `ir.interp.scalars`, or an array.
+"""Arithmetic on lanes. A value is an array, or a scalar of `ir.interp.scalars` if it is the same in all lanes.
 
-Arrays have the NumPy dtype of their value, so integers wrap around and floats round as scalars do. Where NumPy has no
-operation with the same bits, the scalar function is applied to each element.
+Arrays have the NumPy dtype of their value, so integers wrap around and floats round as scalars do. If no NumPy operation
+gives the same bits, the scalar function is applied to each element.
 """
 
-# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# NumPy's array types are incomplete for strict checking: isinstance narrows to arrays of unknown elements.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _COMPARISONS: dict[type[tir.PrimExpr], Function] = {
 
 
 def typed(value: LaneValue, dtype: str) -> LaneValue:
-    """Return a value of `dtype` as NumPy has it, so that operations on it keep the dtype."""
+    """Return a value of `dtype` as a NumPy value, so that operations on it keep the dtype."""
     return value if isinstance(value, np.ndarray) else numpy_dtype(dtype).type(value)
 
 
 def binary(kind: type[tir.PrimExpr], dtype: str) -> Function:
-    """Return what a binary operation does to operands of `dtype`, one of them an array. The divisor is not zero."""
+    """Return a binary operation on operands of `dtype`, at least one of them an array. The divisor must not be zero."""
     if kind in _COMPARISONS:
         return _on_typed(_COMPARISONS[kind], dtype)
     on_integers, on_floats = scalars.OPERATIONS[kind]
@@ -86,7 +86,7 @@ def _on_typed(function: Function, dtype: str) -> Function:
 
 
 def elementwise(function: Function, dtypes: tuple[str, ...], result: str) -> Function:
-    """Return `function` of scalars, applied to each element of operands of `dtypes`."""
+    """Return the scalar `function`, applied to each element of operands of `dtypes`."""
     decoders = [scalars.decoder(dtype) for dtype in dtypes]
 
     def apply(*operands: LaneValue) -> Array:
@@ -102,7 +102,7 @@ def elementwise(function: Function, dtypes: tuple[str, ...], result: str) -> Fun
 
 
 def cast(source: str, target: str) -> Callable[[Array], Array]:
-    """Return the conversion of arrays between two dtypes, as `scalars.cast` has it."""
+    """Return the conversion of arrays between two dtypes, equal to `scalars.cast`."""
     kind = numpy_dtype(target)
     if is_bool(target):
         return lambda array: array.astype(np.bool_)
@@ -117,7 +117,7 @@ def cast(source: str, target: str) -> Callable[[Array], Array]:
 
 
 def _to_int(target: str) -> Callable[[Array], Array]:
-    """Floats to integers: rounded towards zero, saturated, NaN to zero."""
+    """Convert floats to integers: round towards zero, saturate, NaN becomes zero."""
     kind, (low, high) = numpy_dtype(target), int_range(target)
     above, below = float(high + 1 if high % 2 else high), float(low)
 
@@ -163,12 +163,12 @@ EXACT = (
     "rsqrt",
     "sigmoid",
 )
-"""Functions of floats of which NumPy computes arrays with the bits of scalars; a test compares them."""
+"""Float functions for which NumPy gives the same bits for arrays as for scalars; a test compares them."""
 _TESTS: dict[str, Function] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 
 
 def function(name: str, dtypes: tuple[str, ...], result: str, scalar: Function) -> Function:
-    """Return what the intrinsic `tir.<name>`, which does `scalar` to scalars, does to operands some of which are arrays."""
+    """Return the intrinsic `tir.<name>`, whose scalar form is `scalar`, for operands of which some are arrays."""
     dtype = dtypes[0]
     known: Function | None = None
     if name in _TESTS and is_float(dtype):

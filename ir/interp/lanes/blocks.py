@@ -1,6 +1,6 @@
-"""Blocks of lanes: iterators and their domains, memory of their own, views of regions, initialisation."""
+"""Blocks of lanes: iterators and their domains, allocations, views of regions, initialization."""
 
-# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# NumPy's array types are incomplete for strict checking: isinstance narrows to arrays of unknown elements.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .statements import Statement, compile_lane_stmt, meaning_of, where
 from .views import MOST_PLACES, LaneView
 
 MAX_OWN_BYTES = 1 << 28
-"""The most memory that a nest allocates for all of its lanes."""
+"""Maximum memory that a nest allocates for all of its lanes."""
 
 
 @meaning_of(tir.BlockRealize)
@@ -43,7 +43,7 @@ def _realize(stmt: tir.BlockRealize, depth: int) -> Statement:
 
 
 def _compile_domain(axis: tir.IterVar) -> Callable[[Lanes, LaneValue], None]:
-    """Return the function that doubts an iterator which leaves its domain in an active lane."""
+    """Return a function that raises Doubt if an iterator leaves its domain in an active lane."""
     if axis.dom is None:
         raise Refused
     start, extent = compile_lanes(axis.dom.min), compile_lanes(axis.dom.extent)
@@ -78,7 +78,7 @@ def _block(stmt: tir.Block, depth: int) -> Statement:
 
 
 def _starts(axes: tuple[tir.IterVar, ...]) -> Expression:
-    """Return the function that tells whether all iterators of reductions are at the start of their domains."""
+    """Return a function that tells whether all iterators of reductions are at the start of their domains."""
     reductions = [axis for axis in axes if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     starts = [(axis.var, compile_lanes(axis.dom.min)) for axis in reductions if axis.dom is not None]
 
@@ -92,7 +92,7 @@ def _starts(axes: tuple[tir.IterVar, ...]) -> Expression:
 
 
 def _compile_allocation(buffer: tir.Buffer) -> Statement:
-    """Every lane gets memory of its own; what is allocated for all lanes lies side by side."""
+    """Allocate memory for each lane; the memory of all lanes is contiguous."""
     if buffer.elem_offset is not None and not isinstance(buffer.elem_offset, tir.IntImm):
         raise Refused
     shape, strides = [compile_lanes(size) for size in buffer.shape], [compile_lanes(step) for step in buffer.strides]
@@ -118,7 +118,7 @@ def _compile_allocation(buffer: tir.Buffer) -> Statement:
 
 
 def _compile_match(match: tir.MatchBufferRegion) -> Statement:
-    """Bind a view of a region: what is variable in the buffer is what the region gives, the rest must agree."""
+    """Bind a view of a region: variables of the buffer are bound to the region's sizes, the others must agree."""
     buffer, region = match.buffer, match.source.region
     source = compile_lane_buffer(match.source.buffer)
     mins, extents = [compile_lanes(r.min) for r in region], [compile_lanes(r.extent) for r in region]
@@ -140,7 +140,7 @@ def _compile_match(match: tir.MatchBufferRegion) -> Statement:
 
 
 def _region_view(lanes: Lanes, source: LaneView, rank: int, *region: LaneValue) -> LaneView:
-    """Return the view of a region of `source`, given as its sizes and its starts: the last `rank` dimensions."""
+    """Return the view of the last `rank` dimensions of a region of `source`, given as sizes and starts."""
     count = len(region) // 2
     sizes, starts = region[:count], region[count:]
     offset, lowest, highest = source.offset, _least(source.offset), _most(source.offset)
@@ -162,7 +162,7 @@ def _most(value: LaneValue) -> int:
 
 
 def _settling(match: tir.MatchBufferRegion) -> Callable[[Lanes, LaneView], None]:
-    """Return the function that binds the variables which `match` declares; Doubt where a size is not what is declared."""
+    """Return a function that binds the variables that `match` declares; Doubt if a size differs from the declared one."""
     buffer = match.buffer
     offset = () if buffer.elem_offset is None or isinstance(buffer.elem_offset, tir.IntImm) else (buffer.elem_offset,)
     declared = (*buffer.shape, *buffer.strides, *offset)

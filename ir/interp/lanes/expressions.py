@@ -1,10 +1,10 @@
-"""Loop-level expressions of lanes. What is the same in all lanes is computed once, by the scalar operations themselves.
+"""Loop-level expressions of lanes. Values that are the same in all lanes are computed once, by the scalar operations.
 
 An index that did not change since it was last computed, such as one that does not depend on the loop of a reduction, is
-the same array as before, and what follows from it is not computed again.
+the same array object, so results that depend on it are not computed again.
 """
 
-# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# NumPy's array types are incomplete for strict checking: isinstance narrows to arrays of unknown elements.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _DTYPES = {
     "bool", "float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2",
     *[f"{code}{bits}" for code in ("int", "uint") for bits in (8, 16, 32, 64)],
 }  # fmt: skip
-"""What arrays hold with the arithmetic of scalars."""
+"""Dtypes that arrays hold with the arithmetic of scalars."""
 
 _rules: dict[type[tir.PrimExpr], Callable[[Any], Expression]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[Any], Expression])
 
 
 def meaning_of(*kinds: type[tir.PrimExpr]) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile expressions of these kinds for lanes."""
+    """Register the decorated function as the compiler of these kinds of expressions for lanes."""
 
     def register(rule: _Rule) -> _Rule:
         _rules.update(dict.fromkeys(kinds, rule))
@@ -50,7 +50,7 @@ def meaning_of(*kinds: type[tir.PrimExpr]) -> Callable[[_Rule], _Rule]:
 
 
 def compile_lanes(expr: tir.PrimExpr) -> Expression:
-    """Return the function that evaluates `expr` in all lanes; Refused where lanes do not support it."""
+    """Return a function that evaluates `expr` in all lanes; Refused if lanes do not support it."""
     rule = _rules.get(type(expr))
     if rule is None or (expr.dtype not in _DTYPES and not isinstance(expr, tir.StringImm)):
         raise Refused
@@ -58,12 +58,12 @@ def compile_lanes(expr: tir.PrimExpr) -> Expression:
 
 
 def same(a: LaneValue, b: LaneValue) -> bool:
-    """Whether two values are known to be equal: one array, or equal integers."""
+    """Whether two values are known to be equal: the same array, or equal integers."""
     return a is b or (type(a) is int and type(b) is int and a == b)
 
 
 class Memo:
-    """The last result of a function, kept as long as its operands and the mask are the same."""
+    """Cache of the last result of a function, valid while its operands and the mask are the same."""
 
     __slots__ = ("compute", "mask", "operands", "result")
 
@@ -94,7 +94,7 @@ def _inverted(_: Lanes, condition: LaneValue) -> LaneValue:
 
 
 def inversion() -> Memo:
-    """Return the function from a condition, an array, to where it does not hold."""
+    """Return a function that negates a condition, given as an array."""
     return Memo(_inverted)
 
 
@@ -102,7 +102,7 @@ ALL, SOME, NONE = "all", "some", "none"
 
 
 def restriction() -> Memo:
-    """Return the function from a condition, an array, to how many active lanes meet it, and the mask of those."""
+    """Return a function from a condition, given as an array, to whether all, some or no active lanes meet it, and their mask."""
 
     def restrict(lanes: Lanes, condition: Array) -> tuple[str, Mask]:
         if lanes.mask is None:
@@ -157,7 +157,7 @@ def _ignoring_lanes(apply: scalars.Function) -> Callable[..., LaneValue]:
 
 
 def _dividing(apply: scalars.Function, dtype: str) -> Callable[..., LaneValue]:
-    """Doubt where an active lane divides by zero; inactive ones divide by one instead."""
+    """Raise Doubt if an active lane divides by zero; inactive ones divide by one instead."""
 
     def divide(lanes: Lanes, x: LaneValue, y: LaneValue) -> LaneValue:
         divisor = np.asarray(arithmetic.typed(y, dtype))
@@ -181,7 +181,7 @@ def _either(_: Lanes, x: LaneValue, y: LaneValue) -> LaneValue:
 
 @meaning_of(tir.And, tir.Or)
 def _connective(expr: tir.And | tir.Or) -> Expression:
-    """The second operand is evaluated where the first does not decide."""
+    """Evaluate the second operand in the lanes in which the first does not decide."""
     a, b, is_and = compile_lanes(expr.a), compile_lanes(expr.b), isinstance(expr, tir.And)
     restrict, invert = restriction(), inversion()
     join = Memo(_both if is_and else _either)
@@ -242,7 +242,7 @@ def _select(expr: tir.Select) -> Expression:
 
 
 def choice(condition: tir.PrimExpr, if_true: tir.PrimExpr, if_false: tir.PrimExpr) -> Expression:
-    """Return the function that evaluates each side in the lanes that choose it."""
+    """Return a function that evaluates each operand in the lanes that choose it."""
     test, yes, no = map(compile_lanes, (condition, if_true, if_false))
     dtype = if_true.dtype
     restrict, restrict_others, invert = restriction(), restriction(), inversion()

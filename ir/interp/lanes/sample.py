@@ -1,8 +1,8 @@
-"""Checking what another executor did by interpreting some of its iterations, chosen at random.
+"""Checks of another executor by interpreting a random sample of iterations.
 
-A function is opened: what it allocates becomes parameters, so that another executor shows every intermediate result.
-Each of its nests is then judged by itself. Some points of its parallel loops run in lockstep, on what the other
-executor computed before; what they write must be what it wrote there.
+The allocated buffers of a function become parameters, so that the other executor exposes every intermediate result.
+Each nest is then checked separately: some points of its parallel loops run in lockstep on the inputs that the other
+executor computed, and must write the same values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_MODULE = IRModule({})
 
 
 class Opened(Struct, frozen=True, eq=False):
-    """A function whose intermediate buffers are parameters, the last of them; `nests` are its statements in order."""
+    """A function whose last parameters are its intermediate buffers; `nests` are its statements in order."""
 
     func: tir.PrimFunc
     intermediates: tuple[tir.Buffer, ...]
@@ -40,16 +40,16 @@ class Opened(Struct, frozen=True, eq=False):
 
 
 class Checked(Struct, frozen=True):
-    """Of one nest: how many of its points were interpreted, of how many, and what they wrote, there and elsewhere."""
+    """Result for one nest: the number of interpreted points, of all points, and the written values of both executors."""
 
     points: int
     total: int
     written: tuple[tuple[str, Array, Array], ...]
-    """By name of the buffer: what the interpreter wrote, and what the other executor left in these elements."""
+    """By buffer name: what the interpreter wrote, and what the other executor wrote to the same elements."""
 
 
 def work_of(func: tir.PrimFunc) -> int:
-    """Return how many innermost iterations `func` has, as far as its sizes are known."""
+    """Return the number of innermost iterations of `func`, as far as its sizes are known."""
     try:
         return loop_extents(func.body)
     except Refused:
@@ -57,7 +57,7 @@ def work_of(func: tir.PrimFunc) -> int:
 
 
 def open_function(func: tir.PrimFunc) -> Opened | None:
-    """Return `func` with its intermediate results as parameters; None where its nests cannot be judged one by one."""
+    """Return `func` with its intermediate buffers as parameters; None if its nests cannot be checked separately."""
     root = func.body.block if isinstance(func.body, tir.BlockRealize) and not func.body.iter_values else None
     if root is not None and (root.match_buffers or root.init is not None):
         return None
@@ -77,7 +77,7 @@ def open_function(func: tir.PrimFunc) -> Opened | None:
 
 
 def _is_written_once(nests: Sequence[tir.For]) -> bool:
-    """Whether each memory is written by one nest only, and by no means but stores."""
+    """Whether each memory is written by one nest only, and only by stores."""
     owners: dict[tir.Var, tir.For] = {}
     for nest in nests:
         for node in walk(nest):
@@ -101,9 +101,9 @@ def _parallel_loops(nest: tir.For) -> list[tir.For]:
 def check_nests(
     opened: Opened, before: Sequence[Any], after: Sequence[Any], count: int, seed: int
 ) -> list[Checked] | None:
-    """Interpret about `count` points of each nest; None where that is not possible.
+    """Interpret about `count` points of each nest; None if that is not possible.
 
-    `before` are the arguments that the other executor got, `after` what it left in them.
+    `before` are the arguments of the other executor before its run, `after` the same arguments after it.
     """
     random = np.random.default_rng(seed)
     found: list[Checked] = []
@@ -155,7 +155,7 @@ def _check_nest(
 
 
 def _tracked(frame: Frame, buffer: tir.Buffer) -> Memory:
-    """Let the memory of `buffer` record which of its bytes are written; return it."""
+    """Let the memory of `buffer` record which of its bytes are written, and return it."""
     pointer: Pointer = frame[buffer.data]
     memory = Memory(pointer.memory.data, pointer.memory.scope, np.zeros(len(pointer.memory.data), np.bool_))
     frame[buffer.data] = Pointer(memory, pointer.offset)
@@ -164,7 +164,7 @@ def _tracked(frame: Frame, buffer: tir.Buffer) -> Memory:
 
 
 def _points(random: np.random.Generator, extents: Sequence[int], count: int) -> Array:
-    """Return points of a grid, a row each: all where it is small; else half of them uniform, half of them often at a rim."""
+    """Return points of a grid, one per row: all if it is small; else half of them uniform, half of them often at the borders."""
     total = int(np.prod(extents))
     if total <= count:
         return np.stack(np.unravel_index(np.arange(total), extents), axis=1)
@@ -176,7 +176,7 @@ def _points(random: np.random.Generator, extents: Sequence[int], count: int) -> 
 
 
 def _written(buffer: tir.Buffer, memory: Memory, left: Array) -> tuple[str, Array, Array]:
-    """Return what was written to `buffer`, and what the other executor left there."""
+    """Return the values written to `buffer`, and the other executor's values of the same elements."""
     assert memory.written is not None
     flat = left.reshape(-1)
     mask = memory.written.reshape(-1, flat.itemsize).all(axis=1)
@@ -184,7 +184,7 @@ def _written(buffer: tir.Buffer, memory: Memory, left: Array) -> tuple[str, Arra
 
 
 def allocate_intermediates(opened: Opened, args: Sequence[Any]) -> list[Array] | None:
-    """Return memory for the intermediate results of a call, full of NaN or ones; None where a size is not known."""
+    """Return memory for the intermediate results of a call, filled with NaN or ones; None if a size is unknown."""
     frame = Frame(World(_NO_MODULE))
     count = len(opened.func.params) - len(opened.intermediates)
     original = replace(opened.func, params=opened.func.params[:count])

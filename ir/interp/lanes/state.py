@@ -1,4 +1,4 @@
-"""The lanes of a nest while it runs: their grid, who touched which element, and how to undo what they stored."""
+"""The lanes of a running nest: their grid, the last accesses of each element, and the undo log of stores."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ..memory import Array, Memory
 from .views import LaneView, Place
 
 Mask = Array | None
-"""Which lanes are active, as an array that broadcasts to the grid; None where all are."""
+"""The active lanes, as an array that broadcasts to the grid; None if all are active."""
 
 _MANY = -2
-"""Instead of the lane that read an element: more than one did."""
+"""Marks an element that more than one lane read."""
 
 
 class Refused(Exception):
-    """Lockstep does not support this, whatever the values are; the obvious tier runs the loop."""
+    """Lockstep does not support the construct, regardless of values; the obvious tier runs the loop."""
 
 
 class Doubt(Exception):
-    """Something may be wrong in some lane: the obvious tier finds out what, and where."""
+    """Some lane may fault: the obvious tier finds out which, and how."""
 
 
 class Conflict(Doubt):
-    """Iterations of `loop` touch one element, and one of them writes it: they have to run one after the other."""
+    """Iterations of `loop` access one element, and one of them writes it: they must run sequentially."""
 
     def __init__(self, loop: tir.For) -> None:
         super().__init__()
@@ -38,16 +38,16 @@ class Conflict(Doubt):
 
 
 class Scope:
-    """The lanes of a fork, by number from `base` on; `loops` are those of its grid, by axis."""
+    """The lanes of a fork, numbered from `base` on; `loops` are the loops of its grid, by axis."""
 
     def __init__(self, base: int, shape: tuple[int, ...], loops: tuple[tir.For | None, ...]) -> None:
         self.base, self.shape, self.loops = base, shape, loops
         self.lanes = np.arange(base, base + prod(shape), dtype=np.int64).reshape(shape)
         self.checked: dict[Any, tuple[Array | int, Mask]] = {}
-        """By access, where it was checked last."""
+        """The positions and mask that were last checked, by access."""
 
     def loop_between(self, lane: int, other: int) -> tir.For:
-        """Return the outermost loop whose iterations two lanes are."""
+        """Return the outermost loop in which two lanes are different iterations."""
         places = zip(*[np.unravel_index(number - self.base, self.shape) for number in (lane, other)], strict=True)
         differing = [loop for (a, b), loop in zip(places, self.loops, strict=True) if a != b and loop is not None]
         return differing[0]
@@ -58,13 +58,13 @@ class Scope:
 
 
 class Owners:
-    """Which lane last wrote, and which read, each element of a memory. Numbers below a scope's base mean none."""
+    """The lane that last wrote, and that last read, each element of a memory. Numbers below a scope's base mean none."""
 
     def __init__(self, size: int) -> None:
         self.writer = np.full(size, -1, np.int64)
         self.reader = np.full(size, -1, np.int64)
         self.many = np.full(size, -1, np.int64)
-        """The last base of a scope in which several lanes read the element."""
+        """The base of the last scope in which several lanes read the element."""
 
     def read(self, scope: Scope, places: Array, lanes: Array) -> None:
         writer, reader = self.writer[places], self.reader[places]
@@ -92,7 +92,7 @@ def _check(scope: Scope, found: Array, lanes: Array, wrong: Array) -> None:
 
 
 class Undo:
-    """What stores overwrote, in order: enough to restore every memory as it was before the nest."""
+    """The overwritten values in order: enough to restore every memory to its state before the nest."""
 
     def __init__(self) -> None:
         self._log: list[tuple[LaneView, Array | int, Array, Array | None]] = []
@@ -101,7 +101,7 @@ class Undo:
         self._snapshots: dict[Memory, Memory] = {}
 
     def record(self, key: Any, view: LaneView, places: Place, mask: Mask, selected: Place) -> None:
-        """Keep what `view` holds at `selected`, the active ones of `places`."""
+        """Save the elements of `view` at `selected`, the active ones of `places`."""
         memory = view.memory
         last = self._last.get(key)
         if memory in self._snapshots or (last is not None and last[0] is places and last[1] is mask):
@@ -115,7 +115,7 @@ class Undo:
             self._log = [entry for entry in self._log if entry[0].memory is not memory]
 
     def _before(self, memory: Memory) -> Memory:
-        """Return `memory` as it was before the nest."""
+        """Return a copy of `memory` in its state before the nest."""
         now = memory.copy()
         self._restore(memory)
         before = memory.copy()
@@ -153,16 +153,16 @@ class Lanes(Frame):
         self.loops: list[tir.For | None] = [None] * depth
         self.mask: Mask = None
         self.written = written
-        """The memories that the nest writes: only in these can lanes meet."""
+        """The memories that the nest writes: only there can lanes conflict."""
         self.sequential = sequential
-        """The loops whose iterations are not independent, as far as is known."""
+        """The loops that are known to have dependent iterations."""
         self.scopes: list[Scope] = []
         self.undo = Undo()
         self.was_forked = False
         self.own: set[Memory] = set()
-        """Memory that the nest allocated: nobody sees it after the nest."""
+        """Memory that the nest allocated, which is not visible after the nest."""
         self._owners: dict[tuple[Memory, int], tuple[int, Owners]] = {}
-        """By memory, and by the depth of the scope: lanes of an inner scope are told from those of other inner scopes."""
+        """By memory and depth of the scope, so that lanes of different inner scopes are distinguished."""
         self._next = 0
 
     @property
@@ -171,7 +171,7 @@ class Lanes(Frame):
 
     @contextmanager
     def narrowed(self, mask: Mask) -> Generator[None]:
-        """Run what is inside with these lanes active."""
+        """Run the body of the `with` with these lanes active."""
         before, self.mask = self.mask, mask
         try:
             yield
@@ -180,7 +180,7 @@ class Lanes(Frame):
 
     @contextmanager
     def forked(self, axis: int, loop: tir.For, size: int, is_merged: bool) -> Generator[None]:
-        """Give axis `axis` of the grid `size` lanes. The scope takes the place of the one around it if it `is_merged`."""
+        """Give axis `axis` of the grid `size` lanes. If `is_merged`, the new scope replaces the surrounding one."""
         self.grid[axis], self.loops[axis], self.was_forked = size, loop, True
         scope = Scope(self._next, tuple(self.grid), tuple(self.loops))
         self._next += self.count
@@ -194,7 +194,7 @@ class Lanes(Frame):
     # --- Who touches what ---
 
     def touch(self, key: Any, view: LaneView, places: Place, is_write: bool) -> None:
-        """Check that no other lane touches the elements at `places`, if one of them writes; Conflict otherwise."""
+        """Raise Conflict if another lane accessed one of the elements at `places` and at least one of the two writes it."""
         for level, scope in enumerate(self.scopes):
             last = scope.checked.get(key)
             if last is not None and last[0] is places and last[1] is self.mask:
@@ -208,7 +208,7 @@ class Lanes(Frame):
                 scope.checked[key] = (places, self.mask)
 
     def _active(self, scope: Scope, places: Place) -> tuple[Array, Array]:
-        """Return the lanes of a scope that are active, and the places that they touch."""
+        """Return the active lanes of a scope and the positions that they access."""
         arrays = (scope.lanes, np.asarray(places))
         if self.mask is None:
             lanes, found = np.broadcast_arrays(*arrays)
@@ -227,7 +227,7 @@ class Lanes(Frame):
 
 
 def _check_spread(scope: Scope, places: Place) -> None:
-    """A store that does not depend on a loop writes one element in all its lanes."""
+    """Raise Conflict for a store that does not depend on a loop: it writes the same element in all its lanes."""
     rank = len(scope.shape)
     shape = places.shape if isinstance(places, np.ndarray) else ()
     sizes = (1,) * (rank - len(shape)) + shape

@@ -1,6 +1,6 @@
 """Loop-level statements of lanes: each runs once, in all active lanes."""
 
-# NumPy's types of arrays say less than strict checking asks for: isinstance narrows to arrays of unknown elements.
+# NumPy's array types are incomplete for strict checking: isinstance narrows to arrays of unknown elements.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .state import Doubt, Lanes, Refused
 Statement: TypeAlias = Callable[[Lanes], None]
 
 MAX_LANES = 1 << 17
-"""The lanes that run together: arrays of them stay in a cache."""
+"""Maximum number of lanes that run together, so that their arrays stay in a cache."""
 MAX_AXES = 24
-"""The depth of loops that a grid has axes for."""
+"""Maximum depth of loops in a grid."""
 
 _rules: dict[type[tir.Stmt], Callable[[Any, int], Statement]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[Any, int], Statement])
 
 
 def meaning_of(kind: type[tir.Stmt]) -> Callable[[_Rule], _Rule]:
-    """Let the decorated function compile statements of this kind, at a depth of loops."""
+    """Register the decorated function as the compiler of this kind of statement, at a depth of loops."""
 
     def register(rule: _Rule) -> _Rule:
         _rules[kind] = rule
@@ -42,7 +42,7 @@ def meaning_of(kind: type[tir.Stmt]) -> Callable[[_Rule], _Rule]:
 
 
 def compile_lane_stmt(stmt: tir.Stmt, depth: int) -> Statement:
-    """Return the function that runs `stmt`, `depth` loops into the nest, in all active lanes; Refused where none can."""
+    """Return a function that runs `stmt`, `depth` loops into the nest, in all active lanes; Refused if lanes do not support it."""
     rule = _rules.get(type(stmt))
     if rule is None:
         raise Refused
@@ -64,10 +64,10 @@ def _sequence(stmt: tir.SeqStmt, depth: int) -> Statement:
 
 
 def loop_extents(stmt: tir.Stmt, is_forked: bool = False) -> int:
-    """Return how many innermost iterations a statement has, as far as sizes are known: the most of any path.
+    """Return the maximum number of innermost iterations on any path of a statement, as far as sizes are known.
 
-    With `is_forked` only loops count that may be forked, which those of reductions are not. Refused where loops nest
-    deeper than a grid has axes.
+    With `is_forked`, only loops that may be forked count, not those of reductions. Refused if loops nest deeper than a grid
+    has axes.
     """
     most, stack = 1, [(stmt, 1, 0)]
     skipped = reduction_variables(stmt) if is_forked else set[tir.Var]()
@@ -85,7 +85,7 @@ def loop_extents(stmt: tir.Stmt, is_forked: bool = False) -> int:
 
 
 def inner_statements(stmt: tir.Stmt) -> list[tir.Stmt]:
-    """Return the statements that a statement consists of."""
+    """Return the statements directly inside a statement."""
     match stmt:
         case tir.SeqStmt():
             return list(stmt.seq)
@@ -101,7 +101,7 @@ def inner_statements(stmt: tir.Stmt) -> list[tir.Stmt]:
 
 
 def reduction_variables(stmt: tir.Stmt) -> set[tir.Var]:
-    """Return the variables of which iterators of reductions are made: their loops are not worth forking."""
+    """Return the variables in the values of reduction iterators: forking their loops does not pay."""
     found: set[tir.Var] = set()
     stack = [stmt]
     while stack:
@@ -115,7 +115,7 @@ def reduction_variables(stmt: tir.Stmt) -> set[tir.Var]:
 
 
 class LaneLoop:
-    """A loop whose iterations become lanes where they are independent, and otherwise run one after the other."""
+    """A loop whose iterations become lanes if they are independent, and run sequentially otherwise."""
 
     def __init__(self, stmt: tir.For, depth: int) -> None:
         if depth >= MAX_AXES:
@@ -133,14 +133,14 @@ class LaneLoop:
 
     @property
     def piece(self) -> int:
-        """How many iterations run together where the loop is outermost."""
+        """Number of iterations that run together if the loop is outermost."""
         return max(1, MAX_LANES // self.inner) if self.is_forked else 1 << 62
 
     def _values_of(self, _: Lanes, index: LaneValue, first: LaneValue) -> LaneValue:
         return (index + first).astype(self.kind)
 
     def run(self, lanes: Lanes, first: LaneValue, size: LaneValue) -> None:
-        """Run the iterations from `first` on, `size` of them."""
+        """Run `size` iterations from `first` on."""
         if self._last is not None and np.any(size > self._last - np.maximum(first, 0)):
             raise Doubt
         count = int(size.max(initial=0)) if isinstance(size, np.ndarray) else size
@@ -156,7 +156,7 @@ class LaneLoop:
                 self._run_at(lanes, start, first, size)
 
     def _takes_place(self, lanes: Lanes, is_whole: bool) -> bool:
-        """Whether the scope around holds nothing but this fork."""
+        """Whether the fork replaces the surrounding scope, which holds nothing else."""
         around = lanes.loops[self.axis - 1] if self.axis else None
         return is_whole and around is not None and around.body is self.stmt
 
@@ -217,7 +217,7 @@ def _while(stmt: tir.While, depth: int) -> Statement:
 
 
 def where(condition: Expression, then: Statement, otherwise: Statement | None = None) -> Statement:
-    """Return the function that runs each side in the lanes that choose it."""
+    """Return a function that runs each branch in the lanes that choose it."""
     restrict, restrict_others, invert = restriction(), restriction(), inversion()
 
     def run(lanes: Lanes) -> None:

@@ -1,4 +1,4 @@
-"""Entering and leaving lockstep: which loops run as lanes, and what happens where they cannot."""
+"""Transitions into and out of lockstep: which loops run as lanes, and the fallback if they cannot."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ...visit import walk
 from ..expressions import compile_expr
 from ..frame import Frame
 from ..memory import Memory, Pointer
-from . import blocks as _blocks  # registers the meaning of blocks
+from . import blocks as _blocks  # registers the compilers of blocks
 from .state import Conflict, Doubt, Lanes, Refused
 from .statements import MAX_AXES, LaneLoop, loop_extents
 
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Some: TypeAlias = Callable[[Frame, int, int, Iterable[int]], Iterable[Node]]
-"""Runs the iterations with these numbers, given the first value of the loop and its extent."""
+"""Runs the iterations with these numbers, given the first value and the extent of the loop."""
 
 
 LEAST_WORK = 64
-"""With fewer iterations than this, a nest is faster without lanes."""
+"""Minimum number of iterations for which lanes are faster."""
 
 
 class LaneTier:
-    """A loop that is entered from the obvious tier: it runs in lockstep where that pays and is possible.
+    """A loop that is entered from the obvious tier: it runs in lockstep if that is possible and pays.
 
-    Otherwise `run_all` runs it as it is defined, or `run_some` those of its iterations in which something may be wrong.
+    Otherwise, `run_all` runs the whole loop in the obvious tier, or `run_some` the iterations that may fault.
     """
 
     def __init__(self, stmt: tir.For, run_all: Body, run_some: Some) -> None:
@@ -89,7 +89,7 @@ class LaneTier:
         return loop
 
     def _written(self, frame: Frame) -> set[Memory] | None:
-        """Return the memories that the nest writes; None where one of them overlaps another that it touches."""
+        """Return the memories that the nest writes; None if one of them overlaps another memory that it accesses."""
         stored = {value.memory for var in self._stored if isinstance(value := frame.get(var), Pointer)}
         touched = {value.memory for var in self._touched if isinstance(value := frame.get(var), Pointer)}
         for memory in stored:
@@ -98,7 +98,7 @@ class LaneTier:
         return stored
 
     def _run(self, frame: Frame, loop: LaneLoop, written: set[Memory], first: int, size: int) -> Iterable[Node]:
-        """Run iterations in lockstep, in pieces: where a piece raises doubts, its halves, and single ones obviously."""
+        """Run iterations in lockstep, in pieces. A piece that raises Doubt is halved; single iterations use the obvious tier."""
         pieces = [(start, min(start + loop.piece, size)) for start in range(0, size, loop.piece)]
         pieces.reverse()
         while pieces:
@@ -132,7 +132,7 @@ class LaneTier:
         return ()
 
     def _rest(self, frame: Frame, first: int, size: int, start: int) -> Iterable[Node]:
-        """Run all from iteration `start` on by the obvious tier, in the order that the run asks for."""
+        """Run all iterations from `start` on by the obvious tier, in the order of the run."""
         is_free = self._stmt.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
         numbers = [number for number in (frame.world.order(size) if is_free else range(size)) if number >= start]
         return self._run_some(frame, first, size, numbers)

@@ -1,4 +1,4 @@
-"""Buffers as lanes see them: one view for all lanes, whose start may differ from lane to lane."""
+"""Views of buffers for lanes: one view for all lanes, with an offset that may differ from lane to lane."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TypeAlias
 from ..memory import Array, Memory, View
 
 Place: TypeAlias = Array | int
-"""The position of an element among those of a memory, the same in all lanes or one for each."""
+"""The position of an element in a memory, the same in all lanes or one for each."""
 
 MOST_PLACES = 1 << 62
-"""Positions beyond this might wrap around."""
+"""Positions beyond this may overflow."""
 
 
 class LaneView:
-    """A view of `size` elements, number `origin` of which its pointer points at; `offset` may differ from lane to lane.
+    """A view of `size` elements; its pointer points at element `origin`. `offset` may differ from lane to lane.
 
-    `base` is where the memory of a lane starts among that of all lanes, `start` is 0, or -1 where the elements do not
-    lie at multiples of their size.
+    `base` is the start of a lane's memory within the memory of all lanes; `start` is 0, or -1 if the elements are not
+    aligned to their size.
     """
 
     __slots__ = (
@@ -36,7 +36,7 @@ class LaneView:
         self._measure(view.offset, view.offset)
 
     def part(self, offset: Place, lowest: int, highest: int, shape: tuple[int, ...]) -> LaneView:
-        """Return the view of a region, the last dimensions of this one, that starts at `offset`, in these bounds."""
+        """Return the view of a region with the last dimensions of this one; its offsets are within the given bounds."""
         other = LaneView.__new__(LaneView)
         for name in LaneView.__slots__:
             setattr(other, name, getattr(self, name))
@@ -46,7 +46,7 @@ class LaneView:
         return other
 
     def _measure(self, lowest: int, highest: int) -> None:
-        """Note whether each index inside the shape means an element inside the memory, and whether places are small."""
+        """Record whether all indices within the shape address elements of the memory, and whether positions cannot overflow."""
         ends = [(extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True)]
         first = self.origin + lowest + sum(min(end, 0) for end in ends)
         last = self.origin + highest + sum(max(end, 0) for end in ends)
