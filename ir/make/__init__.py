@@ -1,8 +1,8 @@
-"""Expressions from their operands, with TVM's promotion of dtypes and folding of constants (TVM: `src/tir/op/op.cc`).
+"""Construction of expressions, with TVM's promotion of dtypes and folding of constants (TVM: `src/tir/op/op.cc`).
 
-Every function takes expressions or Python numbers, and a `span` for the result. Operands that do not go together are
-E0230, a value that its dtype cannot hold E0231, a constant division by zero E0232, an operand of a dtype that the
-operator does not take E0233.
+Every function takes expressions or Python numbers, and a `span` for the result. Errors: E0230 for operands of
+incompatible dtypes, E0231 for a value that its dtype cannot hold, E0232 for a constant division by zero, E0233 for an
+operand of a dtype that the operator does not accept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Elements of buffers."""
+"""Loads from buffers, and their indices."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PLAIN = {"int32", "int64"}
 def buffer_load(
     buffer: tir.Buffer, indices: Sequence[Operand], predicate: tir.PrimExpr | None = None, span: Span | None = None
 ) -> tir.BufferLoad:
-    """The element, or the vector, of `buffer` at `indices`, of which the last may be a vector.
+    """Return a load of the element, or vector, of `buffer` at `indices`; the last index may be a vector.
 
-    An index count that is not the buffer's rank is E0235, an index that is no integer E0233.
+    E0235 if the number of indices differs from the rank, E0233 if an index is not an integer.
     """
     checked = check_indices(buffer, indices, span)
     return tir.BufferLoad(access_dtype(buffer, checked), buffer, checked, predicate, span=span)
@@ -44,7 +44,7 @@ def check_indices(buffer: tir.Buffer, indices: Sequence[Operand], span: Span | N
 
 
 def access_dtype(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> str:
-    """Return the dtype of what stands in `buffer` at `indices`."""
+    """Return the dtype of the element or vector of `buffer` at `indices`."""
     if not indices or indices[-1].dtype in ("int32", "int64"):
         return buffer.dtype
     element, index = parse_dtype(buffer.dtype), parse_dtype(indices[-1].dtype)
@@ -55,7 +55,7 @@ def access_dtype(buffer: tir.Buffer, indices: Sequence[tir.PrimExpr]) -> str:
 
 
 def vector_indices(begin: Sequence[Operand], lanes: int) -> tuple[tir.PrimExpr, ...]:
-    """Return the indices of `lanes` elements in a row from `begin` on, which may be those of a vector already."""
+    """Return the indices of `lanes` consecutive elements from `begin` on; a last index that is a vector is kept."""
     if not begin:
         return ()
     *outer, last = (to_expr(index) for index in begin)

@@ -33,11 +33,11 @@ from .operators import (
 Pair: TypeAlias = tuple[tir.PrimExpr, tir.PrimExpr]
 Comparison: TypeAlias = Callable[[Operand, Operand], tir.PrimExpr]
 LARGEST_REPEATED = 10_000
-"""Nodes that an operand may have that stands in the result more than once: nested, such operands grow exponentially."""
+"""Maximum size, in nodes, of an operand that is duplicated in the result: nesting duplicates grows exponentially."""
 
 
 def power(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a` to the `b`, of floats (`T.pow`)."""
+    """Return the float `a` to the power of `b` (`T.pow`)."""
     left, right = match_types(a, b, span)
     if parse_dtype(left.dtype).code != "float":
         help = "cast the operands to a float dtype first"
@@ -46,7 +46,7 @@ def power(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def abs(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`T.abs`: `a` or `-a`, whichever is not negative."""
+    """Return the absolute value of `a` (`T.abs`)."""
     a = to_expr(a, span)
     if isinstance(a, tir.IntImm | tir.FloatImm):
         return const(builtins.abs(a.value), a.dtype, span)
@@ -86,7 +86,7 @@ nearbyint = _rounding("nearbyint", round)
 
 
 def isnan(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """Whether `a` is not a number; false of integers."""
+    """Return whether `a` is NaN; false for integers."""
     a = to_expr(a, span)
     truth = with_base(a.dtype, "bool")
     if not is_float(a.dtype):
@@ -99,7 +99,7 @@ def isnan(a: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def isinf(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """Whether `a` is an infinity; false of integers."""
+    """Return whether `a` is an infinity; false for integers."""
     a = to_expr(a, span)
     if not is_float(a.dtype):
         return const(False, with_base(a.dtype, "bool"), span)
@@ -108,12 +108,12 @@ def isinf(a: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def isfinite(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """Whether `a` is neither an infinity nor not a number."""
+    """Return whether `a` is neither an infinity nor NaN."""
     return logical_and(logical_not(isinf(a, span), span), logical_not(isnan(a, span), span), span)
 
 
 def logaddexp(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`log(exp(a) + exp(b))`."""
+    """Return `log(exp(a) + exp(b))`."""
     left, right = match_types(a, b, span)
     total = add(call("tir.exp", (left,), left.dtype, span), call("tir.exp", (right,), right.dtype, span), span)
     return call("tir.log", (total,), left.dtype, span)
@@ -123,22 +123,22 @@ def logaddexp(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def min_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """The least finite value of a scalar dtype."""
+    """Return the minimum finite value of a scalar dtype."""
     return const(smallest(dtype), dtype, span)
 
 
 def max_value(dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """The greatest finite value of a scalar dtype."""
+    """Return the maximum finite value of a scalar dtype."""
     return const(largest(dtype), dtype, span)
 
 
 def least(dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """The value that no value of a scalar dtype is less than: -inf if the dtype has infinities."""
+    """Return the lower bound of a scalar dtype: -inf if the dtype has infinities."""
     return const(-math.inf, dtype, span) if _has_infinity(dtype) else min_value(dtype, span)
 
 
 def greatest(dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """The value that no value of a scalar dtype is greater than: inf if the dtype has infinities."""
+    """Return the upper bound of a scalar dtype: inf if the dtype has infinities."""
     return const(math.inf, dtype, span) if _has_infinity(dtype) else max_value(dtype, span)
 
 
@@ -150,19 +150,19 @@ def _has_infinity(dtype: str) -> bool:
 
 
 _TINY_WITH_INFINITY = ("float8_e3m4", "float8_e4m3", "float8_e5m2")
-"""The floats of 8 bits and fewer that have infinities."""
+"""Floats of at most 8 bits that have infinities."""
 
 
 def first_greatest(x: Pair, y: Pair) -> Pair:
-    """Combine two pairs of an index and a value into that of the greater value; NaN counts as the greatest.
+    """Combine two pairs of index and value into the pair with the greater value; NaN counts as the greatest.
 
-    Of equal values, and of NaNs, the lesser index wins; index -1, which stands for no element, loses to every other one.
+    Among equal values or NaNs, the lower index wins; index -1, which denotes no element, loses to every other index.
     """
     return _first_best(greater, greater_equal, x, y)
 
 
 def first_least(x: Pair, y: Pair) -> Pair:
-    """As `first_greatest`, into that of the lesser value; NaN counts as the least."""
+    """Combine two pairs of index and value into the pair with the lesser value; NaN counts as the least."""
     return _first_best(less, less_equal, x, y)
 
 
@@ -180,14 +180,14 @@ def _first_best(better: Comparison, as_good: Comparison, x: Pair, y: Pair) -> Pa
 
 
 def infinity(dtype: str, span: Span | None = None) -> tir.PrimExpr:
-    """Infinity; of integer dtypes there is none: E0233."""
+    """Return infinity; E0233 for dtypes without infinity."""
     if dtype_of(dtype, span).code not in ("float", "bfloat"):
         raise error("E0233", f"{dtype} has no infinity", span)
     return const(math.inf, dtype, span)
 
 
 def reinterpret(dtype: str, value: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The bits of `value` read as `dtype`, which has as many: else E0233."""
+    """Reinterpret the bits of `value` as `dtype`; E0233 if the numbers of bits differ."""
     value = to_expr(value, span)
     if value.dtype == dtype:
         return value

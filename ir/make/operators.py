@@ -1,4 +1,4 @@
-"""Operators on numbers, conditions and bits, choices between values, and calls of intrinsics."""
+"""Arithmetic, logical and bitwise operators, choices, and calls of intrinsics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _compare(kind: type[tir.CmpOp], a: Operand, b: Operand, span: Span | None) -
 
 
 def integer(value: Operand, what: str, span: Span | None) -> tir.PrimExpr:
-    """Return `value` as an expression; E0233 where it is no integer."""
+    """Return `value` as an expression; E0233 if it is not an integer."""
     value = to_expr(value, span)
     if not (is_int(value.dtype) or is_bool(value.dtype)):
         raise error("E0233", f"{what} takes integers, not {value.dtype}", value.span or span)
@@ -43,62 +43,62 @@ def _truth(value: Operand, what: str, span: Span | None) -> tir.PrimExpr:
 
 
 def add(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a + b`."""
+    """Return `a + b`."""
     return _binary(tir.Add, a, b, span)
 
 
 def sub(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a - b`."""
+    """Return `a - b`."""
     return _binary(tir.Sub, a, b, span)
 
 
 def mul(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a * b`."""
+    """Return `a * b`."""
     return _binary(tir.Mul, a, b, span)
 
 
 def div(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a / b`; of integers, rounded towards zero."""
+    """Return `a / b`; integers are rounded towards zero."""
     return _binary(tir.Div, a, b, span)
 
 
 def truncdiv(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The integer quotient, rounded towards zero."""
+    """Return the integer quotient, rounded towards zero."""
     return div(integer(a, "truncdiv", span), integer(b, "truncdiv", span), span)
 
 
 def truncmod(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The remainder of `truncdiv`, with the sign of `a`."""
+    """Return the remainder of `truncdiv`, with the sign of `a`."""
     return _binary(tir.Mod, a, b, span)
 
 
 def floordiv(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a // b`."""
+    """Return `a // b`."""
     return _binary(tir.FloorDiv, integer(a, "//", span), integer(b, "//", span), span)
 
 
 def floormod(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a % b`, with the sign of `b`."""
+    """Return `a % b`, with the sign of `b`."""
     return _binary(tir.FloorMod, integer(a, "%", span), integer(b, "%", span), span)
 
 
 def ceildiv(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The integer quotient, rounded up: `(a + b - 1) // b`."""
+    """Return the integer quotient, rounded up: `(a + b - 1) // b`."""
     return floordiv(sub(add(a, b, span), 1, span), b, span)
 
 
 def minimum(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The lesser of both (`T.min`)."""
+    """Return the minimum of both (`T.min`)."""
     return _binary(tir.Min, a, b, span)
 
 
 def maximum(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The greater of both (`T.max`)."""
+    """Return the maximum of both (`T.max`)."""
     return _binary(tir.Max, a, b, span)
 
 
 def neg(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`-a`, which TVM writes as `a * -1`."""
+    """Return `-a`, which TVM writes as `a * -1`."""
     a = to_expr(a, span)
     return mul(a, const(-1, a.dtype, span), span)
 
@@ -107,42 +107,42 @@ def neg(a: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def equal(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a == b`."""
+    """Return `a == b`."""
     return _compare(tir.EQ, a, b, span)
 
 
 def not_equal(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a != b`."""
+    """Return `a != b`."""
     return _compare(tir.NE, a, b, span)
 
 
 def less(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a < b`."""
+    """Return `a < b`."""
     return _compare(tir.LT, a, b, span)
 
 
 def less_equal(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a <= b`."""
+    """Return `a <= b`."""
     return _compare(tir.LE, a, b, span)
 
 
 def greater(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a > b`."""
+    """Return `a > b`."""
     return _compare(tir.GT, a, b, span)
 
 
 def greater_equal(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a >= b`."""
+    """Return `a >= b`."""
     return _compare(tir.GE, a, b, span)
 
 
 def logical_and(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a and b`."""
+    """Return `a and b`."""
     return _logical(tir.And, _truth(a, "and", span), _truth(b, "and", span), span)
 
 
 def logical_or(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a or b`."""
+    """Return `a or b`."""
     return _logical(tir.Or, _truth(a, "or", span), _truth(b, "or", span), span)
 
 
@@ -155,7 +155,7 @@ def _logical(kind: type[tir.And | tir.Or], a: tir.PrimExpr, b: tir.PrimExpr, spa
 
 
 def logical_not(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`not a`."""
+    """Return `not a`."""
     a = _truth(a, "not", span)
     return tir.IntImm("bool", 1 - a.value, span=span) if isinstance(a, tir.IntImm) else tir.Not(a.dtype, a, span=span)
 
@@ -180,32 +180,32 @@ def _bitwise(
 
 
 def bitwise_and(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a & b`."""
+    """Return `a & b`."""
     return _bitwise("bitwise_and", int.__and__, a, b, span)
 
 
 def bitwise_or(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a | b`."""
+    """Return `a | b`."""
     return _bitwise("bitwise_or", int.__or__, a, b, span)
 
 
 def bitwise_xor(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a ^ b`."""
+    """Return `a ^ b`."""
     return _bitwise("bitwise_xor", int.__xor__, a, b, span)
 
 
 def left_shift(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a << b`."""
+    """Return `a << b`."""
     return _bitwise("shift_left", int.__lshift__, a, b, span, shift=True)
 
 
 def right_shift(a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`a >> b`; of signed integers, arithmetic."""
+    """Return `a >> b`; the shift of signed integers is arithmetic."""
     return _bitwise("shift_right", int.__rshift__, a, b, span, shift=True)
 
 
 def bitwise_not(a: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`~a`, never folded."""
+    """Return `~a`, without folding."""
     a = integer(a, "~", span)
     return call("tir.bitwise_not", (a,), a.dtype, span)
 
@@ -214,7 +214,7 @@ def bitwise_not(a: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def if_then_else(condition: Operand, a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The value of `a` where the scalar `condition` holds, else of `b`; only one is evaluated."""
+    """Return the value of `a` if the scalar `condition` holds, else of `b`; only one is evaluated."""
     condition = _truth(condition, "T.if_then_else", span)
     left, right = match_types(a, b, span)
     if isinstance(condition, tir.IntImm):
@@ -223,7 +223,7 @@ def if_then_else(condition: Operand, a: Operand, b: Operand, span: Span | None =
 
 
 def select(condition: Operand, a: Operand, b: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`T.Select`: as `if_then_else`, but both are evaluated, dtypes are not promoted, and nothing is folded."""
+    """Return `T.Select`: like `if_then_else`, but evaluates both, does not promote dtypes, and does not fold."""
     condition, a, b = _truth(condition, "T.Select", span), to_expr(a, span), to_expr(b, span)
     if a.dtype != b.dtype:
         raise error("E0230", f"T.Select chooses between {a.dtype} and {b.dtype}", span, "cast one of them")
@@ -234,7 +234,7 @@ def select(condition: Operand, a: Operand, b: Operand, span: Span | None = None)
 
 
 def likely(condition: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """`condition`, which mostly holds."""
+    """Mark `condition` as likely true."""
     condition = to_expr(condition, span)
     if isinstance(condition, tir.IntImm):
         return condition
@@ -242,11 +242,11 @@ def likely(condition: Operand, span: Span | None = None) -> tir.PrimExpr:
 
 
 def ret(value: Operand, span: Span | None = None) -> tir.PrimExpr:
-    """The expression that returns `value` from the function (`T.ret`)."""
+    """Return the expression that returns `value` from the function (`T.ret`)."""
     value = to_expr(value, span)
     return call("tir.ret", (value,), value.dtype, span)
 
 
 def call(op: str, args: Sequence[tir.PrimExpr | Node], dtype: str, span: Span | None = None) -> tir.Call:
-    """A call of intrinsic `op`, such as `tir.exp`; `tvms.ir.ops.tir` knows its arity and dtype."""
+    """Return a call of intrinsic `op`, such as `tir.exp`; `tvms.ir.ops.tir` holds its arity and dtype."""
     return tir.Call(dtype, Op(op), tuple(args), span=span)

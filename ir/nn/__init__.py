@@ -1,4 +1,4 @@
-"""Neural networks as modules of Python, in PyTorch's style (TVM: `tvm.relax.frontend.nn`).
+"""Neural networks as Python modules, in PyTorch's style (TVM: `tvm.relax.frontend.nn`).
 
 class Perceptron(nn.Module):
     def __init__(self):

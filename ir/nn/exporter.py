@@ -1,4 +1,4 @@
-"""From a module with methods to a module with functions (TVM: `relax.frontend.nn.exporter`)."""
+"""Export of an `nn.Module` with methods to an IRModule with functions (TVM: `relax.frontend.nn.exporter`)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def export(spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, Parameter]]]:
 
 
 class _Method:
-    """The function of one method; symbolic dimensions of one name are one variable in it."""
+    """The function of one method; symbolic dimensions with the same name are one variable."""
 
     def __init__(self, builder: BlockBuilder) -> None:
         self._builder = builder
         self._dims: dict[str, te.Expr] = {}
 
     def emit(self, method: MethodSpec, params: Sequence[tuple[str, Parameter]]) -> tuple[relax.Var, list[relax.Var]]:
-        """Return what the method returns, and the parameters of its function."""
+        """Return the result of the method and the parameters of its function."""
         named = zip(method.arg_names, method.arg_specs, strict=True)
         variables = [relax.Var(name, struct_info=self._info(name, kind)) for name, kind in named]
         weights = self._weights(method.param_mode, params)
@@ -60,7 +60,7 @@ class _Method:
                 return relax.ObjectStructInfo()
 
     def _size(self, value: Any) -> Any:
-        """A dimension in the variables of this function."""
+        """Return a dimension in terms of the variables of this function."""
         is_variable = isinstance(value, str) or (isinstance(value, te.Expr) and hasattr(value.node, "name"))
         return dimension(self._dim(value) if is_variable else value)
 
@@ -79,7 +79,7 @@ class _Method:
                 return Tensor(value)
 
     def _weights(self, mode: str, params: Sequence[tuple[str, Parameter]]) -> list[relax.Var]:
-        """Let the parameters of the module stand for those of the function, which are returned."""
+        """Bind the parameters of the module to new parameters of the function, and return those."""
         variables: list[relax.Var] = []
         for name, parameter in params:
             info = tensor_info([self._size(size) for size in parameter.shape], parameter.dtype)

@@ -1,4 +1,4 @@
-"""The layers that networks are made of (TVM: `relax.frontend.nn.modules`)."""
+"""Layers of neural networks (TVM: `relax.frontend.nn.modules`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tensor import Parameter, Tensor
 
 
 class Identity(Module):
-    """Returns what it gets."""
+    """Returns its argument."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x
@@ -60,7 +60,7 @@ class Linear(Module):
         return product if self.bias is None else product + self.bias
 
     def to(self, dtype: str | None = None) -> None:
-        """Change the dtype of the weight, and of the bias unless `out_dtype` says what it is."""
+        """Change the dtype of the weight, and of the bias unless `out_dtype` determines it."""
         self.weight.to(dtype)
         if self.bias is not None and self.out_dtype is None:
             self.bias.to(dtype)
@@ -102,14 +102,14 @@ class Conv1D(_Convolution):
 
 
 class Conv2D(_Convolution):
-    """A convolution of (batch, channels, height, width), or as `data_layout` says."""
+    """A convolution of (batch, channels, height, width), or of `data_layout`."""
 
     _spatial = 2
     _layout = "NCHW"
 
 
 class Conv3D(_Convolution):
-    """A convolution of (batch, channels, depth, height, width), or as `data_layout` says."""
+    """A convolution of (batch, channels, depth, height, width), or of `data_layout`."""
 
     _spatial = 3
     _layout = "NCDHW"
@@ -140,7 +140,7 @@ class ConvTranspose1D(Module):
 
 
 class LayerNorm(Module):
-    """Normalises over the last dimension, of size `normalized_shape`."""
+    """Normalizes over the last dimension, of size `normalized_shape`."""
 
     def __init__(
         self, normalized_shape: int, eps: float = 1e-5, elementwise_affine: bool = True, dtype: str | None = None
@@ -155,7 +155,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root of the mean square over `axes`."""
+    """Divides by the root mean square over `axes`."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises within groups of channels."""
+    """Normalizes within groups of channels."""
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: str | None = None
@@ -191,7 +191,7 @@ class GroupNorm(Module):
 
 
 class Embedding(Module):
-    """The rows of a table, for tensors of indices."""
+    """Looks up the rows of a table for a tensor of indices."""
 
     def __init__(self, num: Any, dim: Any, dtype: str | None = None) -> None:
         self.num = num
@@ -206,7 +206,7 @@ class Embedding(Module):
 
 
 class Attention(Module):
-    """Attention of `heads` heads over (batch, length, query_dim), to itself or to other states."""
+    """Self-attention or cross-attention with `heads` heads over (batch, length, query_dim)."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Attention(Module):
 
 
 class TimestepEmbedding(Module):
-    """Two linear layers with SiLU between, on the embedding of a time step."""
+    """Two linear layers with SiLU in between, applied to the embedding of a time step."""
 
     def __init__(self, in_channels: int, time_embed_dim: int, out_dim: int | None = None) -> None:
         self.linear_1 = Linear(in_channels, time_embed_dim)

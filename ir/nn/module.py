@@ -1,4 +1,4 @@
-"""Modules: parts of a neural network with parameters of their own (TVM: `relax.frontend.nn.core`)."""
+"""Modules: parts of a neural network with parameters (TVM: `relax.frontend.nn.core`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .tensor import Parameter
 
 
 class Module:
-    """A part of a network. Its attributes that are parameters or modules are its parts; subclasses say what it
-    computes in `forward(self, x, …)`, from tensors.
+    """A part of a network. Attributes that are parameters or modules belong to it; subclasses define its computation on
+    tensors in `forward(self, x, …)`.
     """
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -24,7 +24,7 @@ class Module:
         yield from vars(self).items()
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
-        """Yield the parameters of this module and of those below it, by their names: `fc1.weight`."""
+        """Yield the parameters of this module and its submodules, with their names, such as `fc1.weight`."""
         for name, part in self._parts():
             if isinstance(part, Parameter):
                 yield prefix + name, part
@@ -32,7 +32,7 @@ class Module:
                 yield from part.named_parameters(f"{prefix}{name}.")
 
     def parameters(self) -> Iterator[Parameter]:
-        """Yield the parameters of this module and of those below it."""
+        """Yield the parameters of this module and its submodules."""
         for _, parameter in self.named_parameters():
             yield parameter
 
@@ -41,8 +41,9 @@ class Module:
         return dict(self.named_parameters(prefix))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
-        """Set the values of the parameters, given as parameters or arrays; return the names that are missing and those
-        that are unknown. KeyError where there are any and `strict` is set."""
+        """Set the values of the parameters, given as parameters or arrays; return the missing and the unknown names. KeyError if
+        there are any and `strict` is set.
+        """
         own = self.state_dict()
         unknown = [name for name in state_dict if name not in own]
         missing = [name for name in own if name not in state_dict]
@@ -64,7 +65,7 @@ class Module:
     def export_tvm(self, spec: Any) -> tuple[IRModule, list[tuple[str, Parameter]]]:
         """Return a module with a function for each method that `spec` names, and the parameters by name.
 
-        `spec` says for each method what it is called with: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`.
+        `spec` gives the arguments of each method: `{"forward": {"x": nn.spec.Tensor([1, 784], "float32")}}`.
         """
         from .exporter import export
         from .spec import ModuleSpec
@@ -73,7 +74,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Modules in a row, called one after the other; their parameters have numbers for names."""
+    """Modules that are called one after the other; their parameters are named by numbers."""
 
     def __init__(self, modules: list[Module]) -> None:
         self.modules = modules
@@ -98,7 +99,7 @@ class ModuleList(Module):
         self.modules.append(module)
 
     def forward(self, x: Any) -> Any:
-        """Return `x` through all modules."""
+        """Return the result of applying all modules to `x`."""
         for module in self.modules:
             x = module(x)
         return x

@@ -1,4 +1,4 @@
-"""Functions of tensors, as modules call them (TVM: `relax.frontend.nn.op`): each binds a variable of its name."""
+"""Functions of tensors for modules (TVM: `relax.frontend.nn.op`); each binds its result to a variable of its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tensor import Tensor, builder, call, plain_values, wrap
 
 
 class Row(Struct, frozen=True):
-    """A function that is an operator: its parameters, in the operator's order, and the name of its variable."""
+    """A function that is an operator: its parameters in the operator's order, and the name of its result."""
 
     operator: str
     params: tuple[str, ...]
@@ -24,7 +24,7 @@ class Row(Struct, frozen=True):
 
 
 def _rows(*lines: str) -> dict[str, Row]:
-    """Rows from `function = operator(parameters) hint`; operator and hint are the function's name where left out."""
+    """Parse rows `function = operator(parameters) hint`; operator and hint default to the function's name."""
     rows: dict[str, Row] = {}
     for line in lines:
         head, _, rest = line.partition("(")
@@ -74,12 +74,12 @@ def permute_dims(x: Tensor, axes: Sequence[int] | None = None, name: str | None 
 
 
 def squeeze(x: Tensor, axis: int = -1, name: str = "squeeze") -> Tensor:
-    """Return `x` without its dimension `axis`, which is 1."""
+    """Return `x` without its dimension `axis`, which must be 1."""
     return call("squeeze", name, x, axis)
 
 
 def astype(x: Tensor, dtype: str, name: str = "astype") -> Tensor:
-    """Return `x` converted to `dtype`; itself where it has it."""
+    """Return `x` converted to `dtype`; `x` itself if it has that dtype."""
     return x if x.dtype == dtype else call("astype", name, x, dtype)
 
 
@@ -110,7 +110,7 @@ def ones(shape: Sequence[Any], dtype: str = "float32", name: str = "ones") -> Te
 
 
 def empty(shape: Sequence[Any], dtype: str = "float32", name: str = "empty") -> Tensor:
-    """Return a tensor whose elements are not set."""
+    """Return an uninitialized tensor."""
     return call("builtin.alloc_tensor", name, shape, dtype, 0)
 
 
@@ -175,7 +175,7 @@ def layer_norm(
     eps: float = 1e-5,
     name: str = "layer_norm",
 ) -> Tensor:
-    """Return `x` normalised over its last dimensions, which are `normalized_shape`."""
+    """Return `x` normalized over its last dimensions, which are `normalized_shape`."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     gamma = weight if weight is not None else _filled(shape, 1, x.dtype)
     beta = bias if bias is not None else _filled(shape, 0, x.dtype)
@@ -198,7 +198,7 @@ def group_norm(
     axes: Sequence[int] | None = None,
     name: str = "group_norm",
 ) -> Tensor:
-    """Return `x` normalised over `axes` and within `num_groups` groups of channels."""
+    """Return `x` normalized over `axes` and within `num_groups` groups of channels."""
     return call(
         "nn.group_norm", name, x, weight, bias, num_groups,
         channel_axis=channel_axis, axes=tuple(range(2, x.ndim)) if axes is None else axes, epsilon=eps,
@@ -280,23 +280,23 @@ def get_timestep_embedding(
 def tensor_expr_op(
     tensor_expr_func: Callable[..., Any], name_hint: str, args: Sequence[Any], *, attrs: Attrs | None = None
 ) -> Any:
-    """Return what `tensor_expr_func` computes of tensors of `te`."""
+    """Return the result of `tensor_expr_func` on tensors of `te`."""
     given = plain_values(args)
     made = builder().call_te(tensor_expr_func, *given, primfunc_name_hint=name_hint, primfunc_attrs=attrs)
     return wrap(builder().emit(made), name_hint)
 
 
 def tensor_ir_op(func: BaseFunc, name_hint: str, args: Any, out: Any) -> Any:
-    """Return what the PrimFunc `func` writes: tensors like `out`. Scalars among `args` are its variables."""
+    """Return the outputs of the PrimFunc `func`, tensors like `out`. Scalars among `args` become its variables."""
     return _call_tir("call_tir", func, name_hint, args, out)
 
 
 def tensor_ir_inplace_op(
     func: BaseFunc, name_hint: str, args: Any, inplace_indices: int | Sequence[int], out: Any
 ) -> Any:
-    """As `tensor_ir_op`, but each result overwrites the argument of that number, or is new where that is -1.
+    """Return the outputs of `func` like `tensor_ir_op`; each overwrites the argument of its index, or is new for -1.
 
-    An argument that is overwritten must not be used after it.
+    An overwritten argument must not be used afterwards.
     """
     places = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
     return _call_tir("call_tir_inplace", func, name_hint, args, out, inplace_indices=places)
@@ -313,7 +313,7 @@ def _call_tir(op: str, func: BaseFunc, name_hint: str, args: Any, out: Any, **at
 
 
 def extern(name: str, args: Sequence[Any], out: Any) -> Any:
-    """Return what the function registered as `name` writes: tensors like `out`."""
+    """Return the outputs of the function registered as `name`, tensors like `out`."""
     values = tuple(graph_value(plain_values(arg)) for arg in args)
     return wrap(apply("call_dps_packed", name, values, _struct_info(out)), name)
 

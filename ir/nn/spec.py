@@ -1,4 +1,4 @@
-"""What the methods of a module are called with (TVM: `relax.frontend.nn.spec`)."""
+"""Specifications of the arguments of methods (TVM: `relax.frontend.nn.spec`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Int(Struct, frozen=True):
 
 
 class Tensor:
-    """A tensor of `shape` and `dtype`; strings among the dimensions are symbolic, the same name the same size."""
+    """A tensor of `shape` and `dtype`; strings in the shape are symbolic dimensions, equal if they have the same name."""
 
     def __init__(self, shape: Sequence[Any], dtype: str) -> None:
         self.shape = list(shape)
@@ -30,7 +30,7 @@ class Tensor:
 
 
 class Object(Struct, frozen=True):
-    """A value that is no tensor; the method gets it as an `object_type`."""
+    """A value other than a tensor, passed to the method as an `object_type`."""
 
     object_type: Any
 
@@ -42,8 +42,9 @@ class Tuple(Struct, frozen=True):
 
 
 class MethodSpec(Struct, frozen=True):
-    """A method and what it is called with. Parameters of the module are parameters of the function one by one
-    ("plain"), in one tuple ("packed"), or not at all ("none")."""
+    """A method and its arguments. `param_mode` tells how parameters of the module become parameters of the function: each
+    separately ("plain"), in one tuple ("packed"), or not at all ("none").
+    """
 
     method: Callable[..., Any]
     arg_names: tuple[str, ...]
@@ -52,7 +53,7 @@ class MethodSpec(Struct, frozen=True):
 
     @staticmethod
     def from_raw(spec: Any, method: Callable[..., Any]) -> MethodSpec:
-        """Return the specification that a dict of arguments stands for; its key "$" holds `param_mode`."""
+        """Return the specification in a dict of arguments; its key "$" holds `param_mode`."""
         if isinstance(spec, MethodSpec):
             return spec
         given = dict(cast("Mapping[str, Any]", spec))
@@ -81,14 +82,14 @@ def _spec(name: str, value: Any) -> Any:
 
 
 class ModuleSpec(Struct, frozen=True):
-    """A module and the methods to make functions of."""
+    """A module and the methods to export as functions."""
 
     module: Module
     methods: dict[str, MethodSpec]
 
     @staticmethod
     def from_raw(spec: Any, module: Module) -> ModuleSpec:
-        """Return the specification that a dict of methods stands for."""
+        """Return the specification in a dict of methods."""
         if isinstance(spec, ModuleSpec):
             return spec
         given = cast("Mapping[str, Any]", spec)

@@ -1,4 +1,4 @@
-"""Tensors and parameters of neural-network modules: graph values of known shape that Python computes with."""
+"""Tensors and parameters of neural-network modules: graph-level values of known shape with Python operators."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _default_dtype = ["float32"]
 
 
 def get_default_dtype() -> str:
-    """Return the dtype of parameters that are given none."""
+    """Return the default dtype of parameters."""
     return _default_dtype[0]
 
 
 def set_default_dtype(dtype: str) -> None:
-    """Set the dtype of parameters that are given none."""
+    """Set the default dtype of parameters."""
     _default_dtype[0] = dtype
 
 
 def builder() -> BlockBuilder:
-    """Return the builder of the module that is being exported; RuntimeError where none is."""
+    """Return the builder of the module that is being exported; RuntimeError if there is none."""
     current = BlockBuilder.current()
     if current is None:
         raise RuntimeError("tensors exist only while a module is exported: module.export_tvm(spec)")
@@ -33,7 +33,7 @@ def builder() -> BlockBuilder:
 
 
 class Tensor:
-    """A tensor of the graph that a module builds: its shape and dtype are known, its values are not."""
+    """A tensor in the graph that a module builds: its shape and dtype are known, its values are not."""
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -44,7 +44,7 @@ class Tensor:
 
     @property
     def shape(self) -> list[Any]:
-        """The dimensions: integers, and expressions of `te` where they are symbolic."""
+        """The dimensions: ints, and expressions of `te` for symbolic ones."""
         dims = dims_of(self.struct_info) or ()
         return [dim.value if isinstance(dim, tir.IntImm) else te.Expr(dim) for dim in dims]
 
@@ -73,7 +73,7 @@ class Tensor:
 
     @staticmethod
     def placeholder(shape: Sequence[Any], dtype: str, name: str = "tensor") -> Tensor:
-        """Return a variable of `shape` and `dtype`; a string among the dimensions is a symbolic one."""
+        """Return a variable of `shape` and `dtype`; strings in the shape are symbolic dimensions."""
         dims = [te.var(item, "int64").node if isinstance(item, str) else dimension(item) for item in shape]
         return Tensor.from_struct_info(tensor_info(dims, dtype), name)
 
@@ -114,7 +114,7 @@ class Tensor:
         return call("greater_equal", "greater_equal", self, self._like(other))
 
     def astype(self, dtype: str) -> Tensor:
-        """Return this tensor converted to `dtype`; itself where it has it."""
+        """Return this tensor converted to `dtype`; the tensor itself if it has that dtype."""
         return self if dtype == self.dtype else call("astype", "astype", self, dtype)
 
     def maximum(self, other: Any) -> Tensor:
@@ -137,7 +137,7 @@ class Tensor:
 
 
 class Parameter(Tensor):
-    """A weight: a parameter of the exported functions, with `data` where its values are known."""
+    """A weight: a parameter of the exported functions, with `data` if its values are known."""
 
     def __init__(self, shape: Sequence[Any], dtype: str | None = None) -> None:
         super().__init__(Tensor.placeholder(shape, dtype or get_default_dtype(), "param").expr)
@@ -146,12 +146,12 @@ class Parameter(Tensor):
 
     @property
     def data(self) -> Any:
-        """The values, an array; None where they are not known."""
+        """The values, an array; None if unknown."""
         return self._data
 
     @data.setter
     def data(self, data: Any) -> None:
-        """Set the values: an array, or None. ValueError where shape or dtype differ."""
+        """Set the values: an array, or None. ValueError if shape or dtype differ."""
         array = None if data is None else const(data).data
         if array is not None and (list(array.shape) != self.shape or str(array.dtype) != self.dtype):
             expected = f"{self.dtype} of shape {tuple(self.shape)}"
@@ -159,7 +159,7 @@ class Parameter(Tensor):
         self._data = array
 
     def to(self, dtype: str | None = None) -> None:
-        """Change the dtype; ValueError where the values are set."""
+        """Change the dtype; ValueError if the values are set."""
         if dtype is None:
             return
         if self._data is not None:
@@ -168,14 +168,14 @@ class Parameter(Tensor):
 
 
 class Object:
-    """A graph value that is no tensor, such as a cache."""
+    """A graph-level value that is not a tensor, such as a cache."""
 
     def __init__(self, expr: Expr, name: str = "object") -> None:
         self.expr = expr if isinstance(expr, relax.Var) else builder().emit(expr, name)
 
 
 def plain_values(value: Any) -> Any:
-    """Return `value` with graph values for tensors, in lists and tuples too."""
+    """Return `value` with tensors replaced by their graph-level values, also in lists and tuples."""
     if isinstance(value, Tensor | Object):
         return value.expr
     if isinstance(value, list | tuple):
@@ -184,13 +184,13 @@ def plain_values(value: Any) -> Any:
 
 
 def call(operator: str, name: str, *args: Any, **keywords: Any) -> Any:
-    """Return the operator applied to tensors, bound to a variable called `name`."""
+    """Return the operator applied to tensors, with the result bound to a variable called `name`."""
     values = {key: plain_values(value) for key, value in keywords.items()}
     return wrap(apply(operator, *map(plain_values, args), **values), name)
 
 
 def wrap(value: Expr, name: str) -> Any:
-    """Return a graph value, bound to a variable called `name`, as a tensor, or as a tuple of them."""
+    """Bind a graph-level value to a variable called `name`; return it as a tensor, or as a tuple of tensors."""
     bound = value if isinstance(value, relax.DataflowVar) else builder().emit(value, name)
     info = bound.struct_info
     if isinstance(info, TupleStructInfo):

@@ -176,7 +176,7 @@ def _infer_softmax(a: Inference) -> StructInfo:
 
 
 def softmax(x: te.Tensor, axis: int) -> te.Tensor:
-    """Softmax along `axis`, in four steps as in TVM, which schedules look for."""
+    """Return the softmax along `axis`, in TVM's four steps, which schedules look for."""
     axis %= x.ndim
     shape = [dim for number, dim in enumerate(x.dims) if number != axis]
     maxelem = _greatest(x, axis)
@@ -197,7 +197,7 @@ def _greatest(x: te.Tensor, axis: int) -> te.Tensor:
 
 
 def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
-    """The logarithm of softmax along `axis`."""
+    """Return the logarithm of the softmax along `axis`."""
     axis %= x.ndim
     maxelem = _greatest(x, axis)
     k = te.reduce_axis((te.const(0, "int64"), x.dims[axis]), "k")
@@ -213,13 +213,13 @@ def log_softmax(x: te.Tensor, axis: int) -> te.Tensor:
 
 
 def numpy_softmax(np: Any, x: Any, axis: int) -> Any:
-    """Softmax of an array, in its dtype."""
+    """Return the softmax of an array, in its dtype."""
     exponential = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
     return exponential / exponential.sum(axis, keepdims=True)
 
 
 def numpy_log_softmax(np: Any, x: Any, axis: int) -> Any:
-    """The logarithm of softmax of an array, in its dtype."""
+    """Return the logarithm of the softmax of an array, in its dtype."""
     shifted = x - x.max(axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
 

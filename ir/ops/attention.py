@@ -22,7 +22,7 @@ _ATTRIBUTES = (
 )
 
 _Seen: TypeAlias = Callable[[te.Expr, te.Expr], te.Expr]
-"""Whether the query at one place sees the key at another."""
+"""Whether the query at the first position attends to the key at the second."""
 
 
 def _infer(a: Inference) -> StructInfo:
@@ -57,7 +57,7 @@ def _check_bias(a: Inference, scores: d.Dims) -> None:
 
 
 def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
-    """The products of matrices in batches; with `transposed`, of `x` and the transposed `y`."""
+    """Return the batched matrix products of `x` and `y`, or of `x` and the transposed `y`."""
     k = te.reduce_axis((te.const(0, "int64"), x.dims[2]), "k")
 
     def value(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
@@ -70,7 +70,7 @@ def _batch_matmul(x: te.Tensor, y: te.Tensor, transposed: bool) -> te.Tensor:
 def _attend(
     q: te.Tensor, key: te.Tensor, value: te.Tensor, bias: te.Tensor | None, scale: float | None, seen: _Seen | None
 ) -> te.Tensor:
-    """Batch and heads become one; scores, softmax, weighted sum (TVM: `legalize_ops/nn.py`)."""
+    """Fuse batch and heads; compute scores, softmax, and weighted sum (TVM: `legalize_ops/nn.py`)."""
     batch, length, heads, width = q.dims
     rows = d.multiply(batch, heads)
 
@@ -92,7 +92,7 @@ def _attend(
 
 
 def _shared(x: te.Tensor, heads: tir.PrimExpr) -> te.Tensor:
-    """Keys or values of fewer heads, each for several heads of the query."""
+    """Return keys or values with as many heads as the query: each head serves a group of query heads."""
     if d.is_equal(x.dims[2], heads):
         return x
     each = te.Expr(d.floordiv(heads, x.dims[2]))
@@ -114,12 +114,12 @@ def _attention(a: Any) -> te.Tensor:
 
 
 def _causal(a: Any, i: te.Expr, j: te.Expr) -> te.Expr:
-    """Whether a query at `i` sees a key at `j`, both counted from one end of their sequences."""
+    """Return whether a query at `i` attends to a key at `j`, relative to the aligned ends of their sequences."""
     return j <= i if a.window_size is None else te.all(j <= i, i < j + a.window_size)
 
 
 def _masked(scores: te.Tensor, seen: _Seen) -> te.Tensor:
-    """Softmax over the keys that each query sees."""
+    """Return the softmax over the keys that each query attends to."""
 
     def lowest(b: te.Expr, i: te.Expr, j: te.Expr) -> te.Expr:
         return te.if_then_else(seen(i, j), scores(b, i, j), te.min_value(scores.dtype))
@@ -133,7 +133,7 @@ def _masked(scores: te.Tensor, seen: _Seen) -> te.Tensor:
 
 
 def _var_len(a: Any) -> te.Tensor:
-    """A query sees the keys of its own sequence; a causal mask counts from the start or from the end of both."""
+    """Let each query attend to the keys of its own sequence; a causal mask is aligned at the start or at the end of both."""
     from_end = a.causal_mask == "BottomRight"
     queries = _sequences(a.seqstart_q, a.queries.dims[1], from_end)
     keys = _sequences(a.seqstart_k, a.keys.dims[1], from_end)
@@ -149,7 +149,7 @@ def _var_len(a: Any) -> te.Tensor:
 
 
 def _sequences(starts: te.Tensor, length: tir.PrimExpr, from_end: bool) -> tuple[te.Tensor, te.Tensor]:
-    """For each place among packed sequences: the number of its sequence, from 1 on, and where that starts or ends."""
+    """Return, for each position in packed sequences, the number of its sequence, from 1 on, and its start or end."""
     k, bound = (te.reduce_axis((te.const(0, "int64"), starts.dims[0]), "k") for _ in range(2))
 
     def number(i: te.Expr) -> te.Expr:
@@ -165,7 +165,7 @@ def _sequences(starts: te.Tensor, length: tir.PrimExpr, from_end: bool) -> tuple
 
 
 def _numpy_attend(np: Any, a: Any, q: Any, k: Any, v: Any, bias: Any) -> Any:
-    """Attention of one batch of sequences in NumPy."""
+    """Return the attention of a batch of sequences in NumPy."""
     q, k, v = (np.moveaxis(x, 2, 1) for x in (q, k, v))
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
     scale = 1 / sqrt(q.shape[-1]) if a.scale is None else a.scale

@@ -18,7 +18,7 @@ _X1_X2 = (Param("x1"), Param("x2"))
 
 
 def broadcast_struct_info(a: Inference, dtype: str, *names: str) -> StructInfo:
-    """The result of broadcasting arguments `names`, scalars or tensors, against each other."""
+    """Return the struct info of broadcasting arguments `names`, scalars or tensors, against each other."""
     infos = [a.operand(name) for name in names]
     for name, info in zip(names, infos, strict=True):
         if not isinstance(info, PrimStructInfo | TensorStructInfo):
@@ -103,7 +103,8 @@ def _divide(np: Any, x: Any, y: Any) -> Any:
 
 def _log_add_exp(x: te.Expr, y: te.Expr) -> te.Expr:
     apart = te.maximum(x, y) + te.log(te.exp(te.abs(x - y) * -1) + 1)
-    return te.select(te.equal(x, y), x + te.const(log(2), x.dtype), apart)  # equal infinities have no difference
+    # inf - inf is NaN, so equal operands are handled separately
+    return te.select(te.equal(x, y), x + te.const(log(2), x.dtype), apart)
 
 
 _binary("add", lambda x, y: x + y, lambda np, x, y: x + y, "the sum of `x1` and `x2`")

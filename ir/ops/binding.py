@@ -1,4 +1,4 @@
-"""From the arguments as written to the call that the IR keeps: arguments in order, all attributes, struct info."""
+"""Binding of the arguments in a text to a call in normal form: arguments in order, all attributes, struct info."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ..relax import (
 from .registry import REQUIRED, Param, RelaxOp
 
 NEWER_NAMES = {"out_ty": "out_sinfo", "ty_args": "sinfo_args", "ty": "struct_info"}
-"""Parameters that TVM renamed after 0.21, and the name they have here."""
+"""Parameters that TVM renamed after 0.21, and their names here."""
 
 
 def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = None, span: Span | None = None) -> Expr:
-    """Return the expression that `R.<op>(*args, **keywords)` stands for, without struct info.
+    """Return the expression that `R.<op>(*args, **keywords)` denotes, without struct info.
 
-    Values may be graph values, expressions of the loop level, and Python numbers, strings, None, tuples and lists.
-    The result is a call of `op`, except for an operator that only stands for others.
+    Values may be graph-level values, loop-level expressions, and Python numbers, strings, None, tuples and lists.
+    The result is a call of `op`, unless `op` is an abbreviation that expands to other calls.
 
-    Raises TvmsError: E0105 where the arguments do not fit the signature, E0321 where one has a value it cannot take.
+    Raises TvmsError: E0105 if the arguments do not fit the signature, E0321 if one has an invalid value.
     """
     values = match_arguments(op, args, keywords or {}, span)
     if op.expand is not None:
@@ -60,7 +60,7 @@ def bind(op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any] | None = 
 
 
 def _placed(expr: Expr, span: Span | None) -> Expr:
-    """Return what a call stands for with the place of that call."""
+    """Return an expansion with the position of the original call."""
     if not isinstance(expr, Call) or expr.span is not None:
         return expr
     return replace(expr, args=tuple(_placed(arg, span) for arg in expr.args), span=span)
@@ -69,7 +69,7 @@ def _placed(expr: Expr, span: Span | None) -> Expr:
 def match_arguments(
     op: RelaxOp, args: Sequence[Any], keywords: Mapping[str, Any], span: Span | None = None
 ) -> dict[str, Any]:
-    """Give each parameter of `op` its value: converted to what its kind says, defaults filled in."""
+    """Return the value of each parameter of `op`, converted to its kind, with defaults filled in."""
 
     def refuse(reason: str) -> TvmsError:
         return error("E0105", f"R.{op.script_name} {reason}", span, f"it is called as {op.signature}")
@@ -102,13 +102,13 @@ def match_arguments(
 
 
 def _as_arguments(value: Any) -> Any:
-    """Return the arguments of another function: a single value stands for the tuple of it."""
+    """Return the arguments of another function; a single value is wrapped in a tuple."""
     is_single = isinstance(value, Expr) and not isinstance(value, Tuple)
     return (value,) if is_single and not isinstance(value.struct_info, TupleStructInfo) else value
 
 
 def _all_values(values: Any) -> tuple[Any, ...]:
-    """The values of a variadic parameter, which may also be given as one tuple, alone, or as None."""
+    """Return the values of a variadic parameter, which may also be a single tuple, a single value, or None."""
     items = cast("Sequence[Any]", values) if isinstance(values, tuple | list) else (values,)
     if len(items) == 1 and (items[0] is None or isinstance(items[0], tuple | list | Tuple)):
         inner = cast("Any", items[0])
@@ -117,14 +117,14 @@ def _all_values(values: Any) -> tuple[Any, ...]:
 
 
 class _Named:
-    """Values by the names of their parameters."""
+    """Values by parameter name."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
 
 
 def as_expr(value: Any) -> Expr | None:
-    """Return `value` as a graph value (TVM: `relax.utils.convert_to_expr`), or None where it has none."""
+    """Return `value` as a graph-level value (TVM: `relax.utils.convert_to_expr`), or None if it cannot be converted."""
     match value:
         case Expr():
             return value
@@ -167,7 +167,7 @@ def _as_shape(value: Any) -> Expr | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a constant as the Python value an attribute keeps; lists become tuples; other values stay."""
+    """Return a constant as a Python value for an attribute; lists become tuples; other values are unchanged."""
     match value:
         case PrimValue():
             return plain(value.value)
@@ -198,7 +198,7 @@ def _are(items: Any, fits: Callable[[Any], bool]) -> bool:
 
 
 def _as_attribute(kind: str, value: Any) -> tuple[bool, Any]:
-    """Whether `value` fits an attribute of `kind`, and the value to keep."""
+    """Return whether `value` fits an attribute of `kind`, and the value to store."""
     value = plain(value)
     base = kind.removeprefix("opt_")
     if value is None and (base != kind or kind in ("dtype", "value")):
@@ -228,7 +228,7 @@ def _real(value: Any) -> Any:
 
 
 def _as_argument(kind: str, value: Any) -> tuple[bool, Any]:
-    """Whether `value` fits an argument of `kind`, and the graph value that it becomes."""
+    """Return whether `value` fits an argument of `kind`, and its graph-level value."""
     if value is None and kind.startswith("opt_"):
         return True, None
     match kind.removeprefix("opt_"):

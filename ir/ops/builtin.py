@@ -84,7 +84,7 @@ def _is_given(a: Inference, name: str) -> bool:
 
 
 def _check_view(a: Inference, whole: TensorStructInfo, view: TensorStructInfo) -> None:
-    """A view lies inside of what is viewed, as far as shapes and dtypes are known (E0326)."""
+    """Check that a view lies inside its source, as far as shapes and dtypes are known (E0326)."""
     same_shape, same_dtype = not _is_given(a, "shape"), not _is_given(a, "dtype")
     if not (same_shape or None not in (dims_of(whole), dims_of(view))):
         return
@@ -97,13 +97,13 @@ def _check_view(a: Inference, whole: TensorStructInfo, view: TensorStructInfo) -
 
 
 def _bytes(info: TensorStructInfo) -> tir.PrimExpr:
-    """The size of a tensor; where its shape or dtype is not known, as if there were one element, of one byte."""
+    """Return the size of a tensor in bytes; an unknown shape counts as one element, an unknown dtype as one byte."""
     size = 1 if info.dtype == "void" else -(-parse_dtype(info.dtype).bits * lanes_of(info.dtype) // 8)
     return d.multiply(d.product(dims_of(info) or ()), size)
 
 
 def _complete_view(values: dict[str, Any]) -> None:
-    """What is left out is an empty tuple, so that what follows keeps its place (TVM: `relax.op.memory.view`)."""
+    """Replace omitted arguments by empty tuples, so that later ones keep their positions (TVM: `relax.op.memory.view`)."""
     from ..relax import Tuple
 
     for name in ("shape", "dtype", "relative_byte_offset"):
@@ -181,7 +181,7 @@ def _numpy_shape_i(np: Any, a: Any) -> Any:
 
 
 def _numpy_stride_i(np: Any, a: Any) -> Any:
-    """The stride in elements of a tensor without gaps."""
+    """Return the stride, in elements, of a compact tensor."""
     return int(np.prod(a.tensor.shape[int(a.axis) + 1 :]))
 
 
@@ -201,7 +201,7 @@ def _infer_shape_i(a: Inference) -> StructInfo:
 
 
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-"""The codes of DLPack; NumPy calls bfloat16, which has code 4, and the 8-bit floats "V"."""
+"""DLPack's type codes; the NumPy kind of bfloat16, which has code 4, and of the 8-bit floats is "V"."""
 _ASPECTS: tuple[tuple[str, str, str, Callable[[Any], int]], ...] = (
     ("tensor_dtype_code", "uint8", "the code of the dtype", lambda x: _CODES.get(x.dtype.kind, 4)),
     ("tensor_dtype_bits", "uint8", "the bits of the dtype", lambda x: 8 * x.dtype.itemsize),

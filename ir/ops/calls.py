@@ -1,6 +1,6 @@
 """Calls of other functions: loop-level, packed and closures (TVM: `relax/op/base.py`).
 
-What such a call returns stands in the call itself, as its struct info argument.
+The struct info of the result is an argument of the call.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _lengths(a: Inference, x: Any, w: Any) -> list[Any]:
 
 
 def _windows(a: Inference, spatial: int) -> tuple[Sequence[Any], ...]:
-    """The strides, the dilation and the padding of each dimension (E0321)."""
+    """Return the strides, dilation and padding of each dimension (E0321)."""
     strides, dilation = a.per_dimension("strides", spatial), a.per_dimension("dilation", spatial)
     return strides, dilation, sides(a.per_dimension("padding", 2 * spatial))
 
@@ -123,7 +123,7 @@ def _numpy(spatial: int) -> Oracle:
 
 
 def _convolve(np: Any, x: Any, w: Any, strides: Any, dilation: Any, groups: int) -> Any:
-    """The convolution of a padded NC… array with an OI… kernel, one offset of the window at a time."""
+    """Return the convolution of a padded NC… array with an OI… kernel, computed for one offset of the window at a time."""
     spans = [dilation[n] * (w.shape[2 + n] - 1) + 1 for n in range(len(strides))]
     lengths = [(x.shape[2 + n] - spans[n]) // strides[n] + 1 for n in range(len(strides))]
     filters, width = w.shape[0] // groups, w.shape[1]
@@ -170,7 +170,7 @@ def _numpy_transposed(spatial: int) -> Oracle:
 
 
 def _transposed(spatial: int) -> Callable[[Any], te.Tensor]:
-    """A sum over the window, of the inputs that it spreads to each output."""
+    """Sum over the window the inputs that contribute to each output."""
     letters = _SPATIAL[spatial]
 
     def meaning(a: Any) -> te.Tensor:

@@ -1,4 +1,4 @@
-"""Operators that make tensors (TVM: `relax/op/create.py`)."""
+"""Operators that create tensors (TVM: `relax/op/create.py`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _infer_full_like(a: Inference) -> StructInfo:
 
 
 def scalar(value: Any) -> te.Expr:
-    """Return a scalar argument of a meaning: a number, or the element of a tensor without dimensions."""
+    """Return a scalar argument of a meaning: a number, or the element of a tensor of rank 0."""
     return value() if isinstance(value, te.Tensor) else value
 
 
@@ -65,7 +65,7 @@ def _filled(name_of_value: Callable[[Any], Any]) -> Callable[[Any], te.Tensor]:
 
 
 def _complete_fill(values: dict[str, Any]) -> None:
-    """A plain number to fill with is a constant of the dtype asked for, or of its own."""
+    """Convert a Python number to a constant of the requested dtype, or of its default dtype."""
     value = values["fill_value"]
     if isinstance(value, PrimValue) and isinstance(value.value, tir.IntImm | tir.FloatImm):
         import numpy as np
@@ -172,7 +172,7 @@ register(
 
 
 def _complete_arange(values: dict[str, Any]) -> None:
-    """One bound alone is the end; the dtype is that of the numbers (TVM: `relax.op.arange`)."""
+    """Complete the bounds: a single one is the end; the dtype is that of the numbers (TVM: `relax.op.arange`)."""
     if values["end"] is None:
         values["start"], values["end"] = PrimValue(d.dim(0)), values["start"]
     if values["dtype"] == "void":

@@ -1,4 +1,4 @@
-"""What can be told of symbolic dimensions: as polynomials over their variables, equal or certainly different."""
+"""Symbolic dimensions as polynomials over their variables: proofs of equality and inequality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Polynomial: TypeAlias = dict[_Monomial, int]
 
 
 class _Atoms:
-    """The subexpressions that are not sums or products, numbered by structure."""
+    """The subexpressions that are neither sums nor products, numbered by structure."""
 
     def __init__(self) -> None:
         self.nodes: list[tir.PrimExpr] = []
@@ -30,7 +30,7 @@ class _Atoms:
 
 
 def _key(node: tir.PrimExpr) -> object:
-    """A value that is equal for structurally equal expressions of shapes."""
+    """Return a key that is the same for structurally equal expressions of shapes."""
     match node:
         case tir.Var():
             return node
@@ -74,23 +74,23 @@ def _product(a: _Polynomial, b: _Polynomial) -> _Polynomial:
 
 
 def _difference(a: tir.PrimExpr, b: tir.PrimExpr) -> int | None:
-    """`a - b` where it is a number, else None."""
+    """Return `a - b` if it is constant, else None."""
     difference = _polynomial(tir.Sub("int64", a, b), _Atoms())
     return difference.get((), 0) if all(monomial == () for monomial in difference) else None
 
 
 def is_equal(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-    """Whether `a` and `b` are proven equal."""
+    """Return whether `a` and `b` are proven equal."""
     return a is b or _difference(a, b) == 0
 
 
 def is_different(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-    """Whether `a` and `b` are proven different."""
+    """Return whether `a` and `b` are proven different."""
     return _difference(a, b) not in (0, None)
 
 
 def is_greater(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
-    """Whether `a` is proven greater than `b`."""
+    """Return whether `a` is proven greater than `b`."""
     return (_difference(a, b) or 0) > 0
 
 
@@ -99,7 +99,7 @@ def is_one(dim: tir.PrimExpr) -> bool:
 
 
 def value_of(dim: tir.PrimExpr) -> int | None:
-    """The number that `dim` is, or None where it is symbolic."""
+    """Return the value of `dim`, or None if it is symbolic."""
     return dim.value if isinstance(dim, tir.IntImm) else None
 
 
@@ -108,7 +108,7 @@ def dim(value: int) -> tir.PrimExpr:
 
 
 def simplify(node: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `node` with like terms collected and constants folded; in sums what is subtracted stands last."""
+    """Return `node` with like terms collected and constants folded; in sums, subtracted terms come last."""
     match node:
         case tir.FloorDiv():
             return _floordiv(simplify(node.a), simplify(node.b))
@@ -120,7 +120,7 @@ def simplify(node: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _render(polynomial: _Polynomial, atoms: _Atoms) -> tir.PrimExpr:
-    """Return the sum that `polynomial` is: terms that are added, the constant, terms that are subtracted."""
+    """Return a polynomial as an expression: added terms, the constant, subtracted terms."""
     terms = sorted(polynomial.items(), key=lambda term: (term[1] < 0, term[0] == ()))
     if not terms:
         return dim(0)
@@ -155,7 +155,7 @@ def _with_simple_atoms(node: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _floordiv(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-    """The quotient with common factors cancelled, and the terms that a constant divides in front of it."""
+    """Return the quotient with common factors cancelled, after splitting off the terms that a constant divisor divides."""
     left, right = value_of(a), value_of(b)
     if left is not None and right:
         return dim(left // right)
@@ -190,27 +190,27 @@ def _extremum(node: tir.Max | tir.Min, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.
 
 
 def add(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    """`a + b`, simplified."""
+    """Return `a + b`, simplified."""
     return simplify(tir.Add("int64", a, as_dim(b)))
 
 
 def subtract(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    """`a - b`, simplified."""
+    """Return `a - b`, simplified."""
     return simplify(tir.Sub("int64", a, as_dim(b)))
 
 
 def multiply(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    """`a * b`, simplified."""
+    """Return `a * b`, simplified."""
     return simplify(tir.Mul("int64", a, as_dim(b)))
 
 
 def floordiv(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
-    """`a // b`, simplified."""
+    """Return `a // b`, simplified."""
     return _floordiv(simplify(a), simplify(as_dim(b)))
 
 
 def ceildiv(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
-    """`a / b` rounded up, simplified."""
+    """Return `a / b` rounded up, simplified."""
     return floordiv(add(a, b - 1), b)
 
 
@@ -223,22 +223,22 @@ def maximum(a: tir.PrimExpr, b: tir.PrimExpr | int) -> tir.PrimExpr:
 
 
 def product(dims: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
-    """The number of elements of a tensor of shape `dims`."""
+    """Return the number of elements of a tensor of shape `dims`."""
     return reduce(multiply, dims, dim(1))
 
 
 def as_dim(value: tir.PrimExpr | int) -> tir.PrimExpr:
-    """Return a dimension, given as itself or as a number."""
+    """Return a dimension, which may be given as an int."""
     return dim(value) if isinstance(value, int) else value
 
 
 def show(dims: Dims) -> str:
-    """`dims` as in messages: (n, 128)."""
+    """Return `dims` in the form of messages: (n, 128)."""
     return f"({', '.join(map(show_one, dims))}{',' if len(dims) == 1 else ''})"
 
 
 def show_one(dim: tir.PrimExpr) -> str:
-    """A dimension as in messages."""
+    """Return a dimension in the form of messages."""
     from ..script import script
 
     match dim:

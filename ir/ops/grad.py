@@ -45,7 +45,7 @@ for _name, _doc in (
 
 
 def _nll_backward(a: Any) -> te.Tensor:
-    """The gradient reaches the class of each target only, with its weight."""
+    """Return the gradient, which is nonzero only at the class of each target, with its weight."""
     x, targets, zero = a.predictions, a.targets, te.const(0, a.predictions.dtype)
 
     def weight(*i: te.Expr) -> te.Expr:
@@ -93,7 +93,7 @@ register(
 
 
 def _windows(a: Any, i: Sequence[te.Expr], k: Sequence[te.ReduceAxis], counts: Any) -> tuple[te.Expr, list[te.Expr]]:
-    """Whether element `i` stands at offset `k` of a window, and which window that is."""
+    """Return whether element `i` is at offset `k` of a window, and the position of that window."""
     inside: list[te.Expr] = []
     places: list[te.Expr] = []
     for n, (low, _) in enumerate(sides(a.padding)):
@@ -120,7 +120,7 @@ def _pool_backward(average: bool) -> Callable[[Any], te.Tensor]:
 
 
 def _averaged(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], te.Expr]:
-    """A window's gradient in equal parts."""
+    """Distribute a window's gradient evenly."""
 
     def share(i: Sequence[te.Expr], places: Sequence[te.Expr]) -> te.Expr:
         return output(*i[:2], *places) / te.cast(counted(a, x, places), x.dtype)
@@ -129,7 +129,7 @@ def _averaged(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], t
 
 
 def _greatest(a: Any, x: te.Tensor, output: te.Tensor) -> Callable[[Any, Any], te.Expr]:
-    """A window's gradient for the first of its greatest elements alone."""
+    """Assign a window's gradient to the first of its greatest elements."""
     height, width = x.shape[2:]
     inner = [te.reduce_axis((te.const(0, "int64"), d.dim(size)), f"w{n}") for n, size in enumerate(a.pool_size)]
 

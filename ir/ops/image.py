@@ -23,11 +23,11 @@ _CHOICES = {
     "rounding_method": ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", ""),
 }  # fmt: skip
 _EPSILON = 1e-5
-"""What keeps a coordinate that is whole but for its rounding on its own side of floor and ceil."""
+"""Tolerance for rounding errors in coordinates that should be integers, for floor and ceil."""
 
 
 def _complete_size(values: dict[str, Any]) -> None:
-    """One number stands for height and width."""
+    """Use a single number for height and width."""
     size = values["size"]
     if isinstance(size, ShapeExpr) and len(size.values) == 1:
         values["size"] = ShapeExpr(size.values * 2, span=size.span)
@@ -58,7 +58,7 @@ def _number(value: Any) -> te.Expr:
 
 
 def _source(a: Any, x: te.Expr, axis: int, old: te.Expr, new: te.Expr) -> te.Expr:
-    """The coordinate in the data of place `x` in the result, a float32."""
+    """Return the source coordinate of position `x` of the result, as float32."""
     place, length, size = (te.cast(value, "float32") for value in (x, old, new))
     scale = length / size
     match a.coordinate_transformation_mode:
@@ -93,7 +93,7 @@ def _rounded(method: str, x: te.Expr) -> te.Expr:
 
 
 def _kernel(a: Any, x: te.Expr, length: te.Expr) -> list[te.Expr]:
-    """The weights of the elements around coordinate `x`."""
+    """Return the weights of the elements around coordinate `x`."""
     t = x - te.floor(x)
     if a.method == "linear":
         return [_number(1) - t, t]
@@ -114,7 +114,7 @@ def _kernel(a: Any, x: te.Expr, length: te.Expr) -> list[te.Expr]:
 
 
 class _Axis(Struct):
-    """One axis of the images: its old and new length, and the coordinates of the new places in the old."""
+    """One axis of the images: its old and new length, and the source coordinates of new positions."""
 
     a: Any
     number: int
@@ -128,18 +128,18 @@ class _Axis(Struct):
         return te.maximum(te.minimum(place, self.length - 1), 0)
 
     def nearest(self, i: te.Expr) -> te.Expr:
-        """The place in the data that is nearest to place `i` of the result."""
+        """Return the index of the source element that is nearest to position `i` of the result."""
         corners = self.a.coordinate_transformation_mode == "align_corners"
         method = self.a.rounding_method or ("round" if corners else "floor")
         return self.clamped(te.cast(_rounded(method, self.coordinate(i)), "int64"))
 
     def place(self, i: te.Expr, tap: te.Expr) -> te.Expr:
-        """The place in the data of one of the elements around place `i` of the result."""
+        """Return the index of one of the source elements around position `i` of the result."""
         first = te.cast(te.floor(self.coordinate(i)), "int64")
         return self.clamped(first + tap - (0 if self.a.method == "linear" else 1))
 
     def weights(self) -> te.Tensor:
-        """The weight of each of the elements around every place of the result."""
+        """Return the weights of the source elements around every position of the result."""
 
         def weight(i: te.Expr, tap: te.Expr) -> te.Expr:
             kernel = _kernel(self.a, self.coordinate(i), self.length)
@@ -155,7 +155,7 @@ class _Axis(Struct):
         return 2 if self.a.method == "linear" else 4
 
     def inside(self, i: te.Expr) -> te.Expr:
-        """Whether place `i` of the result lies in the data."""
+        """Return whether the source coordinate of position `i` is inside the data."""
         at = self.coordinate(i)
         return te.all(_number(0) <= at, at <= te.cast(self.length - 1, "float32"))
 
@@ -220,7 +220,7 @@ def _nearest(a: Any, x: float) -> int:
 
 
 def _cubic(alpha: float, distance: float) -> float:
-    """Keys' cubic convolution kernel."""
+    """Return Keys' cubic convolution kernel."""
     s = abs(distance)
     if s <= 1:
         return (alpha + 2) * s**3 - (alpha + 3) * s**2 + 1
@@ -228,7 +228,7 @@ def _cubic(alpha: float, distance: float) -> float:
 
 
 def _weights(np: Any, a: Any, axis: int, length: int, size: int) -> Any:
-    """The weight of every element of the data in every element of the result, along one axis."""
+    """Return the weight of every source element in every element of the result, along one axis."""
     matrix = np.zeros((size, length))
     for place in range(size):
         x = _coordinate(a, place, axis, length, size)

@@ -1,4 +1,4 @@
-"""Reading parts of tensors by index (TVM: `relax/op/index.py` and the gathers of `manipulate.py`)."""
+"""Operators that read parts of tensors by index (TVM: `relax/op/index.py` and the gathers of `manipulate.py`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Param, RelaxOp, register
 
 
 def index_tensor_info(a: Inference, name: str) -> TensorStructInfo:
-    """The struct info of indices `name`, a tensor of integers or a scalar (E0324)."""
+    """Return the struct info of indices `name`, a tensor of integers or a scalar (E0324)."""
     info = a.info(name)
     result = tensor_info((), info.dtype, 0) if isinstance(info, PrimStructInfo) else a.tensor(name)
     if result.dtype != "void" and not is_int(result.dtype):
@@ -65,7 +65,7 @@ register(
 
 
 def _numbers(a: Inference, name: str) -> d.Dims | None:
-    """The values of a tuple of scalars, where all are known."""
+    """Return the values of a tuple of scalars, or None unless all are known."""
     argument = a.argument(name)
     if isinstance(argument, relax.Tuple):
         values = tuple(field.value for field in argument.fields if isinstance(field, relax.PrimValue))
@@ -81,7 +81,7 @@ def _numbers(a: Inference, name: str) -> d.Dims | None:
 def slice_length(
     begin: tir.PrimExpr, end: tir.PrimExpr, stride: int, length: tir.PrimExpr, assume_inbound: bool
 ) -> tir.PrimExpr:
-    """How many elements a slice takes of an axis of `length` (TVM: `topi::GetLength`)."""
+    """Return the number of elements in a slice of an axis of `length` (TVM: `topi::GetLength`)."""
     if not assume_inbound:
         begin, end = _inside(begin, stride, length), _inside(end, stride, length)
     if stride < 0:
@@ -90,7 +90,7 @@ def slice_length(
 
 
 def _inside(index: tir.PrimExpr, stride: int, length: tir.PrimExpr) -> tir.PrimExpr:
-    """`index` counted from the front and brought inside the axis."""
+    """Return `index` counted from the front and clamped to the axis."""
     low, high = (d.dim(0), length) if stride > 0 else (d.dim(-1), d.subtract(length, 1))
     number = d.value_of(index)
     if number is None:

@@ -1,4 +1,4 @@
-"""What struct-info rules see of a call, and the rules that many operators share."""
+"""Access of struct-info rules to a call, and rules that many operators share."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .registry import RelaxOp
 
 
 class Inference:
-    """A call whose struct info is asked for: its arguments by the names of the operator's parameters.
+    """A call whose struct info is inferred: its arguments by the names of the operator's parameters.
 
-    Its `fail` returns the error to raise, placed at the call, and every accessor raises such errors itself.
+    `fail` returns the error to raise, placed at the call; the accessors raise such errors themselves.
     """
 
     def __init__(self, op: RelaxOp, call: Call, struct_info: Callable[[Expr], StructInfo]) -> None:
@@ -41,8 +41,9 @@ class Inference:
                 raise self.fail("E0105", f"lacks its argument '{param.name}'", f"it is called as {op.signature}")
 
     def fail(self, code: str, reason: str, help: str | None = None, at: Expr | None = None) -> TvmsError:
-        """Return the error "R.<op> <reason>", at argument `at` where that is written in the call; what it names is
-        shown where it is declared."""
+        """Return the error "R.<op> <reason>", placed at argument `at` if that is written inside the call; otherwise a note shows
+        the argument's declaration.
+        """
         own = self.call.span
         place = at.span if at is not None else None
         if place is None or own is None or _is_within(place, own):
@@ -51,29 +52,29 @@ class Inference:
         return error(code, f"R.{self.op.script_name} {reason}", own, help, Note(f"{name} is declared here", place))
 
     def label(self, name: str) -> str:
-        """What a person calls argument `name`: the variable that is given, or the name itself."""
+        """Return the name of argument `name` for messages: the variable that is passed, or the name itself."""
         argument = self._arguments.get(name)
         return argument.name_hint if isinstance(argument, relax.Var) else name
 
     def attr(self, name: str) -> Any:
-        """The attribute `name`; E0105 where the call lacks it."""
+        """Return the attribute `name`; E0105 if the call lacks it."""
         if name not in self.call.attrs:
             raise self.fail("E0105", f"lacks its attribute '{name}'", f"it is called as {self.op.signature}")
         return self.call.attrs[name]
 
     def has(self, name: str) -> bool:
-        """Whether the optional argument `name` is given."""
+        """Return whether the optional argument `name` is given."""
         return name in self._arguments
 
     def argument(self, name: str) -> Expr:
         return self._arguments[name]
 
     def info(self, name: str) -> StructInfo:
-        """The struct info of argument `name`."""
+        """Return the struct info of argument `name`."""
         return self._struct_info(self._arguments[name])
 
     def operand(self, name: str) -> StructInfo:
-        """The struct info of argument `name`; of a tensor that is spread over devices, that of the whole."""
+        """Return the struct info of argument `name`; for a distributed tensor, that of the whole tensor."""
         info = self.info(name)
         return info.tensor_sinfo if isinstance(info, relax.DTensorStructInfo) else info
 
@@ -81,7 +82,7 @@ class Inference:
         return self._struct_info(expr)
 
     def tensor(self, name: str) -> TensorStructInfo:
-        """The struct info of argument `name`, which must be a tensor (E0322)."""
+        """Return the struct info of argument `name`, which must be a tensor (E0322)."""
         info = self.operand(name)
         if not isinstance(info, TensorStructInfo):
             argument = self._arguments[name]
@@ -89,7 +90,7 @@ class Inference:
         return info
 
     def tensors(self, name: str) -> tuple[TensorStructInfo, ...]:
-        """The struct infos of the tuple of tensors `name` (E0322)."""
+        """Return the struct infos of the tuple of tensors `name` (E0322)."""
         info = self.info(name)
         fields = info.fields if isinstance(info, TupleStructInfo) else ()
         tensors = tuple(field for field in fields if isinstance(field, TensorStructInfo))
@@ -101,7 +102,7 @@ class Inference:
         return tensors
 
     def shape(self, name: str) -> ShapeStructInfo:
-        """The struct info of argument `name`, which must be a shape (E0322)."""
+        """Return the struct info of argument `name`, which must be a shape (E0322)."""
         info = self.info(name)
         if not isinstance(info, ShapeStructInfo):
             argument = self._arguments[name]
@@ -109,7 +110,7 @@ class Inference:
         return info
 
     def number(self, name: str) -> tir.PrimExpr | None:
-        """The value of scalar argument `name`, or None where it is only known at run time."""
+        """Return the value of scalar argument `name`, or None if it is only known at run time."""
         argument = self._arguments.get(name)
         if isinstance(argument, relax.PrimValue):
             return argument.value
@@ -117,7 +118,7 @@ class Inference:
         return info.value if isinstance(info, PrimStructInfo) else None
 
     def axis(self, axis: int, ndim: int) -> int:
-        """`axis` counted from the front; E0325 where a tensor of rank `ndim` has none such."""
+        """Return `axis` counted from the front; E0325 if a tensor of rank `ndim` has no such axis."""
         if not -ndim <= axis < ndim:
             raise self.fail(
                 "E0325",
@@ -127,7 +128,7 @@ class Inference:
         return axis % ndim
 
     def axes(self, axes: Sequence[int], ndim: int) -> tuple[int, ...]:
-        """`axes` counted from the front; E0325 where one is out of range or comes twice."""
+        """Return `axes` counted from the front; E0325 if one is out of range or repeated."""
         result = tuple(self.axis(axis, ndim) for axis in axes)
         for position, axis in enumerate(result):
             if axis in result[:position]:
@@ -135,14 +136,14 @@ class Inference:
         return result
 
     def per_dimension(self, name: str, count: int) -> tuple[Any, ...]:
-        """The attribute `name`, which must have `count` values (E0321)."""
+        """Return the attribute `name`, which must have `count` values (E0321)."""
         values = self.attr(name)
         if len(values) != count:
             raise self.fail("E0321", f"needs {count} values as '{name}', not {len(values)}")
         return values
 
     def rank(self, name: str, *allowed: int) -> TensorStructInfo:
-        """The tensor `name`, whose rank must be among `allowed` where it is known (E0323)."""
+        """Return the tensor `name`, whose rank must be among `allowed` if it is known (E0323)."""
         info = self.tensor(name)
         if info.ndim != -1 and info.ndim not in allowed:
             needed = " or ".join(str(rank) for rank in allowed)
@@ -155,7 +156,7 @@ class Inference:
         return info
 
     def float_tensor(self, name: str) -> TensorStructInfo:
-        """The tensor `name`, whose dtype must be a float where it is known (E0324)."""
+        """Return the tensor `name`, whose dtype must be a float if it is known (E0324)."""
         info = self.tensor(name)
         if info.dtype != "void" and not is_float(info.dtype):
             raise self.fail(
@@ -167,7 +168,7 @@ class Inference:
         return info
 
     def same_dtype(self, *names: str) -> str:
-        """The one dtype of tensors `names`, "void" where one is unknown; E0324 where they differ."""
+        """Return the common dtype of tensors `names`, "void" if one is unknown; E0324 if they differ."""
         return self.common_dtype([(name, _dtype_of(self.operand(name))) for name in names])
 
     def common_dtype(self, named: Sequence[tuple[str, str]]) -> str:
@@ -182,8 +183,9 @@ class Inference:
         return known[0][1] if known and len(known) == len(named) else "void"
 
     def broadcast(self, a: Dims, b: Dims, labels: tuple[str, str] = ("one", "the other")) -> Dims | None:
-        """The shape that `a` and `b` broadcast to; None where it cannot be told; E0326, naming `labels`, where there is
-        none."""
+        """Return the shape that `a` and `b` broadcast to, or None if it is unknown; E0326, naming `labels`, if they do not
+        broadcast.
+        """
         result: list[tir.PrimExpr] = []
         long, short = (a, b) if len(a) >= len(b) else (b, a)
         offset = len(long) - len(short)
@@ -205,7 +207,7 @@ class Inference:
         return (*long[:offset], *result)
 
     def check_equal(self, x: tir.PrimExpr, y: tir.PrimExpr, reason: str, help: str | None = None) -> None:
-        """E0326, saying `reason`, where dimensions `x` and `y` are proven different."""
+        """Raise E0326 with `reason` if dimensions `x` and `y` are proven different."""
         if d.is_different(x, y):
             raise self.fail("E0326", reason, help)
 
@@ -215,7 +217,7 @@ def _is_within(inner: Span, outer: Span) -> bool:
 
 
 def describe(info: StructInfo) -> str:
-    """What `info` is, for a person: "a shape", "a tuple of 2 values"."""
+    """Return a description of `info` for messages: "a shape", "a tuple of 2 values"."""
     match info:
         case TensorStructInfo():
             return "a tensor"
@@ -236,7 +238,7 @@ def _dtype_of(info: StructInfo) -> str:
 
 
 def dims_of(info: TensorStructInfo | ShapeStructInfo) -> Dims | None:
-    """The dimensions of a tensor or a shape, where they are known."""
+    """Return the dimensions of a tensor or a shape if they are known, else None."""
     if isinstance(info, ShapeStructInfo):
         return info.values
     if isinstance(info.shape, ShapeExpr):
@@ -248,19 +250,19 @@ def dims_of(info: TensorStructInfo | ShapeStructInfo) -> Dims | None:
 def tensor_info(
     dims: Sequence[tir.PrimExpr] | None, dtype: str, ndim: int = -1, vdevice: VDevice | None = None
 ) -> TensorStructInfo:
-    """A tensor of shape `dims`, or of rank `ndim` where that is None."""
+    """Return the struct info of a tensor of shape `dims`, or of rank `ndim` if that is None."""
     if dims is None:
         return TensorStructInfo(None, dtype, ndim, vdevice)
     return TensorStructInfo(ShapeExpr(tuple(dims)), dtype, len(dims), vdevice)
 
 
 def like(info: TensorStructInfo, dtype: str) -> TensorStructInfo:
-    """`info` with another dtype."""
+    """Return `info` with another dtype."""
     return TensorStructInfo(info.shape, dtype, info.ndim, info.vdevice)
 
 
 def common_vdevice(*infos: StructInfo) -> VDevice | None:
-    """The device of the tensors, where those that say one say the same."""
+    """Return the device of the tensors, if all that specify one agree."""
     devices = [info.vdevice for info in infos if isinstance(info, TensorStructInfo) and info.vdevice is not None]
     same = all(device is devices[0] or _same_device(device, devices[0]) for device in devices)
     return devices[0] if devices and same else None
@@ -274,17 +276,17 @@ def _same_device(a: VDevice, b: VDevice) -> bool:
 
 
 def same_as_first(a: Inference) -> StructInfo:
-    """The result is like the first argument."""
+    """Return the struct info of the first argument, a tensor."""
     return a.info(a.op.arguments[0].name)
 
 
 def float_like_first(a: Inference) -> StructInfo:
-    """The result is like the first argument, a tensor of floats."""
+    """Return the struct info of the first argument, a tensor of floats."""
     return a.float_tensor(a.op.arguments[0].name)
 
 
 def nothing(a: Inference) -> StructInfo:
-    """No result (TVM: the empty tuple)."""
+    """Return the struct info of no result (TVM: the empty tuple)."""
     return TupleStructInfo(())
 
 
@@ -293,6 +295,6 @@ def any_object(a: Inference) -> StructInfo:
 
 
 def given_struct_info(a: Inference) -> StructInfo:
-    """What the call says itself in `sinfo_args`; nothing is known where it says nothing, a tuple where it says more."""
+    """Return the struct info in `sinfo_args`: an object if there is none, a tuple if there are several."""
     given = a.call.sinfo_args
     return relax.ObjectStructInfo() if not given else given[0] if len(given) == 1 else TupleStructInfo(given)

@@ -1,4 +1,4 @@
-"""Operators that join, cut and repeat tensors (TVM: `relax/op/manipulate.py`)."""
+"""Operators that join, split and repeat tensors (TVM: `relax/op/manipulate.py`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Param, RelaxOp, register
 
 
 def _common(a: Inference, infos: tuple[TensorStructInfo, ...]) -> tuple[str, int]:
-    """The dtype and the rank of tensors that are joined."""
+    """Return the dtype and the rank of joined tensors."""
     if not infos:
         raise a.fail("E0322", "needs at least one tensor")
     dtype = a.common_dtype([(f"tensors[{number}]", info.dtype) for number, info in enumerate(infos)])
@@ -133,7 +133,7 @@ def _infer_split(a: Inference) -> StructInfo:
 
 
 def _pieces(length: tir.PrimExpr, parts: int | tuple[int, ...]) -> list[tuple[tir.PrimExpr, tir.PrimExpr]]:
-    """Where each part of `length` starts, and how long it is."""
+    """Return the start and length of each part of an axis of `length`."""
     if isinstance(parts, int):
         size = d.ceildiv(length, parts)
         starts = [d.multiply(size, number) for number in range(parts)]

@@ -1,4 +1,4 @@
-"""Tensors laid out as an index map says (TVM: `relax.op.layout_transform`, `tir.IndexMap`)."""
+"""Layout transformation of tensors by index maps (TVM: `relax.op.layout_transform`, `tir.IndexMap`)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def _int64(index_map: tir.IndexMap) -> tir.IndexMap:
-    """The map with int64 indices, as shapes have them."""
+    """Return the map with int64 indices, the dtype of shapes."""
     indices = IndexDtype("int64", {})
     final = tuple(indices.index(index) for index in index_map.final_indices)
     return tir.IndexMap(tuple(indices.variable(var) for var in index_map.initial_indices), final)
 
 
 def _whole_sizes(index_map: tir.IndexMap, sizes: Sequence[int]) -> dict[tir.Var, int]:
-    """The size of each dimension, enlarged so that what it is divided by divides it."""
+    """Return the size of each dimension, rounded up to a multiple of its divisors in the map."""
     whole: dict[tir.Var, int] = {}
     for var, size in zip(index_map.initial_indices, sizes, strict=True):
         unit = lcm(1, *(by for index in index_map.final_indices for by in _divisors(index, var)))
@@ -36,7 +36,7 @@ def _whole_sizes(index_map: tir.IndexMap, sizes: Sequence[int]) -> dict[tir.Var,
 
 
 def _divisors(index: tir.PrimExpr, var: tir.Var) -> list[int]:
-    """What expressions of `var` alone are divided by."""
+    """Return the divisors of expressions of `var` alone."""
     divisions = [node for node in walk(index) if isinstance(node, tir.FloorDiv | tir.FloorMod)]
     return [
         node.b.value
@@ -46,7 +46,7 @@ def _divisors(index: tir.PrimExpr, var: tir.Var) -> list[int]:
 
 
 def _map_shape(index_map: tir.IndexMap, whole: Mapping[tir.Var, int]) -> list[tir.PrimExpr]:
-    """The shape of the result: the greatest that each index can be, and one more."""
+    """Return the shape of the result: the maximum of each index plus one."""
     from ..analysis.const_bounds import const_bounds
 
     return [d.dim(const_bounds(index, _domains(whole)).max + 1) for index in index_map.final_indices]
@@ -57,7 +57,7 @@ def _domains(whole: Mapping[tir.Var, int]) -> dict[tir.Var, tir.Range]:
 
 
 def _complete(values: dict[str, Any]) -> None:
-    """A function of indices becomes the index map that it says (TVM: `IndexMap.from_func`)."""
+    """Convert a function of indices to an index map (TVM: `IndexMap.from_func`)."""
     given = values["index_map"]
     if callable(given):
         indices = [te.var(name, "int64") for name in inspect.signature(given).parameters]
@@ -86,7 +86,7 @@ def _infer(a: Inference) -> StructInfo:
 
 
 def _inverse(index_map: tir.IndexMap, whole: Mapping[tir.Var, int], place: Sequence[te.Expr]) -> list[te.Expr] | None:
-    """The element that is mapped to `place`; None where the map is none of splits and fusions."""
+    """Return the indices that are mapped to `place`; None if the map is not built from splits and fusions."""
     from ..analysis.iter_map import detect_iter_map
     from ..analysis.iter_map_use import inverse_affine_iter_map
 

@@ -1,4 +1,4 @@
-"""Orders of the dimensions of tensors, such as NHWC or NCHW4c, and the way to and from them."""
+"""Layouts: orders of the dimensions of tensors, such as NHWC or NCHW4c, and conversions between them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .inference import Inference
 
 
 class Layout(Struct, frozen=True):
-    """The order of dimensions, such as NHWC; in NCHW4c the channels are split, with blocks of 4 innermost."""
+    """An order of dimensions, such as NHWC; in NCHW4c the channels are split, with blocks of 4 innermost."""
 
     parts: tuple[tuple[str, int], ...]
-    """The letter of each dimension, and the size of its block where it is the inner part of a split; else 0."""
+    """The letter of each dimension, and the block size if it is the inner part of a split; else 0."""
 
     @property
     def ndim(self) -> int:
@@ -31,32 +31,32 @@ class Layout(Struct, frozen=True):
         return not any(size for _, size in self.parts)
 
     def factor(self, letter: str) -> int:
-        """What the outer part of dimension `letter` must be multiplied with."""
+        """Return the stride of the outer part of dimension `letter`: the product of its inner block sizes."""
         return prod(size for name, size in self.parts if name == letter and size)
 
     def stride(self, part: int) -> int:
-        """How far apart in its dimension two neighbours along `part` are."""
+        """Return the stride of `part` within its dimension."""
         name, size = self.parts[part]
         return prod(s for n, s in self.parts[part + 1 :] if n == name and s) if size else self.factor(name)
 
     def primal(self, dims: Sequence[tir.PrimExpr], letters: str) -> list[tir.PrimExpr]:
-        """Return whole dimensions in the order of `letters`, from those in this layout."""
+        """Return the unsplit dimensions in the order of `letters`, from those in this layout."""
         outer = {name: dim for (name, size), dim in zip(self.parts, dims, strict=True) if not size}
         return [d.multiply(outer[letter], self.factor(letter)) for letter in letters]
 
     def split(self, dims: Sequence[tir.PrimExpr], letters: str) -> list[tir.PrimExpr]:
-        """Return the dimensions in this layout, from whole ones in the order of `letters`."""
+        """Return the dimensions in this layout, from unsplit ones in the order of `letters`."""
         whole = dict(zip(letters, dims, strict=True))
         return [d.dim(size) if size else d.floordiv(whole[name], self.factor(name)) for name, size in self.parts]
 
     def places(self, letter: str) -> list[int]:
-        """Return where the parts of dimension `letter` stand, the outer one first."""
+        """Return the positions of the parts of dimension `letter`, the outer one first."""
         own = [part for part, (name, _) in enumerate(self.parts) if name == letter]
         return sorted(own, key=lambda part: self.parts[part][1] != 0)
 
 
 def parse_layout(text: str) -> Layout | None:
-    """Return the layout that `text` says, or None."""
+    """Parse a layout; return None if `text` is malformed."""
     found = re.findall(r"([A-Z])|([1-9][0-9]*)([a-z])", text)
     is_whole = "".join(outer or size + inner for outer, size, inner in found) == text
     return (
@@ -67,7 +67,7 @@ def parse_layout(text: str) -> Layout | None:
 
 
 def layout_of(a: Inference, name: str, letters: str) -> Layout:
-    """Return the layout that attribute `name` says; E0321 where it is none of the dimensions `letters`."""
+    """Return the layout in attribute `name`; E0321 if it is not a layout of the dimensions `letters`."""
     text = a.attr(name)
     layout = parse_layout(text)
     outer = sorted(part for part, size in layout.parts if not size) if layout is not None else []
@@ -83,7 +83,7 @@ def _known(text: str) -> Layout:
 
 
 def reordered(x: te.Tensor, order: Sequence[int]) -> te.Tensor:
-    """Return `x` with its dimensions in `order`; `x` itself where they are already."""
+    """Return `x` with its dimensions in `order`; `x` itself if nothing changes."""
     return x if list(order) == list(range(x.ndim)) else topi.transpose(x, order)
 
 
@@ -92,12 +92,12 @@ def inverse(order: Sequence[int]) -> list[int]:
 
 
 def whole_dims(dims: Sequence[tir.PrimExpr], text: str, letters: str) -> list[tir.PrimExpr]:
-    """Return whole dimensions in the order of `letters`, from those in the layout `text`."""
+    """Return the unsplit dimensions in the order of `letters`, from those in the layout `text`."""
     return _known(text).primal(dims, letters)
 
 
 def unpacked(x: te.Tensor, text: str, letters: str) -> te.Tensor:
-    """Return `x`, which is in the layout `text`, with whole dimensions in the order of `letters`."""
+    """Return `x`, which is in the layout `text`, with unsplit dimensions in the order of `letters`."""
     layout = _known(text)
     if layout.is_plain:
         return reordered(x, [text.index(letter) for letter in letters])
@@ -115,7 +115,7 @@ def unpacked(x: te.Tensor, text: str, letters: str) -> te.Tensor:
 
 
 def packed(x: te.Tensor, text: str, letters: str) -> te.Tensor:
-    """Return `x`, whose dimensions are whole and in the order of `letters`, in the layout `text`."""
+    """Return `x`, whose dimensions are unsplit and in the order of `letters`, in the layout `text`."""
     layout = _known(text)
     if layout.is_plain:
         return reordered(x, inverse([text.index(letter) for letter in letters]))
@@ -135,7 +135,7 @@ def _axes(letters: str) -> list[str]:
 
 
 def numpy_unpacked(np: Any, x: Any, text: str, letters: str) -> Any:
-    """`unpacked` of an array."""
+    """Return `unpacked` of an array."""
     layout = _known(text)
     places = [layout.places(letter) for letter in letters]
     whole = [prod(x.shape[place] for place in group) for group in places]
@@ -143,7 +143,7 @@ def numpy_unpacked(np: Any, x: Any, text: str, letters: str) -> Any:
 
 
 def numpy_packed(np: Any, x: Any, text: str, letters: str) -> Any:
-    """`packed` of an array."""
+    """Return `packed` of an array."""
     layout = _known(text)
     places = [layout.places(letter) for letter in letters]
     factors = {letter: layout.factor(letter) for letter in letters}

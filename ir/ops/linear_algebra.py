@@ -125,7 +125,7 @@ register(
 
 
 def _labels(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The labels of each operand and of the result; an ellipsis becomes upper-case labels."""
+    """Return the labels of each operand and of the result; an ellipsis becomes upper-case labels."""
     left, _, right = subscripts.replace(" ", "").partition("->")
     operands = left.split(",")
     spare = [chr(ord("A") + number) for number in range(26) if chr(ord("A") + number) not in subscripts]

@@ -1,4 +1,4 @@
-"""The intrinsics of LLVM, by the first part of their names: `llvm.fma.f32` is one of `fma`."""
+"""Names of LLVM's intrinsics, by their first part: `llvm.fma.f32` is an instance of `fma`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _KNOWN = frozenset((*_GENERIC.split(), *_TARGETS.split()))
 
 
 def is_llvm_intrinsic(name: str) -> bool:
-    """Whether LLVM may have an intrinsic of this name; of those of a target, only that the target exists."""
+    """Whether LLVM may have an intrinsic of this name; for target-specific ones, only the target is checked."""
     prefix, _, rest = name.partition(".")
     return prefix == "llvm" and rest.partition(".")[0] in _KNOWN
 
 
 def nearest_llvm_intrinsic(name: str) -> str | None:
-    """Return the known name that is nearest to an unknown one; None where none is near."""
+    """Return the known name that is nearest to an unknown one; None if none is close."""
     first, _, rest = name.removeprefix("llvm.").partition(".")
     near = get_close_matches(first, sorted(_KNOWN), n=1, cutoff=0.7)
     return ".".join(part for part in ("llvm", *near, rest) if part) if near else None

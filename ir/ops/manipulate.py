@@ -42,9 +42,9 @@ register(
 
 
 def _complete_reshape(values: dict[str, Any]) -> None:
-    """Replace 0 by the dimension that `x` has there, and -1 by what is left (TVM: `ConvertNewShapeToExpr`).
+    """Replace 0 by the dimension of `x` at that axis, and -1 by the remaining size (TVM: `ConvertNewShapeToExpr`).
 
-    Where `x` has no elements and all dimensions are given, 0 is 0: else an empty result would have no text.
+    If `x` has no elements and no dimension is inferred, 0 means 0, so that empty results can be written.
     """
     shape, info = values["shape"], values["x"].struct_info
     if not isinstance(shape, ShapeExpr) or not any(d.value_of(dim) in (0, -1) for dim in shape.values):

@@ -1,4 +1,4 @@
-"""Normalisations and dropout (TVM: `relax/op/nn`)."""
+"""Normalizations and dropout (TVM: `relax/op/nn`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCALE = Param("scale", "bool", True)
 
 
 def _check_parameters(a: Inference, info: TensorStructInfo, axes: tuple[int, ...], *names: str) -> None:
-    """The parameters `names` have the dimensions of the data along `axes` (E0323, E0326)."""
+    """Check that the parameters `names` have the dimensions of the data along `axes` (E0323, E0326)."""
     dims = dims_of(info)
     for name in names:
         parameter = a.rank(name, len(axes))
@@ -49,7 +49,7 @@ def _kept(index: tuple[te.Expr, ...], axes: list[int]) -> list[te.Expr]:
 
 
 def _layer_norm(a: Any) -> te.Tensor:
-    """The mean, then the mean square of what differs from it, both in float32."""
+    """Return the mean, and the mean square of the deviations from it, both in float32."""
     x: te.Tensor = a.data
     axes, size = _moments_axes(a)
     wide = "float32" if x.dtype in ("float16", "bfloat16") else x.dtype

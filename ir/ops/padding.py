@@ -13,7 +13,7 @@ from .registry import Param, RelaxOp, register
 from .windows import padded
 
 _NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""How NumPy calls the modes that take the padding from the data."""
+"""NumPy's names of the modes that fill the padding from the data."""
 
 
 def _infer_pad(a: Inference) -> StructInfo:
@@ -54,7 +54,7 @@ _SOURCES: dict[str, tuple[str, Callable[[te.Expr, te.Expr], te.Expr]]] = {
     "replicate": ("ReplicatePadInput", _replicated),
     "circular": ("CircularPadInput", _circular),
 }
-"""The block of each mode, and where an element comes from whose place is outside of a dimension."""
+"""The block name of each mode, and the index of the source element for an index outside of a dimension."""
 
 
 def _pad(a: Any) -> te.Tensor:

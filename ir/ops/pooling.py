@@ -20,7 +20,7 @@ _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def _laid_out(a: Inference, spatial: int, lengths: Callable[[list[tir.PrimExpr]], list[tir.PrimExpr]]) -> StructInfo:
-    """The result whose spatial dimensions `lengths` gives from those of the data, both in their layouts."""
+    """Return the struct info whose spatial dimensions `lengths` computes from those of the data, in the given layouts."""
     letters = "NC" + _SPATIAL[spatial]
     layout, out_layout = layout_of(a, "layout", letters), layout_of(a, "out_layout", letters)
     info = a.rank("data", layout.ndim)
@@ -46,7 +46,7 @@ def _infer_pool(spatial: int) -> InferRule:
 
 
 def _high(a: Any, lengths: Any, windows: Any) -> list[tuple[int, int]]:
-    """The padding, with what ceil_mode reads beyond it."""
+    """Return the padding, extended by what windows read beyond it under ceil_mode."""
     result: list[tuple[int, int]] = []
     for n, (low, high) in enumerate(sides(a.padding)):
         reach = (windows[n] - 1) * a.strides[n] + a.dilation[n] * (a.pool_size[n] - 1) + 1
@@ -82,7 +82,7 @@ def _pool(spatial: int, average: bool) -> Callable[[Any], te.Tensor | None]:
 
 
 def _is_static(a: Any) -> bool:
-    """Whether the windows have a size that is known."""
+    """Return whether the sizes of the windows are known."""
     return all(isinstance(size, int) for size in getattr(a, "pool_size", None) or getattr(a, "output_size", None) or ())
 
 
@@ -94,7 +94,7 @@ def _reach(a: Any, x: te.Tensor, shape: Any) -> tuple[list[int], list[int]]:
 
 
 def counted(a: Any, x: te.Tensor, index: Sequence[te.Expr]) -> te.Expr:
-    """How many elements of a window are averaged: all, or those inside the data."""
+    """Return the number of averaged elements of a window: all, or those inside the data."""
     count = te.const(1, "int64")
     for n, i in enumerate(index):
         low, high = sides(a.padding)[n]
@@ -124,7 +124,7 @@ def _numpy_pool(spatial: int, average: bool) -> Oracle:
 
 
 def window_places(a: Any, lengths: Any, index: Any) -> tuple[list[list[int]], int]:
-    """Where in the data the elements of window `index` are along each axis, and how many elements its mean counts."""
+    """Return the positions of window `index` inside the data along each axis, and the divisor of its mean."""
     ranges: list[list[int]] = []
     size = 1
     for n, i in enumerate(index):
@@ -138,8 +138,9 @@ def window_places(a: Any, lengths: Any, index: Any) -> tuple[list[list[int]], in
 
 
 def _window(np: Any, a: Any, x: Any, index: Any, average: bool) -> Any:
-    """The pooled value of one window; the padding counts as zeros, or not at all. Under ceil_mode a window may hold no
-    data: its greatest element is the least that there is."""
+    """Return the pooled value of one window; the padding counts as zeros, or not at all. Under ceil_mode a window may contain
+    no data: its maximum is the minimum of the dtype.
+    """
     ranges, size = window_places(a, x.shape[2:], index)
     part = x[np.ix_(range(x.shape[0]), range(x.shape[1]), *ranges)]
     axes = tuple(range(2, x.ndim))
@@ -184,14 +185,14 @@ def _infer_adaptive(spatial: int) -> InferRule:
 
 
 class _Axis(Struct, frozen=True):
-    """The windows along one axis that give `size` results of `length` elements, as even as can be."""
+    """The windows along one axis that give `size` results for `length` elements, as evenly as possible."""
 
     length: tir.PrimExpr
     size: tir.PrimExpr
 
     @property
     def even(self) -> int | None:
-        """The width of every window, where all are the same."""
+        """The width of every window if all are equal, else None."""
         length, size = d.value_of(self.length), d.value_of(self.size)
         if length is not None and size:
             return None if length % size else length // size
@@ -199,7 +200,7 @@ class _Axis(Struct, frozen=True):
 
     @property
     def width(self) -> tir.PrimExpr:
-        """The most elements that a window can have."""
+        """The maximum number of elements in a window."""
         even = self.even
         return d.add(d.floordiv(self.length, self.size), 2) if even is None else d.dim(even)
 

@@ -1,4 +1,4 @@
-"""Quantising and back (TVM: `relax/op/qdq.py`)."""
+"""Quantization and dequantization (TVM: `relax/op/qdq.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph-level operators: each is declared once, by a family file of this folder, and looked up here by name."""
+"""Registry of graph-level operators. Each is declared once, in a family file of this folder, and looked up here by name."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Kind: TypeAlias = Literal[
     # attributes of the call
     "int", "opt_int", "ints", "opt_ints", "sections", "float", "opt_float", "bool", "opt_bool", "str", "opt_str", "dtype", "value",
 ]  # fmt: skip
-"""What a parameter takes.
+"""Kind of a parameter.
 
 expr: a value · exprs: all further positional values · tuple: a tuple of values · shape: dimensions or a value that
-holds a shape · sizes: a shape, or one number for all of it · prim: a scalar of the loop level · string, datatype: a literal · callee: a function of the module, or
-an external one by name · sinfo(s): struct info · sections: a count or a list of indices · value: any attribute.
-`opt_…` may be left out or None.
+holds a shape · sizes: a shape, or one number for all of it · prim: a loop-level scalar · string, datatype: a literal ·
+callee: a function of the module, or an external one by name · sinfo(s): struct info · sections: a count or a list of
+indices · value: any attribute. `opt_…` may be omitted or None.
 """
 
 ARGUMENT_KINDS = frozenset(
@@ -54,7 +54,7 @@ SINFO_KINDS = frozenset(("sinfo", "sinfos"))
 
 
 class _Required:
-    """The default of a parameter that has none."""
+    """Marks a parameter without a default."""
 
     def __repr__(self) -> str:
         return "REQUIRED"
@@ -64,7 +64,7 @@ REQUIRED = _Required()
 
 
 class Param(Struct, frozen=True):
-    """A parameter of an operator: its name, what it takes, and its default."""
+    """A parameter of an operator: its name, its kind, and its default."""
 
     name: str
     kind: Kind = "expr"
@@ -76,7 +76,7 @@ class Param(Struct, frozen=True):
 
     @property
     def kept_default(self) -> Any:
-        """The default as the attributes of a call keep it: an absent dtype is "void"."""
+        """The default in the form of a call's attributes: an absent dtype is "void"."""
         return "void" if self.kind == "dtype" and self.default is None else self.default
 
     @property
@@ -92,9 +92,9 @@ Meaning: TypeAlias = Callable[[Any], Any]
 class RelaxOp(Struct, frozen=True):
     """A graph-level operator.
 
-    `infer` gives the struct info of a call. `numpy(np, a)` computes the result from arrays, and `compute(a)` from
-    `te.Tensor`s, or is None where the attributes have no such meaning; in both, `a` holds arguments and attributes under the names of the parameters. An operator without
-    `compute` cannot be legalised; one with `expand` is only a way of writing other calls.
+    `infer` returns the struct info of a call. `numpy(np, a)` computes the result from arrays, and `compute(a)`, the meaning,
+    from `te.Tensor`s; it returns None if it does not support the attributes. In both, `a` holds arguments and attributes by
+    parameter name. An operator without `compute` cannot be legalized; one with `expand` is an abbreviation of other calls.
     """
 
     name: str
@@ -106,26 +106,27 @@ class RelaxOp(Struct, frozen=True):
     pure: bool = True
     expand: Callable[[Any], Expr] | None = None
     complete: Callable[[dict[str, Any]], None] | None = None
-    """Bring attributes into the one form that the call keeps (TVM: what the operator's constructor does)."""
+    """Converts attributes to the normal form of a call, like the operator's constructor in TVM."""
     rename: Callable[[dict[str, Any]], str] | None = None
-    """The operator that a call with these arguments is of, where it depends on them."""
+    """Returns the name of the operator if it depends on the arguments."""
     attrs_order: tuple[str, ...] = ()
-    """The order of the attributes in a call, where it is not that of the parameters."""
+    """The order of the attributes in a call, if it differs from that of the parameters."""
     args_order: tuple[str, ...] = ()
-    """The order of the arguments in a call, where it is not that of the parameters."""
+    """The order of the arguments in a call, if it differs from that of the parameters."""
     scalars: tuple[str, ...] = ()
-    """The arguments that become a part of the PrimFunc where they are constant scalars, as long as one argument stays."""
+    """Arguments that are inlined into the PrimFunc if they are constant scalars, as long as one argument remains."""
     at_run_time: bool = False
-    """Whether the oracle is what runs, since the shape of the result depends on values: legalisation makes it a call
-    of the function registered as `relax.run.<name>`."""
+    """Whether the oracle is executed at run time, because the shape of the result depends on values: legalization turns a call
+    into one of the function registered as `relax.run.<name>`.
+    """
     is_identity: bool = False
-    """Whether a call is its argument, and says something of it that only passes before legalisation read."""
+    """Whether a call returns its argument and is only a hint for passes before legalization."""
     prim_func: str = ""
-    """The name that legalisation gives the PrimFunc; else the last part of `name`."""
+    """The name of the PrimFunc after legalization; by default the last part of `name`."""
 
     @property
     def script_name(self) -> str:
-        """The name as written after `R.`."""
+        """The name after `R.`."""
         return self.name.removeprefix("relax.")
 
     @property
@@ -134,17 +135,17 @@ class RelaxOp(Struct, frozen=True):
 
     @property
     def run_time_name(self) -> str:
-        """The name of the function that computes it at run time."""
+        """The name of the registered function that computes the operator at run time."""
         return f"relax.run.{self.prim_func_name}"
 
     @property
     def arguments(self) -> tuple[Param, ...]:
-        """The arguments in the order in which a call keeps them."""
+        """The arguments in the order of a call."""
         return self._ordered([param for param in self.params if param.is_argument], self.args_order)
 
     @property
     def attributes(self) -> tuple[Param, ...]:
-        """The attributes in the order in which a call keeps and prints them."""
+        """The attributes in the order in which a call stores and prints them."""
         return self._ordered([param for param in self.params if param.is_attribute], self.attrs_order)
 
     @staticmethod
@@ -154,7 +155,7 @@ class RelaxOp(Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The operator as it is called, for messages and documentation."""
+        """The signature of the operator, for messages and documentation."""
         shown = (p.name if p.default is REQUIRED else f"{p.name}={p.default!r}" for p in self.params)
         return f"R.{self.script_name}({', '.join(shown)})"
 
@@ -169,9 +170,9 @@ _families: dict[str, tuple[str, ...]] = {}
 
 
 def register(op: RelaxOp) -> RelaxOp:
-    """Add `op`: the family files do this once for each operator, and so may a user's program.
+    """Register `op`: family files do this once for each operator, and so may user code.
 
-    ValueError where there is an operator of that name.
+    ValueError if an operator of that name exists.
     """
     if op.name in _ops:
         raise ValueError(f"there is an operator '{op.name}' already")
@@ -182,7 +183,7 @@ def register(op: RelaxOp) -> RelaxOp:
 
 
 def _computed(op: RelaxOp) -> Callable[..., Any]:
-    """What `op` computes, as a function of its arguments in the order of a call."""
+    """Return a function that computes `op` from its arguments in the order of a call."""
 
     def compute(*args: Any) -> Any:
         import numpy as np
@@ -218,5 +219,5 @@ def find(name: str) -> RelaxOp | None:
 
 
 def get_op(name: str) -> RelaxOp:
-    """Return the operator called `name`; KeyError where there is none."""
+    """Return the operator called `name`; KeyError if there is none."""
     return relax_ops()[name]

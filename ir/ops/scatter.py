@@ -1,4 +1,4 @@
-"""Writing into copies of tensors by index (TVM: `relax/op/manipulate.py`)."""
+"""Operators that write into copies of tensors by index (TVM: `relax/op/manipulate.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .registry import Param, RelaxOp, register
 from .writing import Element, Writes, from_front
 
 _REDUCTIONS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}
-"""The NumPy function that combines several values for one element."""
+"""Return the NumPy function that combines several values for one element."""
 _CHOICES = ("update", *_REDUCTIONS, "mean")
 
 

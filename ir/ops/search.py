@@ -1,4 +1,4 @@
-"""Choosing and finding elements (TVM: `relax/op/{search,set,mask}.py`)."""
+"""Operators that select and find elements (TVM: `relax/op/{search,set,mask}.py`)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _infer_arg(a: Inference) -> StructInfo:
 
 
 def _first_best(combine: Callable[..., make.Pair], limit: Callable[[str], te.Expr]) -> te.Reducer:
-    """The reducer of pairs of an index and a value; it starts from index -1, which stands for no element."""
+    """Return the reducer of pairs of index and value; its identity has index -1, which denotes no element."""
 
     def combined(x: Any, y: Any) -> Any:
         return tuple(map(te.Expr, combine(*(tuple(map(te.node_of, pair)) for pair in (x, y)))))
@@ -105,7 +105,7 @@ def _arg(reducer: te.Reducer) -> Callable[[Any], te.Tensor]:
 
 
 def _arg_oracle(name: str) -> Oracle:
-    """What NumPy computes; -1 of no elements."""
+    """Return the oracle by NumPy; the index for no elements is -1."""
 
     def oracle(np: Any, a: Any) -> Any:
         if not a.x.size:

@@ -31,7 +31,7 @@ def _infer_argsort(a: Inference) -> StructInfo:
 
 
 def _order(np: Any, data: Any, axis: int, descending: bool) -> Any:
-    """The stable order: of equal elements, the first comes first either way."""
+    """Return the stable order: equal elements keep their order in both directions."""
     if not descending:
         return np.argsort(data, axis, kind="stable")
     size = data.shape[axis]
@@ -39,10 +39,10 @@ def _order(np: Any, data: Any, axis: int, descending: bool) -> Any:
 
 
 def _order_tensor(x: te.Tensor, axis: int, descending: bool, length: tir.PrimExpr) -> te.Tensor:
-    """The first `length` indices of the stable order along `axis`, int64.
+    """Return the first `length` indices of the stable order along `axis`, as int64.
 
-    An element's place is the number of those before it, so nothing must be done in an order: quadratic, but parallel
-    in all elements. As in NumPy, a NaN is greater than every number.
+    The rank of an element is the number of elements before it, which needs no sequential steps: quadratic, but parallel over
+    all elements. As in NumPy, NaN is greater than every number.
     """
     extent = x.dims[axis]
     k = te.reduce_axis((te.const(0, "int64"), extent), "k")
@@ -81,7 +81,7 @@ def _argsort(a: Any) -> te.Tensor:
 
 
 def _best(k: int, length: tir.PrimExpr) -> tir.PrimExpr:
-    """How many `k` of `length` are: a length that is not known is taken to be enough."""
+    """Return the minimum of `k` and `length`; an unknown length is assumed to be at least `k`."""
     known = d.value_of(length)
     return d.dim(k if known is None else min(k, known))
 
@@ -181,7 +181,7 @@ def _numpy_multinomial(np: Any, a: Any) -> Any:
 
 
 def _multinomial(a: Any) -> te.Tensor:
-    """The number of classes whose total, with all before them, does not exceed the sample."""
+    """Return, for each sample, the number of classes whose cumulative probability does not exceed it."""
     last = te.Expr(a.prob.dims[1]) - 1
     k = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "k")
     j = te.reduce_axis((te.const(0, "int64"), a.prob.dims[1]), "j")

@@ -16,7 +16,7 @@ _PARAMS = (Param("x"), Param("axis", "opt_ints", None), Param("keepdims", "bool"
 
 
 def reduced(a: Inference, dtype: str | None = None) -> StructInfo:
-    """The struct info of `x` reduced over `axis`."""
+    """Return the struct info of `x` reduced over `axis`."""
     info, axis, keepdims = a.tensor("x"), a.attr("axis"), a.attr("keepdims")
     dtype = dtype or info.dtype
     axis = (axis,) if isinstance(axis, int) else axis
@@ -45,7 +45,7 @@ def _oracle(name: str) -> Oracle:
 
 
 def _extreme(name: str, limit: Callable[[str], te.Expr]) -> Oracle:
-    """What NumPy computes; of no elements what a reduction starts from."""
+    """Return the oracle by NumPy; the result for no elements is the identity of the reduction."""
 
     def oracle(np: Any, a: Any) -> Any:
         start = {} if a.x.size else {"initial": limit(str(a.x.dtype)).value}
@@ -70,7 +70,7 @@ def _reduction(
 
 
 def mean(x: te.Tensor, axis: Any, keepdims: bool) -> te.Tensor:
-    """The mean over `axis`."""
+    """Return the mean over `axis`."""
     return topi.divide(topi.reduce(x, axis, keepdims, te.sum), te.cast(topi.count(x, axis), x.dtype))
 
 
@@ -111,7 +111,7 @@ def _infer_scan(a: Inference) -> StructInfo:
 
 
 def _scan(reducer: Callable[..., Any]) -> Callable[[Any], te.Tensor]:
-    """Each result reduces the elements up to its own: quadratic, and without an order that must be kept."""
+    """Reduce, for each result, the elements up to it: quadratic, but without sequential dependences."""
 
     def meaning(a: Any) -> te.Tensor:
         data = topi.reshape(a.data, [d.product(a.data.dims)]) if a.axis is None else a.data

@@ -1,4 +1,4 @@
-"""The intrinsics of the loop level: one table, which parser, printer, verifier, interpreter and code generator read."""
+"""Loop-level intrinsics: one table for parser, printer, verifier, interpreter and code generators."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ OPERATORS: dict[str, Callable[..., tir.PrimExpr]] = {
     "likely": make.likely, "ret": make.ret, "infinity": make.infinity, "min_value": make.min_value,
     "max_value": make.max_value, "reinterpret": make.reinterpret,
 }  # fmt: skip
-"""What `T.<name>` builds where that is more than a call: operators that promote and fold, and limits of a dtype."""
+"""Functions `T.<name>` that build more than a call: operators that promote and fold, and limits of dtypes."""
 
 
 PACKED_CALLS = ("call_packed", "call_cpacked", "call_packed_lowered", "call_cpacked_lowered")
-"""Calls of registered functions: a buffer among their arguments is passed as a tensor."""
+"""Calls of registered functions; buffers among their arguments are passed as tensors."""
 
 
 def get(name: str) -> Intrinsic | None:
-    """Return what is known of the intrinsic registered as `name` (`tir.exp`), or None."""
+    """Return the intrinsic registered as `name` (`tir.exp`), or None."""
     return INTRINSICS.get(name)
 
 
@@ -58,7 +58,7 @@ def find_script(name: str) -> Intrinsic | None:
 
 
 def result_dtype(row: Intrinsic, args: Sequence[Node]) -> str | None:
-    """Return the dtype that a call of `row` has by its arguments; None where the call says it itself."""
+    """Return the dtype of a call of `row` that follows from its arguments; None if the call states it."""
     if row.dtype in ("first", "last"):
         return None
     if row.dtype not in ARGUMENT_RULES:
@@ -78,10 +78,10 @@ def build(
     dtype: str | None = None,
     span: Span | None = None,
 ) -> tir.Call:
-    """Return the call of `row` with `args`, then `named` ones, then defaults; `dtype` where the call says it.
+    """Return the call of `row` with `args`, then `named` ones, then defaults; `dtype` for calls that state it.
 
-    A wrong number of arguments, an unknown or missing one is E0234; a missing or wrong dtype E0233. Where an
-    operator of `OPERATORS` has the same name, that is what a text means; this makes the plain call.
+    E0234 for a wrong number of arguments, an unknown or a missing one; E0233 for a missing or wrong dtype. If `OPERATORS`
+    has the same name, a text means that operator; this function builds the plain call.
     """
     values = _bind(row, list(args), named, span)
     if row.script in PACKED_CALLS:

@@ -1,4 +1,4 @@
-"""Intrinsics of control, memory, calls and the run time (TVM: `src/tir/op/builtin.cc`)."""
+"""Intrinsics for control flow, memory, calls and the runtime (TVM: `src/tir/op/builtin.cc`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intrinsics of GPUs and accelerators: threads, barriers, matrix units, asynchronous copies (TVM: `builtin.cc`)."""
+"""Intrinsics for GPUs and accelerators: threads, barriers, matrix units, asynchronous copies (TVM: `builtin.cc`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an argument of an intrinsic may be: kinds, which the rows of `tir_math`, `tir_builtin` and `tir_device` name."""
+"""Kinds of arguments of intrinsics, to which the rows of `tir_math`, `tir_builtin` and `tir_device` refer."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _INTEGERS = ("int", "uint")
 
 
 class Kind(Struct, frozen=True):
-    """One kind: `what` completes "it takes …", `holds` says whether an argument is of it, `help` is a remedy."""
+    """A kind: `what` completes "it takes …", `holds` tests an argument, `help` is a remedy."""
 
     what: str
     holds: Callable[[Node], bool]
     help: str
     is_lanewise: bool = False
-    """Whether the argument has as many lanes as the result, or one, which is repeated."""
+    """Whether the argument has as many lanes as the result, or one lane, which is broadcast."""
 
 
 def is_dtype_argument(node: Node) -> bool:
-    """Whether `node` is a dtype as an argument."""
+    """Whether `node` is an argument that is a dtype."""
     return isinstance(node, tir.Call) and node.op == TYPE_ANNOTATION
 
 
 def described(node: Node) -> str:
-    """Return what a message calls an argument: the dtype of a value."""
+    """Return a description of an argument for messages: the dtype of a value."""
     if isinstance(node, tir.StringImm):
         return f"the text '{node.value}'"
     if is_dtype_argument(node):
@@ -41,7 +41,7 @@ def described(node: Node) -> str:
 
 
 def _value(accepts: Callable[[DType], bool]) -> Callable[[Node], bool]:
-    """Return the test of values by their dtype; texts and dtypes are no values."""
+    """Return a predicate on the dtypes of values; strings and dtypes are not values."""
 
     def holds(node: Node) -> bool:
         if not isinstance(node, tir.PrimExpr) or isinstance(node, tir.StringImm) or is_dtype_argument(node):
@@ -94,4 +94,4 @@ KINDS: dict[str, Kind] = {
     "dtype": Kind("a dtype", is_dtype_argument, 'T.type_annotation("float32") is one'),
     "element": Kind("an element of a buffer", _is_element, "write it with its indices, as in A[0]"),
 }  # fmt: skip
-"""By the name that a row gives after the name of an argument, as in `x:float`."""
+"""Kinds by the name after a parameter's name, as in `x:float`."""

@@ -1,4 +1,4 @@
-"""Intrinsics that compute a number from numbers (TVM: `src/tir/op/op.cc` and the first part of `builtin.cc`)."""
+"""Arithmetic intrinsics (TVM: `src/tir/op/op.cc` and the first part of `builtin.cc`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of one intrinsic, and how its rows are written (`tir_math`, `tir_builtin`, `tir_device`)."""
+"""The declaration of an intrinsic, and the syntax of its rows (`tir_math`, `tir_builtin`, `tir_device`)."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from ..dtype import is_dtype
 from .tir_kinds import KINDS
 
 Effect = Literal["annotation", "pure", "read", "update", "special", "embed", "jump", "opaque"]
-"""What a call may do (TVM: `CallEffectKind`): "pure" calls may be moved, repeated and left out; "read" ones depend on
-memory; "update" ones change it; "opaque" ones may do anything; the others mean something to a pass only."""
+"""Side effects of a call (TVM: `CallEffectKind`): "pure" calls may be moved, repeated and removed; "read" ones depend on
+memory; "update" ones change it; "opaque" ones may do anything; the others are handled by specific passes.
+"""
 
 ARGUMENT_RULES = ("arg0", "arg1", "bool@0", "int32@0")
-"""The rules that take the dtype of the result, or the lanes of it, from an argument."""
+"""Rules that derive the dtype or the lanes of the result from an argument."""
 
 REQUIRED = object()
-"""The default of a parameter that has none."""
+"""Marks a parameter without a default."""
 
 
 class Parameter(Struct, frozen=True):
     name: str
     kind: str
-    """A name of `KINDS`, or that of an earlier parameter, whose dtype the argument has."""
+    """A name of `KINDS`, or the name of an earlier parameter whose dtype the argument must have."""
     default: Any = REQUIRED
     variadic: bool = False
 
 
 class Intrinsic(Struct, frozen=True, dict=True):
-    """One intrinsic of the loop level.
+    """A loop-level intrinsic.
 
-    `script` is its name after `T.`; `arguments` are its parameters as TVM calls them, each with its kind (`KINDS`), or with
-    the name of an earlier one of the same dtype: "x:float y:x n:index=0 *rest:any". `dtype` is the rule of the result's
-    dtype: a dtype; "arg0" or "arg1", that argument's; "bool@0", bool with the lanes of the first argument; or "first" or
-    "last", where the call says it, before or after the other arguments.
+    `script` is its name after `T.`; `arguments` are its parameters by TVM's names, each with its kind (`KINDS`), or with the
+    name of an earlier one of the same dtype: "x:float y:x n:index=0 *rest:any". `dtype` is the rule of the result's dtype: a
+    dtype; "arg0" or "arg1", the dtype of that argument; "bool@0", bool with the lanes of the first argument; or "first" or
+    "last" if the call states it before or after the other arguments.
     """
 
     script: str
@@ -44,9 +45,9 @@ class Intrinsic(Struct, frozen=True, dict=True):
     effect: Effect
     doc: str
     op: str = ""
-    """Its registered name where that is not `tir.<script>`."""
+    """The registered name if it is not `tir.<script>`."""
     in_script: bool = True
-    """Whether TVM's `T` has a function for it; without, TVM calls it by `T.call_intrin`."""
+    """Whether TVM's `T` has a function for it; otherwise TVM calls it by `T.call_intrin`."""
 
     @property
     def name(self) -> str:
@@ -55,19 +56,19 @@ class Intrinsic(Struct, frozen=True, dict=True):
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters besides the dtype."""
+        """The parameters except the dtype."""
         return tuple([_parameter(text) for text in self.arguments.split()])
 
     @cached_property
     def arity(self) -> tuple[int, int | None]:
-        """The least and the greatest number of arguments; None where there is no greatest."""
+        """The minimum and maximum number of arguments; None if unlimited."""
         least = sum(p.default is REQUIRED and not p.variadic for p in self.parameters)
         variadic = any(p.variadic for p in self.parameters)
         return least, None if variadic else len(self.parameters)
 
     @property
     def dtype_location(self) -> Literal["none", "first", "last"]:
-        """Where a call says its dtype in script (TVM: `ScriptDtypePrintLocation`)."""
+        """Position of the dtype among the arguments in a text (TVM: `ScriptDtypePrintLocation`)."""
         if self.dtype == "first":
             return "first"
         return "last" if self.dtype == "last" else "none"
@@ -92,7 +93,7 @@ def _parameter(text: str) -> Parameter:
 
 
 def check_row(row: Intrinsic) -> str | None:
-    """Return what is wrong with a row of the table, or None."""
+    """Return the error in a row of the table, or None."""
     if row.dtype not in (*ARGUMENT_RULES, "first", "last") and not is_dtype(row.dtype):
         return f"'{row.dtype}' is no rule of a dtype"
     if row.dtype in ARGUMENT_RULES and row.arity[1] == 0:

@@ -32,7 +32,7 @@ def _infer_check(a: Inference) -> StructInfo:
 
 
 def _same_dtype(function: Callable[[Any, Any], Any]) -> Oracle:
-    """The oracle that keeps the dtype: NumPy computes the 16-bit floats wider in places."""
+    """Return an oracle that keeps the dtype: NumPy computes some functions of 16-bit floats in wider dtypes."""
     return lambda np, a: np.asarray(function(np, a.x)).astype(a.x.dtype)
 
 
@@ -72,12 +72,12 @@ def _erf(np: Any, x: Any) -> Any:
 
 
 def _where_float(f: Callable[[te.Expr], te.Expr]) -> Callable[[te.Expr], te.Expr]:
-    """`f` for floats; integers are what it would give already (TVM: `topi.floor`, `ceil`, `round`, `trunc`)."""
+    """Return `f` for floats and the identity for integers (TVM: `topi.floor`, `ceil`, `round`, `trunc`)."""
     return lambda x: x if parse_dtype(x.dtype).code in ("int", "uint", "bool") else f(x)
 
 
 def _sign(x: te.Expr) -> te.Expr:
-    """1, -1, or the operand if it is zero or NaN; NumPy's sign of -0.0 is 0.0."""
+    """Return 1, -1, or the operand if it is zero or NaN; as in NumPy, the sign of -0.0 is 0.0."""
     zero = te.const(0, x.dtype)
     negative = te.select(x < zero, te.const(-1, x.dtype), x + zero if is_float(x.dtype) else x)
     return te.select(zero < x, te.const(1, x.dtype), negative)

@@ -1,4 +1,4 @@
-"""What convolutions and poolings share: the forms of attributes, padding, and the lengths of what windows give."""
+"""Shared parts of convolutions and poolings: attributes, padding, and the number of windows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from . import dims as d
 def complete_windows(
     spatial: int, *counts: str, layouts: tuple[str, str] = ("data_layout", "out_layout")
 ) -> Callable[[dict[str, Any]], None]:
-    """Return what brings attributes into form: one value stands for all dimensions, padding has two sides each, and
-    the layout of the result is that of the data (TVM: `relax::GetCompletePadding*`)."""
+    """Return a function that completes attributes: one value serves all dimensions, padding gets two sides each, and the
+    layout of the result defaults to that of the data (TVM: `relax::GetCompletePadding*`).
+    """
 
     def complete(values: dict[str, Any]) -> None:
         for name in counts:
@@ -36,14 +37,14 @@ def window_length(
     padding: tuple[int, int],
     ceil: bool = False,
 ) -> tir.PrimExpr:
-    """How many windows fit in an axis."""
+    """Return the number of windows along an axis."""
     covered = d.add(d.multiply(d.subtract(d.as_dim(window), 1), dilation), 1)
     free = d.subtract(d.add(length, sum(padding)), covered)
     return d.add(d.floordiv(d.add(free, stride - 1) if ceil else free, stride), 1)
 
 
 def sides(padding: Sequence[int]) -> list[tuple[int, int]]:
-    """The padding of each dimension before and after, from TVM's order: all before, then all after."""
+    """Return the padding before and after each dimension, from TVM's order: all before, then all after."""
     half = len(padding) // 2
     return list(zip(padding[:half], padding[half:], strict=True))
 
@@ -51,7 +52,7 @@ def sides(padding: Sequence[int]) -> list[tuple[int, int]]:
 def padded(
     x: te.Tensor, before: Sequence[int], after: Sequence[int], value: te.Expr, name: str = "pad_temp", axes: str = "i"
 ) -> te.Tensor:
-    """Return `x` with `value` around it; `x` itself where nothing is added."""
+    """Return `x` padded with `value`; `x` itself without padding."""
     if not any((*before, *after)):
         return x
     shape = [d.add(dim, low + high) for dim, low, high in zip(x.dims, before, after, strict=True)]

@@ -1,7 +1,7 @@
-"""Tensor expressions that write values at indices: each element looks for what is written to it.
+"""Tensor expressions that write values at indices: each element searches the writes for those that go to it.
 
-Nothing is written in an order, so such a computation can be scheduled freely; where several values meet in one
-element under "update", the last one stays.
+There are no sequential writes, so the computation can be scheduled freely; if several values are written to one element
+under "update", the last one wins.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _keep_last = te.comm_reducer(_last, _nothing)
 
 
 class _Fold(Struct, frozen=True):
-    """How several values become one, from what on, and how that changes the old element."""
+    """How to combine several values: the reducer, its identity, and how the result changes the old element."""
 
     reducer: Callable[..., Any]
     identity: Callable[[str], te.Expr]
@@ -56,8 +56,8 @@ _FOLDS = {
 class Writes(Struct, frozen=True):
     """Values written into a copy of `data`, numbered by reduction axes of extents `extents`.
 
-    `value(element, axes)` is what write number `axes` writes, and `meets(element, axes)` whether it goes to `element`;
-    the value is only evaluated where it does.
+    `meets(element, axes)` is whether write number `axes` goes to `element`, and `value(element, axes)` the written value,
+    which is evaluated only then.
     """
 
     data: te.Tensor
@@ -116,6 +116,6 @@ class Writes(Struct, frozen=True):
 
 
 def from_front(index: te.Expr, length: te.Expr) -> te.Expr:
-    """Return an index that may count from the end as one from the front, an int64."""
+    """Return an index, which may count from the end, as one from the front in int64."""
     place = te.cast(index, "int64")
     return te.select(place < 0, place + length, place)

@@ -1,4 +1,4 @@
-"""Tensor expressions: tensors by what their elements are, and the functions made of them (TVM: `tvm.te`)."""
+"""Tensor expressions: tensors defined element by element, and functions built from them (TVM: `tvm.te`)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function of an intrinsic, as `tvms.tir` has it."""
+    """Return the function of an intrinsic, as in `tvms.tir`."""
     if name.startswith("__"):
         raise AttributeError(name)
     from ..api import tir

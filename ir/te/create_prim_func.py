@@ -1,4 +1,4 @@
-"""From tensor expressions to a PrimFunc: one block for each computation (TVM: `src/te/operation/create_primfunc.cc`)."""
+"""Conversion of tensor expressions to a PrimFunc, one block per computation (TVM: `src/te/operation/create_primfunc.cc`)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 _TRUE = tir.IntImm("bool", 1)
 _LAYOUT_FREE = "layout_free_placeholders"
-"""The attribute of a computation that names inputs whose layout may be changed."""
+"""The attribute of a computation that lists inputs whose layout may be changed."""
 
 
 def create_prim_func(args: Sequence[Tensor | tir.Var | Expr], index_dtype_override: str | None = None) -> tir.PrimFunc:
     """Return the PrimFunc of `args`: inputs, scalars, and the tensors computed from them (TVM: `te.create_prim_func`).
 
-    It is called `main` and says `tir.noalias`; what is computed but not among `args` is allocated in its root block.
-    All indices become `index_dtype_override`; without it, int32 where the inputs have no wider dimension.
-    Raises ValueError where something is computed from a placeholder that is not among `args`.
+    It is called `main` and has the attribute `tir.noalias`; computed tensors that are not among `args` are allocated in its
+    root block. All indices become `index_dtype_override`; without it, int32 unless an input has a wider dimension.
+    Raises ValueError if a tensor is computed from a placeholder that is not among `args`.
     """
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     indices = IndexDtype(index_dtype_override or _narrow(tensors), {})
@@ -50,7 +50,7 @@ def create_prim_func(args: Sequence[Tensor | tir.Var | Expr], index_dtype_overri
 
 
 def _narrow(tensors: Sequence[Tensor]) -> str | None:
-    """int32 where no input has a dimension of another dtype."""
+    """Return int32 if all dimensions of the inputs have that dtype, else None."""
     inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
     is_narrow = all(dim.dtype == "int32" for tensor in inputs for dim in tensor.dims)
     return "int32" if is_narrow and any(tensor.dims for tensor in inputs) else None
@@ -63,7 +63,7 @@ def _scalar(arg: tir.Var | Expr) -> tir.Var:
 
 
 class _State(Struct):
-    """What is known while stages are made."""
+    """The state of the conversion."""
 
     arguments: set[tuple[Operation, int]]
     buffers: dict[tuple[Operation, int], tir.Buffer]
@@ -71,10 +71,10 @@ class _State(Struct):
     names: dict[str, int]
     indices: IndexDtype
     layout_free: list[object] = []
-    """The placeholders whose layout may be changed, since they hold parameters."""
+    """The placeholders whose layout may be changed because they hold parameters."""
 
     def fresh_name(self, name: str) -> str:
-        """`name`, or `name_1`, `name_2`, … where blocks have it already."""
+        """Return a unique block name: `name`, or `name_1`, `name_2`, …"""
         count = self.names.get(name, -1) + 1
         self.names[name] = count
         return name if count == 0 else self.fresh_name(f"{name}_{count}")
@@ -85,7 +85,7 @@ def _key(tensor: Tensor) -> tuple[Operation, int]:
 
 
 def computations(tensors: Sequence[Tensor]) -> list[Operation]:
-    """Everything that `tensors` are computed from, each after what it reads."""
+    """Return all operations that `tensors` depend on, inputs first."""
     order: dict[Operation, None] = {}
     stack: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(tensors)]
     while stack:
@@ -107,7 +107,7 @@ def _declare(tensor: Tensor, state: _State) -> tir.Buffer:
 
 
 def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.Stmt]:
-    """The loops around the blocks that compute `op`; nothing for an input."""
+    """Return the loop nests of the blocks that compute `op`; none for an input."""
     if isinstance(op, ExternOp):
         return [_extern_block(op, state)]
     if not isinstance(op, ComputeOp):
@@ -136,7 +136,7 @@ def _stage(op: Operation, tensors: Sequence[Tensor], state: _State) -> list[tir.
 
 
 def _extern_block(op: ExternOp, state: _State) -> tir.Stmt:
-    """The block of a statement that reads its inputs and writes its outputs as a whole."""
+    """Return the block of a statement that reads its inputs and writes its outputs as a whole."""
     outputs = [Tensor(buffer.shape, buffer.dtype, op, number) for number, buffer in enumerate(op.made)]
     made = [_declare(tensor, state) for tensor in outputs]
     state.allocated += [b for b, t in zip(made, outputs, strict=True) if _key(t) not in state.arguments]
@@ -163,7 +163,7 @@ def _block(
     loops: Sequence[tir.Var],
     state: _State,
 ) -> tir.Stmt:
-    """One block that stores `body`; a scalar computation gets an iterator of its own."""
+    """Return a block that stores `body`; a scalar computation gets an iterator of extent 1."""
     iter_vars = [
         replace(axis, var=tir.Var(loop.dtype, f"v_{loop.name}")) for axis, loop in zip(axes, loops, strict=True)
     ]
@@ -192,7 +192,7 @@ def _annotation(value: object, state: _State) -> object:
 
 
 def _lower(expr: tir.PrimExpr, renamed: dict[tir.Var, tir.Var], state: _State) -> tir.PrimExpr:
-    """Return `expr` with the variables of its block, reading buffers."""
+    """Return `expr` with the variables of its block and with loads from buffers."""
 
     def lower(node: object) -> tir.PrimExpr | None:
         if isinstance(node, tir.ProducerLoad) and isinstance(node.producer, Tensor):
@@ -212,7 +212,7 @@ def _update(
     renamed: dict[tir.Var, tir.Var],
     state: _State,
 ) -> tir.Stmt:
-    """Combine what is stored with the next values; of several, all are computed before any is stored."""
+    """Return the update of a reduction; of several values, all are computed before any is stored."""
     combiner = reduce.combiner
     stored = [tir.BufferLoad(buffer.dtype, buffer, indices) for buffer in buffers]
     condition = None if _is_true(reduce.condition) else _lower(reduce.condition, renamed, state)

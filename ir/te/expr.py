@@ -1,6 +1,6 @@
-"""Expressions of tensor computations, with Python's operators: thin wrappers around `tir.PrimExpr`.
+"""Expressions of tensor computations with Python operators: thin wrappers around `tir.PrimExpr`.
 
-Nodes of the IR compare by identity; inside the functions given to `te.compute` one wants to write `i == j`.
+IR nodes compare by identity; wrappers let functions given to `te.compute` write `i == j`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Value: TypeAlias = "Expr | tir.PrimExpr | int | float | bool"
 
 
 class Expr(Arithmetic):
-    """An expression of the loop level that Python's operators work on; `node` is the IR node."""
+    """A loop-level expression with Python operators; `node` is the IR node."""
 
     __slots__ = ("node",)
 
@@ -31,13 +31,13 @@ class Expr(Arithmetic):
         return self.node.dtype
 
     def __getattr__(self, name: str) -> Any:
-        """The fields of the node: the name of a variable, the number that a constant is."""
+        """Return a field of the node, such as the name of a variable or the value of a constant."""
         if name == "node":
             raise AttributeError(name)
         return getattr(self.node, name)
 
     def same_as(self, other: object) -> bool:
-        """Whether `other` is the very same node."""
+        """Whether `other` is the same node."""
         return self.node is (other.node if isinstance(other, Expr) else other)
 
     def __eq__(self, other: object) -> Any:
@@ -50,7 +50,7 @@ class Expr(Arithmetic):
         return hash(self.node)
 
     def __index__(self) -> int:
-        """The integer that a constant is."""
+        """Return the value of an integer constant."""
         if not isinstance(self.node, tir.IntImm):
             raise TypeError(f"{self} is no constant")
         return self.node.value
@@ -59,7 +59,7 @@ class Expr(Arithmetic):
         return str(self.node)
 
     def __bool__(self) -> bool:
-        """Whether a condition holds, where that is known; ValueError where it depends on the value of a variable."""
+        """Return the value of a constant, or of a comparison of equal operands; ValueError if it is unknown."""
         match self.node:
             case tir.IntImm():
                 return bool(self.node.value)
@@ -78,12 +78,12 @@ def var(name: str = "tindex", dtype: str = "int32") -> Expr:
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Expr:
-    """Return a new variable that is not negative (TVM: `te.size_var`)."""
+    """Return a new variable that is never negative (TVM: `te.size_var`)."""
     return Expr(tir.SizeVar(dtype, name))
 
 
 def const(value: float, dtype: str | None = None) -> Expr:
-    """Return the constant `value` of `dtype`; without, a bool, int32 or float32 as the value is one."""
+    """Return the constant `value` of `dtype`; the default is bool, int32 or float32 by the kind of `value`."""
     kinds = {bool: "bool", float: "float32"}
     return Expr(make.const(value, dtype or kinds.get(type(value), "int32")))
 
@@ -98,7 +98,7 @@ def node_of(value: Value, dtype: str = "int32") -> tir.PrimExpr:
 
 
 def pair(a: Value, b: Value) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return two operands as nodes: a Python number takes the dtype of the other."""
+    """Return two operands as nodes; a Python number gets the dtype of the other."""
     if isinstance(a, int | float):
         right = node_of(b)
         return _number(a, right.dtype), right
@@ -107,7 +107,7 @@ def pair(a: Value, b: Value) -> tuple[tir.PrimExpr, tir.PrimExpr]:
 
 
 def _number(value: float, dtype: str) -> tir.PrimExpr:
-    """A Python number beside an operand of `dtype`; a fraction beside an integer is a float32, as in TVM."""
+    """Return a Python number as an operand beside one of `dtype`; a fraction beside an integer is float32, as in TVM."""
     fraction = isinstance(value, float) and not is_float(dtype)
     return make.const(value, "float32" if fraction else dtype)
 
@@ -125,17 +125,17 @@ def not_equal(a: Value, b: Value) -> Expr:
 
 
 def truncdiv(a: Value, b: Value) -> Expr:
-    """The quotient of integers, rounded towards zero."""
+    """Return the quotient of integers, rounded towards zero."""
     return _binary(make.truncdiv, a, b)
 
 
 def truncmod(a: Value, b: Value) -> Expr:
-    """The remainder of `truncdiv`, with the sign of `a`."""
+    """Return the remainder of `truncdiv`, with the sign of `a`."""
     return _binary(make.truncmod, a, b)
 
 
 def floor_divide(a: Value, b: Value) -> Expr:
-    """The quotient, rounded down; of floats from the exact remainder, as NumPy computes it."""
+    """Return the quotient, rounded down; for floats from the exact remainder, as in NumPy."""
     x, y = pair(a, b)
     if not is_float(x.dtype):
         return Expr(make.floordiv(x, y))
@@ -153,7 +153,7 @@ def floor_divide(a: Value, b: Value) -> Expr:
 
 
 def floor_mod(a: Value, b: Value) -> Expr:
-    """The remainder of `floor_divide`, with the sign of `b`."""
+    """Return the remainder of `floor_divide`, with the sign of `b`."""
     x, y = pair(a, b)
     if not is_float(x.dtype):
         return Expr(make.floormod(x, y))
@@ -166,7 +166,7 @@ def floor_mod(a: Value, b: Value) -> Expr:
 
 
 def _by_remainder(x: tir.PrimExpr, y: tir.PrimExpr, result: Callable[[Expr, Expr, Expr], Expr]) -> Expr:
-    """Return `result(x, y, rest)` of the remainder of `x / y`; floats of fewer bits than float32 are computed in it."""
+    """Return `result(x, y, rest)` for the remainder `rest` of `x / y`; floats narrower than float32 are computed in float32."""
     wide = x.dtype if parse_dtype(x.dtype).bits >= 32 else "float32"
     left, right = (cast(Expr(each), wide) for each in (x, y))
     rest = Expr(make.truncmod(left.node, right.node))
@@ -174,7 +174,7 @@ def _by_remainder(x: tir.PrimExpr, y: tir.PrimExpr, result: Callable[[Expr, Expr
 
 
 def _is_opposite(rest: Expr, y: Expr) -> Expr:
-    """Whether a remainder that is not zero has another sign than the divisor."""
+    """Return whether a nonzero remainder has the opposite sign of the divisor."""
     return select(y < 0, rest > 0, rest < 0)
 
 
@@ -193,7 +193,7 @@ def minimum(a: Value, b: Value) -> Expr:
 
 
 def all(*conditions: Value) -> Expr:
-    """Whether all of `conditions` hold."""
+    """Return the conjunction of `conditions`."""
     result = conditions[0]
     for condition in conditions[1:]:
         result = _binary(make.logical_and, result, condition)
@@ -201,7 +201,7 @@ def all(*conditions: Value) -> Expr:
 
 
 def any(*conditions: Value) -> Expr:
-    """Whether any of `conditions` holds."""
+    """Return the disjunction of `conditions`."""
     result = conditions[0]
     for condition in conditions[1:]:
         result = _binary(make.logical_or, result, condition)
@@ -213,13 +213,13 @@ def logical_not(a: Value) -> Expr:
 
 
 def if_then_else(condition: Value, then: Value, otherwise: Value) -> Expr:
-    """`then` where `condition` holds, else `otherwise`; only the one chosen is evaluated."""
+    """Return `then` if `condition` holds, else `otherwise`; only the chosen one is evaluated."""
     a, b = pair(then, otherwise)
     return Expr(make.if_then_else(node_of(condition, "bool"), a, b))
 
 
 def select(condition: Value, then: Value, otherwise: Value) -> Expr:
-    """`then` where `condition` holds, else `otherwise`; both are evaluated."""
+    """Return `then` if `condition` holds, else `otherwise`; both are evaluated."""
     a, b = pair(then, otherwise)
     return Expr(make.select(node_of(condition, "bool"), a, b))
 
@@ -229,34 +229,34 @@ def cast(value: Value, dtype: str) -> Expr:
 
 
 def call(name: str, *args: Value, dtype: str | None = None) -> Expr:
-    """Return a call of the intrinsic `tir.<name>`, of the dtype of its first argument unless `dtype` is given."""
+    """Return a call of the intrinsic `tir.<name>`; `dtype` defaults to that of its first argument."""
     first = node_of(args[0])
     nodes = (first, *(node_of(arg, first.dtype) for arg in args[1:]))
     return Expr(tir.Call(dtype or first.dtype, Op(f"tir.{name}"), nodes))
 
 
 def min_value(dtype: str) -> Expr:
-    """The least finite value of `dtype`."""
+    """Return the minimum finite value of `dtype`."""
     return Expr(make.min_value(dtype))
 
 
 def max_value(dtype: str) -> Expr:
-    """The greatest finite value of `dtype`."""
+    """Return the maximum finite value of `dtype`."""
     return Expr(make.max_value(dtype))
 
 
 def least(dtype: str) -> Expr:
-    """The value of `dtype` that none is less than: -inf if it has infinities."""
+    """Return the lower bound of `dtype`: -inf if it has infinities."""
     return Expr(make.least(dtype))
 
 
 def greatest(dtype: str) -> Expr:
-    """The value of `dtype` that none is greater than: inf if it has infinities."""
+    """Return the upper bound of `dtype`: inf if it has infinities."""
     return Expr(make.greatest(dtype))
 
 
 def unary(name: str) -> Callable[[Value], Expr]:
-    """Return the function of one argument that calls the intrinsic `tir.<name>`."""
+    """Return a unary function that calls the intrinsic `tir.<name>`."""
 
     def apply(value: Value) -> Expr:
         return call(name, value)
@@ -278,7 +278,7 @@ def power(a: Value, b: Value) -> Expr:
 
 
 def abs(value: Value) -> Expr:
-    """The magnitude of a value; an unsigned one is its own."""
+    """Return the absolute value; an unsigned value is returned unchanged."""
     return Expr(make.abs(node_of(value)))
 
 
@@ -295,7 +295,7 @@ def isfinite(value: Value) -> Expr:
 
 
 def access(buffer: tir.Buffer, indices: Sequence[Value | slice]) -> Expr | tir.BufferRegion:
-    """Return the element of `buffer` at `indices`, or the region where some of them are slices."""
+    """Return the element of `buffer` at `indices`, or a region if some of them are slices."""
     if not builtins.any(isinstance(index, slice) for index in indices):
         return load(buffer, indices)  # type: ignore[reportArgumentType]
     return tir.BufferRegion(buffer, tuple(map(_range, indices, buffer.shape)))
@@ -310,7 +310,7 @@ def _range(index: Value | slice, extent: tir.PrimExpr) -> tir.Range:
 
 
 def load(buffer: tir.Buffer, begin: Sequence[Value], dtype: str | None = None, predicate: Value | None = None) -> Expr:
-    """Return the elements of `buffer` from `begin` on: one, or as many as `dtype` has lanes."""
+    """Return a load of `dtype` from `buffer` at `begin`: one element per lane."""
     indices = [node_of(index) for index in begin]
     places = make.vector_indices(indices, lanes_of(dtype or buffer.dtype) // lanes_of(buffer.dtype)) if indices else ()
     return Expr(make.buffer_load(buffer, places, None if predicate is None else node_of(predicate)))

@@ -1,4 +1,4 @@
-"""Tensors that a statement writes as a whole, such as a call of a library (TVM: `te.extern`)."""
+"""Tensors that a statement writes as a whole, such as a library call (TVM: `te.extern`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tensor import Operation, Tensor, dimensions
 
 
 class ExternOp(Operation, frozen=True, eq=False):
-    """`body` reads the buffers `given`, which stand for `sources`, and writes the buffers `made`, one for each output."""
+    """`body` reads the buffers `given`, which hold `sources`, and writes the buffers `made`, one per output."""
 
     sources: tuple[Tensor, ...]
     given: tuple[tir.Buffer, ...]
@@ -37,9 +37,8 @@ def extern(
 ) -> Any:
     """Return the tensor that `fcompute(inputs, outputs)` writes, a statement or a call on buffers (TVM: `te.extern`).
 
-    `shape` is one shape, or a list of them; then there is a tensor for each, and `fcompute` gets as many outputs. Their
-    `dtype` is that of the inputs, where these have one only. ValueError where it is not known, TypeError where `fcompute`
-    returns something else.
+    `shape` is one shape or a list of shapes; a list gives a tensor and an output buffer for each. Their `dtype` defaults to
+    the common dtype of the inputs. ValueError if it is unknown, TypeError if `fcompute` returns something else.
     """
     several = bool(shape) and isinstance(shape[0], tuple | list)
     shapes = [dimensions(each) for each in (shape if several else (shape,))]

@@ -1,4 +1,4 @@
-"""One dtype for all indices of a function: what TVM calls `index_dtype_override` (`tir/ir/data_type_rewriter.cc`)."""
+"""One dtype for all indices of a function (TVM: `index_dtype_override`, `tir/ir/data_type_rewriter.cc`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _INDEX_DTYPES = ("int32", "int64")
 
 
 class IndexDtype(Struct):
-    """Turns index expressions to `dtype`, and the variables in them; does nothing where it is None."""
+    """Converts index expressions and their variables to `dtype`; None leaves them unchanged."""
 
     dtype: str | None
     variables: dict[tir.Var, tir.Var]
 
     def variable(self, var: tir.Var) -> tir.Var:
-        """Return the variable that stands for `var`: itself unless its dtype changes."""
+        """Return the replacement of `var`: itself unless its dtype changes."""
         if self.dtype is None or var.dtype == self.dtype or var.dtype not in _INDEX_DTYPES:
             return var
         return self.variables.setdefault(var, replace(var, dtype=self.dtype))
@@ -37,7 +37,7 @@ class IndexDtype(Struct):
         return tir.Range(self.index(domain.min), self.index(domain.extent))
 
     def fit(self, node: Any) -> tir.PrimExpr | None:
-        """Return `node` made anew where variables below it have changed their dtype, None where nothing is to do."""
+        """Return `node` rebuilt if variables in it changed their dtype, else None."""
         if self.dtype is None:
             return None
         match node:

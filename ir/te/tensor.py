@@ -19,18 +19,18 @@ Dimension: TypeAlias = Expr | tir.PrimExpr | int
 
 
 class Operation(Struct, frozen=True, eq=False):
-    """What gives a tensor its elements. Not a node: walking an expression must not walk all that it is made from."""
+    """The definition of a tensor's elements. Not a node: walking an expression must not walk the tensors it reads."""
 
     name: str
 
     @property
     def inputs(self) -> tuple[Operation, ...]:
-        """What gives the tensors that are read, each once."""
+        """Return the operations of the tensors that are read, each once."""
         return ()
 
     @property
     def output_count(self) -> int:
-        """How many tensors this gives their elements."""
+        """The number of tensors that the operation defines."""
         return 1
 
 
@@ -39,7 +39,7 @@ class PlaceholderOp(Operation, frozen=True, eq=False):
 
 
 class ComputeOp(Operation, frozen=True, eq=False):
-    """`body[n]` is the value of output `n` at the indices `axis`; either none of the bodies is a Reduce, or all are."""
+    """`body[n]` is the value of output `n` at the indices `axis`; all bodies are Reduce nodes, or none."""
 
     axis: tuple[tir.IterVar, ...]
     body: tuple[tir.PrimExpr, ...]
@@ -59,7 +59,7 @@ class ComputeOp(Operation, frozen=True, eq=False):
 
 
 class Tensor(TensorOperators, Node, frozen=True, eq=False):
-    """A tensor; `t[i, j]` or `t(i, j)` is its element at an index. `dims` is its shape as nodes of the IR."""
+    """A tensor; `t[i, j]` or `t(i, j)` is an element. `dims` is its shape as IR nodes."""
 
     dims: tuple[tir.PrimExpr, ...]
     dtype: str
@@ -72,7 +72,7 @@ class Tensor(TensorOperators, Node, frozen=True, eq=False):
 
     @property
     def shape(self) -> tuple[Expr, ...]:
-        """The shape as values to compute with."""
+        """The shape as expressions of `te`."""
         return tuple(Expr(dim) for dim in self.dims)
 
     @property
@@ -91,7 +91,7 @@ class Tensor(TensorOperators, Node, frozen=True, eq=False):
 
 
 class ReduceAxis(Expr):
-    """An axis that a reduction runs over; as an expression, its index."""
+    """An axis of a reduction; as an expression, its index."""
 
     __slots__ = ("iter_var",)
 
@@ -101,7 +101,7 @@ class ReduceAxis(Expr):
 
 
 def dimensions(shape: Sequence[Dimension] | Dimension) -> tuple[tir.PrimExpr, ...]:
-    """Return a shape as nodes; Python integers become int32, as in TVM."""
+    """Return a shape as nodes; Python ints become int32, as in TVM."""
     items = shape if isinstance(shape, tuple | list) else (cast("Dimension", shape),)
     return tuple(node_of(item) for item in items)
 
@@ -112,7 +112,7 @@ def placeholder(shape: Sequence[Dimension], dtype: str = "float32", name: str = 
 
 
 def reduce_axis(domain: tuple[Dimension, Dimension], name: str = "rv") -> ReduceAxis:
-    """Return an axis to reduce over, from `domain[0]` up to but without `domain[1]` (TVM: `te.reduce_axis`)."""
+    """Return a reduction axis from `domain[0]` up to but not including `domain[1]` (TVM: `te.reduce_axis`)."""
     low, high = domain
     end = node_of(high)
     begin = node_of(low, end.dtype)
@@ -130,8 +130,8 @@ def compute(
 ) -> Any:
     """Return the tensor whose element at `(i, …)` is `fcompute(i, …)` (TVM: `te.compute`).
 
-    Where `fcompute` returns a tuple, so does this: one tensor for each of its values. The axes are called like the
-    parameters of `fcompute`; those that `*i` takes are called `varargs_names`, or `i0`, `i1`, ….
+    If `fcompute` returns a tuple, return a tensor for each of its values. The axes are named after the parameters of
+    `fcompute`; those of a parameter `*i` are named `varargs_names`, or `i0`, `i1`, ….
     """
     extents = dimensions(shape)
     axis = tuple(
@@ -149,7 +149,7 @@ def compute(
 
 
 def _filled(value: tir.PrimExpr) -> tir.PrimExpr:
-    """Return a value that is computed: of a reduction over nothing that is its identity, which no loop would store."""
+    """Return a value to store: the identity for a reduction over an empty domain, for which no loop would store it."""
     if isinstance(value, tir.Reduce):
         extents = [axis.dom.extent for axis in value.axis if axis.dom is not None]
         if any(isinstance(extent, tir.IntImm) and extent.value == 0 for extent in extents):
@@ -177,13 +177,13 @@ def _axis_names(fcompute: Callable[..., Any], ndim: int, varargs_names: Sequence
 
 
 class Reducer(Struct, frozen=True):
-    """A commutative reducer: over an axis, or of two values (TVM: what `te.comm_reducer` returns)."""
+    """A commutative reducer, applied over an axis or to two values (TVM: the result of `te.comm_reducer`)."""
 
     combine: Callable[[Any, Any], Any]
     identity: Callable[..., Any]
 
     def __call__(self, value: Any, axis: Any = None, *rest: Any, where: Value | None = None) -> Any:
-        """Reduce `value` (or a tuple of values, together) over `axis`, or combine it with the values `axis` and `rest`."""
+        """Reduce `value` (or a tuple of values together) over `axis`, or combine it with the values `axis` and `rest`."""
         if not _is_axis(axis):
             return reduce(self.combine, (axis, *rest), value)
         values = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
@@ -224,8 +224,9 @@ def _is_axis(value: Any) -> bool:
 
 
 def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce") -> Reducer:
-    """Return the reducer that `fcombine(x, y)` and `fidentity(dtype)` define; both take tuples to reduce several
-    values together (TVM: `te.comm_reducer`). `name` is for those who read the program."""
+    """Return the reducer that `fcombine(x, y)` and `fidentity(dtype)` define; both take tuples to reduce several values
+    together (TVM: `te.comm_reducer`). `name` is informative.
+    """
     return Reducer(fcombine, fidentity)
 
 

@@ -1,4 +1,4 @@
-"""Python's operators on tensors: `x + y` is `topi.add(x, y)`."""
+"""Python operators on tensors: `x + y` is `topi.add(x, y)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class TensorOperators:
-    """What tensors inherit. A number beside a tensor is a constant of its dtype."""
+    """Base class of tensors. A number that is combined with a tensor becomes a constant of its dtype."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Computations that the meanings of many operators share; names of blocks and axes are TVM's (`tvm.topi`)."""
+"""Computations that many operators share; names of blocks and axes are TVM's (`tvm.topi`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Operand: TypeAlias = Tensor | Expr
 
 
 def elementwise(x: Tensor, f: Callable[[Expr], e.Value], name: str = "compute") -> Tensor:
-    """Return `f` of every element."""
+    """Apply `f` to every element."""
     return compute(x.dims, lambda *i: f(x(*i)), name)
 
 
 def broadcast_shape(a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr, ...]:
-    """Return the shape that `a` and `b` broadcast to, taking what is not 1."""
+    """Return the shape that `a` and `b` broadcast to: in each dimension the size that is not 1."""
     long, short = (a, b) if len(a) >= len(b) else (b, a)
     offset = len(long) - len(short)
     aligned = zip(long[offset:], short, strict=True)
@@ -34,12 +34,12 @@ def _is_one(dim: tir.PrimExpr) -> bool:
 
 
 def element(x: Operand, index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> Expr:
-    """Return the element of `x`, broadcast to `shape`, at `index`; a scalar is its own."""
+    """Return the element of `x`, broadcast to `shape`, at `index`; a scalar is returned unchanged."""
     return x if isinstance(x, Expr) else x(*broadcast_index(index, shape, x.dims))
 
 
 def broadcast_index(index: Sequence[Expr], shape: Sequence[tir.PrimExpr], dims: Sequence[tir.PrimExpr]) -> list[Expr]:
-    """Return the index into a tensor of shape `dims`, broadcast to `shape`, for `index` into the result."""
+    """Return the index into a tensor of shape `dims` for `index` into its broadcast to `shape`."""
     offset = len(index) - len(dims)
     parts = zip(index[offset:], shape[offset : len(index)], dims, strict=True)
     return [e.const(0, i.dtype) if _is_one(dim) and not _is_one(out) else i for i, out, dim in parts]
@@ -55,7 +55,7 @@ def shape_of(*operands: Operand) -> tuple[tir.PrimExpr, ...]:
 
 
 def broadcast(f: Callable[[Expr, Expr], e.Value], a: Operand, b: Operand, name: str) -> Tensor:
-    """Return `f` of the elements of `a` and `b`, broadcast against each other."""
+    """Apply `f` to the elements of `a` and `b`, broadcast against each other."""
     shape = shape_of(a, b)
     return compute(shape, lambda *ax: f(element(a, ax, shape), element(b, ax, shape)), name)
 
@@ -93,7 +93,7 @@ def cast(x: Tensor, dtype: str) -> Tensor:
 
 
 def normal_axes(axis: Sequence[int] | int | None, ndim: int) -> list[int]:
-    """Return `axis` as sorted numbers counted from the front; None means all."""
+    """Return `axis` as sorted numbers counted from the front; None means all axes."""
     if axis is None:
         return list(range(ndim))
     axes = [axis] if isinstance(axis, int) else axis
@@ -101,7 +101,7 @@ def normal_axes(axis: Sequence[int] | int | None, ndim: int) -> list[int]:
 
 
 def reduce_axes(x: Tensor, axes: Sequence[int]) -> list[ReduceAxis]:
-    """Return an axis `k<n>` over each of `axes` of `x`."""
+    """Return a reduction axis `k<n>` for each of `axes` of `x`."""
     return [reduce_axis((e.const(0, x.dims[axis].dtype), x.dims[axis]), f"k{axis}") for axis in axes]
 
 
@@ -115,7 +115,7 @@ def reduced_shape(x: Tensor, axes: Sequence[int], keepdims: bool) -> list[tir.Pr
 def source_index(
     index: Sequence[Expr], axes: Sequence[int], reduced: Sequence[Expr], ndim: int, keepdims: bool
 ) -> list[Expr]:
-    """Return the index into the tensor being reduced, from that of the result and those of the reduced axes."""
+    """Return the index into the reduced tensor from the index of the result and the reduction axes."""
     kept = iter(index if not keepdims else [i for number, i in enumerate(index) if number not in axes])
     inner = iter(reduced)
     return [next(inner) if number in axes else next(kept) for number in range(ndim)]
@@ -135,7 +135,7 @@ def reduce(
 
 
 def count(x: Tensor, axis: Sequence[int] | int | None) -> Expr:
-    """Return the number of elements that are reduced into one over `axis`, as int64."""
+    """Return the number of elements that are reduced into each result over `axis`, as int64."""
     total = e.const(1, "int64")
     for number in normal_axes(axis, x.ndim):
         total = total * Expr(x.dims[number])
@@ -143,7 +143,7 @@ def count(x: Tensor, axis: Sequence[int] | int | None) -> Expr:
 
 
 def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
-    """Return the elements of `x`, in row-major order, as a tensor of another shape."""
+    """Return `x` reshaped, in row-major order."""
     is_empty = any(isinstance(dim, tir.IntImm) and dim.value == 0 for dim in x.dims)
 
     def value(*ax: Expr) -> Expr:
@@ -160,14 +160,14 @@ def reshape(x: Tensor, shape: Sequence[tir.PrimExpr]) -> Tensor:
 
 
 class _Position(Struct, frozen=True):
-    """A position that unravelling takes apart: `inner // divisor` plus each value times its factor."""
+    """A position to be divided into indices: `inner // divisor` plus the sum of each value times its factor."""
 
     terms: tuple[tuple[Expr, int], ...]
     inner: Expr | None = None
     divisor: int = 1
 
     def value(self, *, without: int = 0) -> Expr | None:
-        """The sum, less the terms that `without` divides."""
+        """Return the sum, except for terms with factors that are multiples of `without`."""
         terms = [(value, factor) for value, factor in self.terms if not without or factor % without]
         if self.inner is not None:
             terms.insert(0, (self.inner // self.divisor if self.divisor > 1 else self.inner, 1))
@@ -176,7 +176,7 @@ class _Position(Struct, frozen=True):
         return functools.reduce(lambda a, b: a + b, scaled) if terms else None
 
     def quotient(self, dim: tir.PrimExpr) -> _Position:
-        """`self // dim`: the terms that `dim` divides leave the division."""
+        """Return `self // dim`; terms that are multiples of `dim` are divided exactly."""
         if not isinstance(dim, tir.IntImm):
             whole = self.value()
             return _Position(() if whole is None else ((whole // Expr(dim), 1),))
@@ -186,7 +186,7 @@ class _Position(Struct, frozen=True):
         return _Position(outer, self.value(without=dim.value), dim.value)
 
     def remainder(self, dim: tir.PrimExpr) -> Expr:
-        """`self % dim`, the remainder taken before a division."""
+        """Return `self % dim`; the remainder is taken before a division."""
         if not isinstance(dim, tir.IntImm):
             whole = self.value()
             return e.const(0, dim.dtype) if whole is None else whole % Expr(dim)
@@ -199,7 +199,7 @@ class _Position(Struct, frozen=True):
 
 
 def _position(index: Sequence[Expr], shape: Sequence[tir.PrimExpr]) -> _Position:
-    """The row-major position of `index` in a tensor of `shape`."""
+    """Return the row-major position of `index` in a tensor of `shape`."""
     terms: list[tuple[Expr, int]] = []
     stride = 1
     symbolic: Expr | None = None
