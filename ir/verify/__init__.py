@@ -1,6 +1,6 @@
-"""The law of the IR, as named checks: `checks` lists them, and each stands in the file of its family.
+"""The verifier: checks of the law of the IR. `checks` lists them; the modules implement one family each.
 
-A diagnostic is an error only where something is wrong for certain, for some valid input; it then shows such an input.
+A diagnostic is an error only if the program is certainly wrong for some valid input; it then shows such an input.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["CHECKS", "LEVELS", "Check", "Level", "verify"]
 
 @deep
 def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[Diagnostic, ...]:
-    """Return every breach of the law in `node`, a module or a function, in the order of the text; () where it is fine.
+    """Return all diagnostics of `node`, a module or a function, in textual order; () if it is well-formed.
 
-    `level` says how deep to look: "types" for names, dtypes and signatures, "bounds" also for accesses, regions and
-    reductions, "races" also for what depends on the order of iterations. `strict` warns of what is not proven, too.
+    `level` selects the checks: "types" for names, dtypes and signatures, "bounds" also for accesses, regions and
+    reductions, "races" also for dependences between iterations. `strict` also warns of properties that are not proven.
     """
     if level not in LEVELS:
         raise ArgumentError(
@@ -62,7 +62,7 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
 
 
 def _loop_level(subject: Subject, levels: Sequence[Level]) -> list[Diagnostic]:
-    """Check a level only where those before it found no error: what is wrong there would be said again."""
+    """Run a level only if the previous ones found no error, since later checks would report the same mistakes again."""
     for level in levels:
         if not subject.report.has_errors:
             for check in LOOP_CHECKS:

@@ -1,4 +1,4 @@
-"""Which expressions proofs can look into: quasi-affine ones, over integers that do not wrap around."""
+"""Quasi-affine expressions over integers that do not wrap around: those that proofs understand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_affine(expr: tir.PrimExpr) -> bool:
 
 
 def conjuncts(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
-    """Return conditions that together say that `condition` holds, or that it does not."""
+    """Return the conjuncts of `condition` or, unless `holds`, of its negation."""
     found: list[tir.PrimExpr] = []
     waiting = [(condition, holds)]
     while waiting:
@@ -63,7 +63,7 @@ def conjuncts(condition: tir.PrimExpr, holds: bool) -> list[tir.PrimExpr]:
 
 
 def negated(condition: tir.PrimExpr) -> tir.PrimExpr:
-    """Return the condition that holds where `condition` does not."""
+    """Return the negation of `condition`."""
     kind = _NEGATED.get(type(condition))
     if kind is not None and isinstance(condition, tir.CmpOp):
         return kind(condition.dtype, condition.a, condition.b)
@@ -71,10 +71,10 @@ def negated(condition: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
-    """Return the condition that all of `conditions` hold."""
+    """Return the conjunction of `conditions`."""
     return reduce(lambda a, b: tir.And("bool", a, b), conditions)
 
 
 def any_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr:
-    """Return the condition that one of `conditions` holds."""
+    """Return the disjunction of `conditions`."""
     return reduce(lambda a, b: tir.Or("bool", a, b), conditions)

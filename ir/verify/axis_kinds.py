@@ -1,6 +1,6 @@
 """The law of axis kinds: instances of a block depend on each other only along axes whose kind allows it.
 
-E0421: an axis that is claimed to be spatial, and is not · E0423: instances that differ in reduction axes alone, where one
+E0421: an axis that is declared spatial but is not · E0423: instances that differ only in reduction axes, of which one
 reads an element that another one writes, other than to update it.
 """
 
@@ -19,15 +19,16 @@ from .subject import Subject, is_write
 
 DATA_PAR, COMM_REDUCE = tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE
 MAX_PAIRS = 1024
-"""How many pairs of accesses of one block are asked about, for each kind of axis: a second or two. Bodies that are unrolled
-have hundreds of accesses, and their pairs would take minutes."""
+"""Maximum number of pairs of accesses checked per block and kind of axis, which takes a second or two. Unrolled bodies
+have hundreds of accesses, whose pairs would take minutes.
+"""
 
 
 def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
-    """Check the accesses of each block, or of one, whose instances are all that the loops inside the next outer block run.
+    """Check the accesses of each block, or of one, over all instances that run inside one instance of the surrounding block.
 
-    What blocks inside it access counts, too. Memory that is allocated inside a loop around, or for each thread, is not
-    shared between its iterations. Return whether all pairs of accesses were asked about, of which there may be too many.
+    Accesses of nested blocks count. Memory that is allocated inside a surrounding loop, or per thread, is not shared between
+    its iterations. Return whether all pairs of accesses were checked; there may be too many.
     """
     is_whole = True
     for realize, sites in _sites_by_block(subject, only).items():
@@ -42,7 +43,7 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
                 is_same = _key(first) == _key(second)
                 is_update = (first.node.buffer, _key(first)) in updates
                 if is_same and is_update and (kind is COMM_REDUCE or not is_write(second)):
-                    continue  # steps of one update; those of other elements meet as stores
+                    continue  # steps of one update; conflicts with other updates are found as pairs of stores
                 if kind is DATA_PAR and _is_separate(axes, first, second):
                     continue
                 if asked == MAX_PAIRS:
@@ -55,12 +56,12 @@ def check_axis_kinds(subject: Subject, only: tir.Block | None = None) -> bool:
 
 
 def _key(site: Site) -> tuple[object, ...]:
-    """Return what accesses with equal indices have in common."""
+    """Return a key that accesses with equal indices share."""
     return tuple(map(key_of, site.node.indices))
 
 
 def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockRealize, list[Site]]:
-    """Return the accesses in each block that has axes to check, those of the blocks inside it included."""
+    """Return the accesses of each block that has axes to check, including those of nested blocks."""
     found: dict[tir.BlockRealize, list[Site]] = {}
     for site in subject.flow.sites:
         if site.in_init or site.node.buffer.data not in subject.flow.owners:
@@ -72,7 +73,7 @@ def _sites_by_block(subject: Subject, only: tir.Block | None) -> dict[tir.BlockR
 
 
 def _is_separate(axes: list[tir.IterVar], first: Site, second: Site) -> bool:
-    """Whether each axis is itself an index, at the same position of both accesses."""
+    """Whether each axis is by itself an index at the same position of both accesses."""
     pairs = list(zip(first.node.indices, second.node.indices, strict=True))
     return all(any(a is axis.var and b is axis.var for a, b in pairs) for axis in axes)
 
@@ -80,7 +81,7 @@ def _is_separate(axes: list[tir.IterVar], first: Site, second: Site) -> bool:
 def _depends(
     subject: Subject, realize: tir.BlockRealize, axes: list[tir.IterVar], first: Site, second: Site, sites: list[Site]
 ) -> bool:
-    """Report that an instance of a block depends on another one along `axes`; return whether there is one."""
+    """Report a dependence between instances of a block along `axes`; return whether there is one."""
     flow, block = subject.flow, realize.block
     steps = list(first.place.steps())
     own = next(i for i, step in enumerate(steps) if isinstance(step, Inside) and step.realize is realize)
@@ -122,7 +123,7 @@ def _depends(
 
 
 def _has_own_memory(step: Iterate, site: Site) -> bool:
-    """Whether the iterations of a loop over threads each have memory of their own in the scope of a buffer."""
+    """Whether the iterations of a loop over threads each have their own memory in the scope of a buffer."""
     side_by_side = how(step.loop) if isinstance(step.loop, tir.For) else None
     scope = site.node.buffer.scope
     return (side_by_side == "blocks" and scope.startswith("shared")) or (

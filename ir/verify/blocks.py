@@ -1,6 +1,6 @@
-"""The law of a block's signature.
+"""The law of block signatures.
 
-E0410: a block bound to the wrong number of values · E0411: an axis with a negative extent or a domain that is no
+E0410: a block bound to the wrong number of values · E0411: an axis with a negative extent or a domain that is not an
 integer · E0412 (warning): a T.init without a reduction axis.
 """
 
@@ -15,7 +15,7 @@ _REDUCING = (tir.IterVarType.COMM_REDUCE, tir.IterVarType.ORDERED, tir.IterVarTy
 
 
 def check_blocks(subject: Subject) -> None:
-    """Check every block by itself."""
+    """Check the signature of every block."""
     report = subject.report
     for realize in subject.of_kinds(tir.BlockRealize):
         _check_binding(realize, report)

@@ -1,4 +1,4 @@
-"""The law of bounds: no access is outside its buffer, no axis outside its domain, for any input.
+"""The law of bounds: for any input, every access is inside its buffer, and every axis inside its domain.
 
 E0414: an access outside its buffer · E0415: an axis bound to values outside its domain · E0420 (strict, warning): an
 access that is not proven to be inside.
@@ -37,7 +37,7 @@ def check_bounds(subject: Subject) -> None:
 
 
 def _check_addresses(subject: Subject) -> None:
-    """Warn, where asked to be strict, of addresses of elements that are not proven to exist."""
+    """In strict mode, warn of addresses of elements that are not proven to exist."""
     for site in subject.flow.addresses if subject.strict else ():
         buffer, facts = site.node.buffer, site.place.facts
         for index, extent in zip(site.node.indices, buffer.shape, strict=False):
@@ -49,7 +49,7 @@ def _check_addresses(subject: Subject) -> None:
 
 
 def _is_inside(subject: Subject, index: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> bool:
-    """Whether constant bounds tell, the index runs over `[0, extent)` itself, or a condition says of it what is asked."""
+    """Whether an index is in bounds by constant bounds, as a variable over `[0, extent)`, or by a condition on it."""
     flow = subject.flow
     domain = flow.domains.get(index) if isinstance(index, tir.Var) else None
     if domain is not None and domain.extent is extent and is_zero(domain.min):
@@ -66,7 +66,7 @@ def _is_at_most(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
 
 
 def _ends(index: tir.PrimExpr, rank: int) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the first and the last lane; in several dimensions a vector may run on into the next row."""
+    """Return the first and the last lane; in several dimensions, a vector may continue in the next row."""
     match index:
         case tir.Ramp(base=base, stride=tir.IntImm(value=stride), lanes=tir.IntImm(value=lanes)) if rank == 1:
             return base, tir.Add(base.dtype, base, tir.IntImm(base.dtype, stride * (lanes - 1)))
@@ -77,7 +77,7 @@ def _ends(index: tir.PrimExpr, rank: int) -> tuple[tir.PrimExpr, tir.PrimExpr]:
 
 
 def _ask(subject: Subject, first: tir.PrimExpr, last: tir.PrimExpr, extent: tir.PrimExpr, facts: Facts) -> Answer:
-    """Answer whether one of two lanes can be outside `[0, extent)`."""
+    """Decide whether one of two lanes can be outside `[0, extent)`."""
     extent = subject.flow.resolve(extent)
     ends = tuple([subject.flow.resolve(end) for end in dict.fromkeys((first, last))])
     zero = tir.IntImm(first.dtype, 0)
@@ -105,12 +105,12 @@ def _report(subject: Subject, site: Site, axis: int, values: Values) -> None:
 
 
 def _first_placed(*nodes: Node) -> Node:
-    """Return the first node that has a place of its own: a variable has that of its definition."""
+    """Return the first node with its own source position; the position of a variable is that of its definition."""
     return next((node for node in nodes if node.span is not None and not isinstance(node, tir.Var)), nodes[0])
 
 
 def check_bindings(subject: Subject) -> None:
-    """Check that the values that a block's axes are bound to lie in their domains."""
+    """Check that the values of a block's axes are in their domains."""
     for site in subject.flow.blocks:
         for axis, value in zip(site.node.block.iter_vars, site.node.iter_values, strict=False):
             if axis.dom is not None:

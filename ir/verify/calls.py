@@ -1,4 +1,4 @@
-"""The law between functions: a call fits what it calls, what is called exists, and calls come to an end."""
+"""The law of calls: callees exist, arguments fit them, and recursion is conditional."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ CallNode: TypeAlias = relax.Call | tir.Call
 
 
 def mentioned(nodes: Iterable[Node]) -> list[Node]:
-    """Return the functions and graph-level calls among `nodes`."""
+    """Return the references to functions and the graph-level calls among `nodes`."""
     return [node for node in nodes if type(node) is GlobalVar or type(node) is relax.Call]
 
 
 def check_calls(module: IRModule, mentions: Mapping[str, list[Node]]) -> list[Diagnostic]:
-    """Check the calls between the functions of `module`, which mention functions as `mentions` says by their names.
+    """Check the calls between the functions of `module`; `mentions` holds the references and calls of each by name.
 
     E0434: a function that the module does not have · E0435: arguments that do not fit the callee · E0436: functions
-    that call each other without a condition, so that no call of them returns.
+    that call each other unconditionally, so that no call of them returns.
     """
     found: list[Diagnostic] = []
     for nodes in mentions.values():
@@ -82,7 +82,7 @@ def _check_call_tir(
 
 
 def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, tir.PrimExpr]) -> str | None:
-    """Say why a value with struct info `info` certainly cannot be passed as `buffer`, or None."""
+    """Return the reason why a value with struct info `info` certainly cannot be passed as `buffer`, or None."""
     if not isinstance(info, relax.TensorStructInfo):
         return None
     if info.dtype not in ("void", buffer.dtype):
@@ -103,7 +103,7 @@ def _misfit(buffer: tir.Buffer, info: StructInfo | None, bound: dict[tir.Var, ti
 
 
 def _fields(arguments: relax.Expr) -> list[StructInfo | None] | None:
-    """Return the struct info of each argument; None where their number is not known."""
+    """Return the struct info of each argument; None if their number is unknown."""
     if isinstance(arguments, relax.Tuple):
         return [field.struct_info for field in arguments.fields]
     info = arguments.struct_info
@@ -129,7 +129,7 @@ def _defined_at(function: BaseFunc) -> tuple[Note, ...]:
 
 
 def _endless(functions: Mapping[str, Node]) -> Iterator[Diagnostic]:
-    """Find the functions that call themselves, directly or through others, whenever they are called."""
+    """Find the functions that unconditionally call themselves, directly or through others."""
     calls = {name: _unconditional_calls(function) for name, function in functions.items()}
     reported: set[str] = set()
     for name in functions:
@@ -158,7 +158,7 @@ def _path_back(start: str, calls: dict[str, dict[str, CallNode]]) -> list[str] |
 
 
 def _unconditional_calls(function: Node) -> dict[str, CallNode]:
-    """Return the functions that `function` calls whatever happens, each with one call of it."""
+    """Return the functions that `function` calls unconditionally, each with one such call."""
     found: dict[str, CallNode] = {}
     stack: list[Node] = [function]
     while stack:

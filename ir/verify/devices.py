@@ -1,4 +1,4 @@
-"""The law of devices: what a kernel asks for exists.
+"""The law of devices: scopes exist, and kernels respect the limits of the target.
 
 E0418: a storage scope that does not exist · E0425: more threads, blocks or shared memory than the target has.
 """
@@ -20,28 +20,28 @@ STORAGE_SCOPES = (
     "global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "amx.tmm",
     "m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC", "metal.simdgroup",
 )  # fmt: skip
-"""How the names of storage scopes begin (TVM: `runtime::StorageScope`)."""
+"""Prefixes of storage scopes (TVM: `runtime::StorageScope`)."""
 
 _SHARED_BY_ARCH = {
     "sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_87": 163, "sm_89": 99, "sm_90": 227,
     "sm_100": 227, "sm_103": 227, "sm_110": 227, "sm_120": 99, "sm_121": 99,
 }  # fmt: skip
-"""KiB of dynamic shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities)."""
+"""Maximum dynamic shared memory of a block in KiB (CUDA C++ Programming Guide, compute capabilities)."""
 
 
 class Limits(Struct, frozen=True):
-    """What one block of threads can have; the defaults are what no GPU exceeds."""
+    """Limits of a thread block; the defaults are upper bounds for all GPUs."""
 
     threads: int = 1024
     shared: int = 227 * 1024
-    """Bytes of scope "shared"."""
+    """Maximum bytes in scope "shared"."""
     dynamic: int = 227 * 1024
-    """Bytes of scope "shared.dyn"."""
+    """Maximum bytes in scope "shared.dyn"."""
     target: str = "any GPU"
 
 
 def limits(function: tir.PrimFunc) -> Limits:
-    """Return the limits of the target that `function` says it is for."""
+    """Return the limits of the target of `function`."""
     target = function.attrs.get("target")
     attrs: dict[str, Any] = target.attrs if isinstance(target, Target) else {}
     kind = str(attrs.get("kind", ""))
@@ -60,11 +60,11 @@ def _number(attrs: dict[str, Any], name: str) -> int | None:
 
 
 _LARGEST = {"threadIdx.z": 64, "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "blockIdx.z": 65535}
-"""Extents that no launch exceeds (CUDA C++ Programming Guide; other GPUs allow no more for threads)."""
+"""Maximum extents of a launch (CUDA C++ Programming Guide; other GPUs allow no more threads)."""
 
 
 def check_scopes(subject: Subject) -> None:
-    """Check the storage scope of every buffer that memory is allocated for."""
+    """Check the storage scope of every allocated buffer."""
     blocks = subject.of_kinds(tir.Block)
     allocated = [buffer for block in blocks for buffer in block.alloc_buffers]
     for buffer in (*subject.function.buffer_map.values(), *allocated):
@@ -76,7 +76,7 @@ def check_scopes(subject: Subject) -> None:
 def check_limits(subject: Subject) -> None:
     """Check the threads and the shared memory of each kernel against its target.
 
-    Buffers that blocks allocate are not counted: lowering shrinks them to what is used.
+    Buffers that blocks allocate are not counted: lowering shrinks them to the accessed region.
     """
     most = limits(subject.function)
     for kernel in subject.kernels:

@@ -1,8 +1,8 @@
 """The law of dtypes and ranks at the loop level.
 
-E0405: operands of different dtypes, or a result of a dtype that does not follow from them · E0406: an index, a bound or
-a loop that is no integer, or a condition that is none · E0407: a value of a dtype that its variable or buffer has not ·
-E0408: a buffer access with the wrong number of indices.
+E0405: operands of different dtypes, or a result whose dtype does not follow from them · E0406: an index, a bound or a
+loop variable that is not an integer, or a condition that is not a bool · E0407: a value whose dtype differs from that of
+its variable or buffer · E0408: a buffer access with the wrong number of indices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONDITIONS = {
 
 
 def check_dtypes(subject: Subject) -> None:
-    """Check every expression and statement by itself."""
+    """Check every expression and statement separately."""
     report = subject.report
     for kind, nodes in subject.nodes_by_kind.items():
         check = next((check for kinds, check in _CHECKS if issubclass(kind, kinds)), None)
@@ -53,7 +53,7 @@ def _check_same(node: Node, a: tir.PrimExpr, b: tir.PrimExpr, report: Report) ->
 
 
 def _check_condition(value: tir.PrimExpr, what: str, report: Report) -> None:
-    """Integers are conditions, too: zero is false (as in what TVM lowers to)."""
+    """Check a condition; integers are conditions as well, with zero as false (as in TVM's lowered code)."""
     if not (is_bool(value.dtype) or is_int(value.dtype)):
         report.add("E0406", f"{what} takes a condition, not {value.dtype}", value, "compare it, as in x != 0")
 
@@ -124,4 +124,4 @@ _CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ..
     (tir.BlockRealize, lambda node, report: _check_condition(node.predicate, "T.where", report)),
     ((tir.LetStmt, tir.Let), _check_let),
 )
-"""What is checked of each kind of node."""
+"""The check of each kind of node."""

@@ -1,4 +1,4 @@
-"""One pass over a function that notes where each access, block and matched buffer stands."""
+"""One pass over a function that records the place of each access, block and matched buffer."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from .place import UNKNOWN, BlockSite, Inside, Iterate, MatchSite, Place, Site, 
 _JUMPS = ("tir.ret", "tir.break_loop", "tir.continue_loop")
 _LAUNCHES = ("thread_extent", "virtual_thread")
 MAX_VALUE = 256
-"""The nodes of a condition, the end of a loop, a let-bound value, or what an axis is bound to: nothing is known of a
-larger one, since every question about what stands below would hold it."""
+"""Maximum size, in nodes, of a condition, loop bound, let-bound value, or axis value; larger ones are treated as unknown,
+because every question about their body would contain them.
+"""
 _ANYTHING = tir.Buffer(tir.Var("handle", "anything"), "int32", (), "anything")
 
 
 def _bounded(expr: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `expr`; in the place of a large one, one of which nothing is known, as of an element of a buffer."""
+    """Return `expr`, or an unknown value, such as a buffer element, if it is too large."""
     return tir.BufferLoad(expr.dtype, _ANYTHING, ()) if is_larger(expr, MAX_VALUE) else expr
 
 
 def _step(condition: tir.PrimExpr) -> Where | Unknown:
-    """Return the step to where `condition` holds."""
+    """Return the step into code that runs if `condition` holds."""
     is_known = not is_larger(condition, MAX_VALUE) and is_affine(condition)
     return Where(condition) if is_known else UNKNOWN
 
 
 class Flow:
-    """The places of a function, whose variables are defined once each.
+    """The places of the accesses, blocks and matched buffers of a function whose variables are defined once each.
 
-    `domains` has the ranges of loop variables and axes; `owners` says where the memory of data pointers begins to live.
+    `domains` holds the ranges of loop variables and axes; `owners` the places where the memory of data pointers is allocated.
     """
 
     def __init__(self, function: tir.PrimFunc) -> None:
         self.sites: list[Site] = []
         self.addresses: list[Site] = []
-        """The elements whose address is taken, but for prefetches, which may reach anywhere."""
+        """The elements whose address is taken, except by prefetches, which may be out of bounds."""
         self.blocks: list[BlockSite] = []
         self.matches: list[MatchSite] = []
         self.domains: dict[tir.Var, tir.Range] = {}
@@ -52,16 +53,16 @@ class Flow:
         self._visit(function.body, Place())
 
     def resolve(self, expr: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `expr` in terms of loop variables and parameters, with the values of axes and let-bound variables."""
+        """Return `expr` in terms of loop variables and parameters, with axes and let-bound variables replaced by their values."""
         return expr if isinstance(expr, tir.IntImm) or not self._has_values else self._substitution(expr)
 
     def _let(self, var: tir.Var, value: tir.PrimExpr) -> None:
-        """Take in that `var` is `value`, which is forgotten where it is so large that questions about it would be slow."""
+        """Record the value of `var`; a value that is too large for questions about it to be fast is treated as unknown."""
         self._substitution[var] = _bounded(self.resolve(value))
         self._has_values = True
 
     def bounds(self, expr: tir.PrimExpr) -> Bounds:
-        """Return constant bounds of every value of `expr`, whatever the conditions around it."""
+        """Return constant bounds of `expr`, without the conditions around it."""
         found = self._bounds.get(expr)
         if found is None:
             found = of_dtype(expr.dtype) if isinstance(expr, tir.Var) else bounds_of(expr, self.bounds)
@@ -69,7 +70,7 @@ class Flow:
         return found
 
     def _let_range(self, var: tir.Var, domain: tir.Range) -> None:
-        """Take in that `var` ranges over `domain`; threads are launched more than once."""
+        """Record the range of `var`; a thread variable may have several launches with different ranges."""
         least, extent = self.bounds(domain.min), self.bounds(domain.extent)
         inside = Bounds(least.min, max(least.min, least.max + extent.max - 1))
         if var in self.domains:
@@ -109,7 +110,7 @@ class Flow:
                 self._visit(node.body, place)
             case tir.IfThenElse():
                 self._visit_choice(node.condition, node.then_case, node.else_case, place)
-            case tir.Select():  # TVM makes it guard what it reads (RewriteUnsafeSelect), and programs rely on that
+            case tir.Select():  # TVM lets it guard its loads (RewriteUnsafeSelect), and programs rely on that
                 self._visit_choice(node.condition, node.true_value, node.false_value, place)
             case tir.Call():
                 self._visit_call(node, place)
@@ -151,7 +152,7 @@ class Flow:
             self._visit_where(condition, False, second, place)
 
     def _visit_logic(self, node: tir.And | tir.Or, place: Place) -> None:
-        """Visit the operands of a chain of `and` or `or`: each is reached where those before it hold, or do not."""
+        """Visit the operands of a chain of `and` or `or`; each is evaluated only if those before it are true, or false."""
         kind, operands = type(node), list[tir.PrimExpr]()
         rest: tir.PrimExpr = node
         while isinstance(rest, kind):
@@ -166,13 +167,13 @@ class Flow:
             self._visit(operand, place)
 
     def _visit_where(self, condition: tir.PrimExpr, holds: bool, body: Node, place: Place) -> None:
-        """Visit `body`, which is reached where `condition` holds, or where it does not; not at all where neither can."""
+        """Visit `body`, which runs if `condition` holds, or if it does not; skip it if that never happens."""
         known = self._where(condition, holds, place)
         if known is not None:
             self._visit(body, known)
 
     def _where(self, condition: tir.PrimExpr, holds: bool, place: Place) -> Place | None:
-        """Return the place after `place` where `condition` holds, or where it does not; None where it never does."""
+        """Return the place inside `place` under `condition` or its negation; None if that never holds."""
         for part in conjuncts(self.resolve(condition), holds):
             if isinstance(part, tir.IntImm):
                 if not part.value:
@@ -213,7 +214,7 @@ class Flow:
         self._visit(block.body, place)
 
     def _at_start(self, block: tir.Block, place: Place) -> Place:
-        """The init runs where all reduction axes are at the start of their domains."""
+        """Visit the init, which runs when all reduction axes are at the start of their domains."""
         for axis in block.iter_vars:
             if axis.iter_type is tir.IterVarType.COMM_REDUCE and axis.dom is not None:
                 start = tir.EQ("bool", self.resolve(axis.var), self.resolve(axis.dom.min))

@@ -1,4 +1,4 @@
-"""The law of the graph level: what is used is defined, once, and where it may be used."""
+"""The law of graph-level scoping: variables are defined once, before their uses, and used only in scope."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..visit import children, walk
 def check_function(function: relax.Function, _: IRModule | None) -> list[Diagnostic]:
     """Check scoping in `function` (TVM: `relax.analysis.well_formed`).
 
-    E0430: a variable is used before it is defined, or outside its scope · E0431: it is defined twice ·
+    E0430: a variable is used before its definition, or outside its scope · E0431: it is defined twice ·
     E0432, a warning: a dataflow variable is used outside its block, as in some programs that TVM prints ·
     E0433: a symbolic dimension has no definition · E0426: a tensor has a negative dimension.
     """
@@ -23,7 +23,7 @@ def check_function(function: relax.Function, _: IRModule | None) -> list[Diagnos
 
 
 def _tir_vars(node: Node | None) -> Iterable[tir.Var]:
-    """Yield the variables in `node`; what a function's type names is bound by its own parameters."""
+    """Yield the variables in `node`, except those in the struct info of functions, which its own parameters bind."""
     stack = [] if node is None else [node]
     while stack:
         below = stack.pop()
@@ -34,7 +34,7 @@ def _tir_vars(node: Node | None) -> Iterable[tir.Var]:
 
 
 def _bound_dimensions(info: Node | None) -> Iterable[tir.Var]:
-    """Return the variables that a value with this struct info binds: those that stand alone as a dimension or value."""
+    """Return the variables that a value with this struct info binds: those that are by themselves a dimension or value."""
     if info is None:
         return ()
     found: list[tir.PrimExpr | None] = []
@@ -61,7 +61,7 @@ class _Checker:
         self.here: Node | None = None
 
     def function(self, function: relax.Function) -> None:
-        """Check a function, which may stand inside another one and see its variables."""
+        """Check a function; a nested function sees the variables around it."""
         visible, dimensions = set(self.visible), set(self.dimensions)
         for param in function.params:
             self.dimensions.update(_bound_dimensions(param.struct_info))
@@ -72,7 +72,7 @@ class _Checker:
         self.visible, self.dimensions = visible, dimensions
 
     def define(self, var: relax.Var) -> None:
-        """Bring `var` into scope; what is known of it may name variables that hold shapes."""
+        """Add `var` to the scope; its struct info may use variables that hold shapes."""
         if var in self.defined:
             self.report(
                 "E0431", f"variable '{var.name_hint}' is defined twice", var, "give the second one a name of its own"
@@ -94,7 +94,7 @@ class _Checker:
                 )
 
     def expression(self, expr: Node) -> None:
-        """Check what `expr` uses; what is wrong with a variable is shown at the expression that it stands in."""
+        """Check the variables in `expr`; errors are placed at the innermost expression."""
         outside = self.here
         if expr.span is not None and not isinstance(expr, relax.Var | relax.Function | relax.SeqExpr):
             self.here = expr
@@ -135,7 +135,7 @@ class _Checker:
                 pass
 
     def block(self, block: relax.BindingBlock) -> None:
-        """Check the bindings of a block; a dataflow block's own variables end with it."""
+        """Check the bindings of a block; the scope of dataflow variables ends with it."""
         own: list[relax.Var] = []
         for binding in block.bindings:
             value, self.here = binding.value, binding
@@ -165,7 +165,7 @@ class _Checker:
             self.report("E0430", message, self.here or var, "define it above")
 
     def dimensions_of(self, node: Node | None, place: Node) -> None:
-        """Check that every symbolic dimension in `node` has been bound."""
+        """Check that every symbolic dimension in `node` is bound."""
         for var in _tir_vars(node):
             if var not in self.dimensions and var not in self.reported:
                 self.reported.add(var)
@@ -173,5 +173,5 @@ class _Checker:
                 self.report("E0433", f"nothing says how large '{var.name}' is", var if var.span else place, help)
 
     def report(self, code: str, message: str, place: Node, help: str, severity: Severity = "error") -> None:
-        """Record a breach of the law."""
+        """Add an error."""
         self.found.append(Diagnostic(code, message, place.span, help, severity=severity))

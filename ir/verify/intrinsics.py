@@ -1,7 +1,7 @@
-"""The law of intrinsics: what a call gets is what its row in `ir.ops.tir` says.
+"""The law of intrinsics: the arguments and the dtype of a call match its row in `ir.ops.tir`.
 
-E0409: the wrong number of arguments · E0405: a result of a dtype that does not follow from them · E0442: an intrinsic that
-LLVM does not have · E0443: an argument of the wrong kind, or whose value the intrinsic cannot work with.
+E0409: the wrong number of arguments · E0405: a result whose dtype does not follow from them · E0442: an intrinsic that
+LLVM does not have · E0443: an argument of the wrong kind, or with a value that the intrinsic does not support.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _check_call(row: Intrinsic, call: tir.Call, report: Report) -> None:
 
 
 def _mismatch(row: Intrinsic, call: tir.Call, parameter: Parameter, argument: Node) -> tuple[str, str] | None:
-    """Return what `parameter` takes, and a remedy, where `argument` is something else."""
+    """Return the expected kind and a remedy if `argument` does not match `parameter`."""
     kind = KINDS.get(parameter.kind)
     if kind is None:
         places = [each.name for each in row.parameters]
@@ -80,7 +80,7 @@ def _mismatch(row: Intrinsic, call: tir.Call, parameter: Parameter, argument: No
 
 
 def _check_result(row: Intrinsic, call: tir.Call, report: Report) -> None:
-    """Check the dtype of a call against its arguments, and what only this intrinsic asks for."""
+    """Check the dtype of a call against its arguments, and the requirements of its intrinsic."""
     wanted = result_dtype(row, call.args)
     is_used = row.dtype in ARGUMENT_RULES or row.effect in ("pure", "special")
     if wanted is not None and call.dtype != wanted and (is_used or call.dtype not in _UNUSED):
@@ -95,7 +95,7 @@ def _check_result(row: Intrinsic, call: tir.Call, report: Report) -> None:
 
 
 _UNUSED = ("void", "int32", "handle")
-"""Dtypes that texts give to calls that are made for what they do."""
+"""Dtypes in texts of calls that are made for their side effects."""
 _NUMBERS = ("int", "uint", "float", "bfloat", "bool")
 
 
@@ -119,7 +119,7 @@ def _bits(dtype: str) -> int:
 
 
 def _llvm_name(call: tir.Call) -> _Complaints:
-    """Check a name; a number is the intrinsic's in some version of LLVM, of which nothing is known."""
+    """Check a name; a number is an intrinsic ID of an unknown version of LLVM and is accepted."""
     match call.args:
         case (tir.StringImm(value=name), *_) if not is_llvm_intrinsic(name):
             nearest = nearest_llvm_intrinsic(name)
@@ -216,7 +216,7 @@ _OWN: dict[str, Callable[[tir.Call], _Complaints]] = {
     "checked_position": _pairs, "check": _check, "ptx_cp_async": _bytes, "ptx_cp_async_bulk": _bytes, "mma_fill": _bytes,
     **dict.fromkeys(("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down", "tvm_warp_shuffle_xor"), _width),
 }  # fmt: skip
-"""What a call must keep beside the kinds of its arguments: yields messages with their remedies."""
+"""Requirements on a call in addition to the kinds of its arguments; each yields messages with their remedies."""
 
 
 def _check_shuffle(shuffle: tir.Shuffle, report: Report) -> None:

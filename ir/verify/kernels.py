@@ -12,7 +12,7 @@ from ..visit import walk
 
 
 class Threads(Struct, frozen=True, eq=False):
-    """A loop whose iterations are threads, or threads that are launched."""
+    """A loop whose iterations are threads, or a launch of threads."""
 
     tag: str
     extent: tir.PrimExpr
@@ -20,7 +20,7 @@ class Threads(Struct, frozen=True, eq=False):
 
     @staticmethod
     def of(node: Node) -> Threads | None:
-        """Return the threads that `node` is, or None."""
+        """Return the threads that `node` launches, or None."""
         match node:
             case tir.For(thread_binding=tir.IterVar(thread_tag=tag), extent=extent):
                 return Threads(tag, extent, node)
@@ -31,14 +31,14 @@ class Threads(Struct, frozen=True, eq=False):
 
 
 class Kernel(Struct, frozen=True, eq=False):
-    """An outermost loop bound to threads: all threads in it, and what is allocated there."""
+    """An outermost loop bound to threads: all threads and allocations in it."""
 
     threads: tuple[Threads, ...]
     allocations: tuple[tir.Allocate, ...]
 
 
 def kernels(nodes: Iterable[Node]) -> tuple[Kernel, ...]:
-    """Return the kernels among `nodes`, each of which comes before what is below it, in order."""
+    """Return the kernels among `nodes`, which list parents before children."""
     found: list[Kernel] = []
     seen: set[Node] = set()
     for node in nodes:

@@ -18,16 +18,16 @@ from .subject import Subject
 _JUMPS = {
     "tir.break_loop": "break", "tir.continue_loop": "continue", "tir.ret": "T.ret", "tir.thread_return": "T.thread_return",
 }  # fmt: skip
-"""The intrinsics that end a loop, an iteration, a function or a thread, by what a text calls them."""
+"""The intrinsics that end a loop, an iteration, a function or a thread, by their names in texts."""
 THREAD_TAGS = frozenset(
     [f"{scope}.{axis}" for scope in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"]
     + ["vthread", "cthread", "pipeline", "danger_vthread"]
 )
-"""What a loop or a variable may be bound to (TVM: `runtime::ThreadScope`, and what its tests name besides)."""
+"""Valid thread tags (TVM: `runtime::ThreadScope`, and further tags in its tests)."""
 
 
 def check_loops(subject: Subject) -> None:
-    """Check that loops are bound to threads that exist, and those of one kernel with one extent."""
+    """Check that loops are bound to threads that exist, with one extent per kernel."""
     for loop in subject.of_kinds(tir.For):
         _check_binding(subject, loop)
     for launch in subject.of_kinds(tir.AttrStmt):
@@ -44,7 +44,7 @@ def check_loops(subject: Subject) -> None:
 
 
 def _check_jumps(subject: Subject) -> None:
-    """Check that jumps are statements, each inside of what it leaves."""
+    """Check that jumps are statements inside the loop, function or kernel that they leave."""
     if not any(_jump(call) for call in subject.of_kinds(tir.Call)):
         return
     stack: list[tuple[Node, Node | None, bool, bool]] = [(subject.function.body, None, False, False)]
@@ -67,7 +67,7 @@ def _check_jumps(subject: Subject) -> None:
 
 
 def _jump(node: Node) -> str:
-    """Return what a text calls the jump that `node` is; "" for other nodes."""
+    """Return the name in texts of the jump `node`; "" for other nodes."""
     return _JUMPS.get(node.op.name, "") if isinstance(node, tir.Call) and isinstance(node.op, Op) else ""
 
 

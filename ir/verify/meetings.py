@@ -1,4 +1,4 @@
-"""Which accesses in a loop may meet across its iterations, told from how these run side by side."""
+"""Pairs of accesses in a loop that may conflict across its iterations, depending on how these run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .subject import Subject, is_write
 
 How: TypeAlias = Literal["parallel", "blocks", "threads", "vector"]
 PRIVATE_SCOPES = ("local", "warp", "wmma", "m16n8k8", "metal.simdgroup", "amx.tmm")
-"""Scopes of which each thread, or each group of threads that computes together, has its own."""
+"""Scopes of which each thread, or each group of cooperating threads, has its own memory."""
 
 
 def how(loop: tir.For) -> How | None:
-    """Return how the iterations of `loop` run side by side; None where they come one after the other."""
+    """Return how the iterations of `loop` run concurrently; None if they run sequentially."""
     if loop.kind is tir.ForKind.PARALLEL:
         return "parallel"
     if loop.kind is tir.ForKind.VECTORIZED:
@@ -31,10 +31,10 @@ def how(loop: tir.For) -> How | None:
 
 
 class Meeting(Struct, frozen=True, eq=False):
-    """A store, and another access of the same buffer, or itself.
+    """A store and another access of the same buffer, or the store itself in another iteration.
 
-    Where iterations go from statement to statement together, `is_ahead` says whether all of them reach the first before any
-    reaches the second, within one turn of the loops around both; it is None where nothing is known of the order.
+    If iterations run in lockstep, statement by statement, `is_ahead` tells whether all of them reach the first access before
+    any reaches the second, within one iteration of the loops around both; None if the order is unknown.
     """
 
     first: Site
@@ -43,11 +43,12 @@ class Meeting(Struct, frozen=True, eq=False):
 
 
 def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting]:
-    """Return those of `sites`, accesses in `loop`, that may meet; what blocks do before what their init does.
+    """Return the pairs of `sites`, accesses in `loop`, that may conflict; accesses of a block's body come before those of its
+    init.
 
-    Threads of a block and lanes of a vector go from statement to statement together. Threads may meet within one, and not
-    at all where they reduce together, with a reduction axis for it. What they do between barriers of their own, `--races`
-    tells (`codegen.gpu.races`).
+    Threads of a block and lanes of a vector run in lockstep. Threads may conflict within one statement; they do not conflict
+    in a cooperative reduction along a reduction axis. `--races` checks accesses between explicit barriers
+    (`codegen.gpu.races`).
     """
     side_by_side, found = how(loop), list[Meeting]()
     is_together = side_by_side in ("threads", "vector")
@@ -69,21 +70,21 @@ def meetings(subject: Subject, loop: tir.For, sites: list[Site]) -> list[Meeting
         if first is second:
             found.append(Meeting(first, second))
         elif statements.get(second.node) is first:
-            if not structural_equal(first.node.indices, second.node.indices):  # else the store meets itself, too
+            # with equal indices, the store also conflicts with itself
+            if not structural_equal(first.node.indices, second.node.indices):
                 found.append(Meeting(first, second, False if side_by_side == "vector" else None))
         elif not is_own(first) and not (is_write(second) and is_own(second)):
             continue  # each iteration writes these elements itself
         elif not is_together:
             found.append(Meeting(first, second))
         elif not has_barriers and (is_write(second) or is_own(statements.get(second.node, first))):
-            found.append(
-                Meeting(first, second, order[first] < order[second])
-            )  # else what the last iteration reads stays
+            # otherwise the element keeps its value until the last iteration has read it
+            found.append(Meeting(first, second, order[first] < order[second]))
     return found
 
 
 def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
-    """Whether the iterations of `loop` may touch other elements than each other at `site`."""
+    """Whether different iterations of `loop` may access different elements at `site`."""
     facts, outer = site.place.facts, loop.loop_var
     indices = [subject.flow.resolve(index) for index in site.node.indices]
     inside = [each for var, each in facts.domains.items() if var is not outer]
@@ -92,7 +93,7 @@ def _depends_on(subject: Subject, site: Site, loop: tir.For) -> bool:
 
 
 def _reduces(subject: Subject, site: Site, loop: tir.For) -> bool:
-    """Whether the iterations of `loop` combine what `site` writes."""
+    """Whether `loop` is a reduction loop of the block at `site`."""
     realize = site.place.block
     axes = realize.block.iter_vars if realize is not None else ()
     reduced = [subject.flow.resolve(axis.var) for axis in axes if axis.iter_type is tir.IterVarType.COMM_REDUCE]

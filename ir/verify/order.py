@@ -1,4 +1,4 @@
-"""Whether two steps of a reduction may be taken in either order, by computing both exactly on a few values."""
+"""Commutativity of reduction steps, tested by computing both orders exactly on a few values."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..visit import walk
 
 _SAMPLES = 80
 _NEAR = 6
-"""Values of an axis that are tried."""
+"""Number of tried values of an axis."""
 
 
 class OrderDependence(Struct, frozen=True):
-    """Two steps whose order matters, in words; `among_equals` says that it matters among equal values only."""
+    """A description of two steps whose order matters; `among_equals` means that it matters among equal values only."""
 
     example: str
     among_equals: bool
 
 
 def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence | None:
-    """Return two steps along the reduction `axes` whose order matters, or None where none is found.
+    """Return two steps along the reduction `axes` whose order matters, or None if none are found.
 
-    What does not depend on the axes is the same in both steps. Numbers are taken as exact.
+    Operands that do not depend on the axes are the same in both steps. Numbers are exact.
     """
     if is_plain_update(block.body):
         return None
@@ -36,7 +36,7 @@ def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence 
     if update is None or update.is_plain():
         return None
     picking = {node for each in update.elements.values() for index in each.indices for node in walk(index)}
-    axes = [axis for axis in axes if axis.var not in picking]  # along the others, steps update different elements
+    axes = [axis for axis in axes if axis.var not in picking]  # steps along the other axes update different elements
     if not axes:
         return None
     steps = _Steps(update, block, axes)
@@ -49,7 +49,7 @@ def order_matters(block: tir.Block, axes: list[tir.IterVar]) -> OrderDependence 
 
 
 def repetition_matters(block: tir.Block) -> bool:
-    """Whether a step is known that gives another result when it is taken twice."""
+    """Whether there is a step that gives another result when it is repeated."""
     update = Update.of(block.body, takes_others=True)
     if update is None:
         return False
@@ -58,7 +58,7 @@ def repetition_matters(block: tir.Block) -> bool:
 
 
 class _Steps:
-    """Random steps of a reduction that may come one after the other."""
+    """Random sequences of steps of a reduction."""
 
     def __init__(self, update: Update, block: tir.Block, axes: list[tir.IterVar]) -> None:
         self.update, self.start = update, update.start(block.init)
@@ -72,13 +72,13 @@ class _Steps:
         self._taken: set[Number] | None = None
 
     def samples(self, are_distinct: bool) -> Iterator[tuple[tuple[Number, ...], dict[Key, Number], dict[Key, Number]]]:
-        """Yield elements and two steps; if asked, such that all numbers in them are different."""
+        """Yield old elements and two steps; with `are_distinct`, all numbers in them differ."""
         dtypes = [store.value.dtype for store in self.update.elements.values()]
         for number in range(_SAMPLES // 2):
             self._taken = set() if are_distinct else None
             same = {key: self._operand(key) for key in self.update.operands if key not in self.moving}
             before, one, two = ({**same, **{key: self._operand(key) for key in self.moving}} for _ in range(3))
-            if not are_distinct and number % 2:  # steps that differ in their place alone
+            if not are_distinct and number % 2:  # steps that differ only in their axes
                 two.update({key: value for key, value in one.items() if key not in self._own})
             if self._is_same(one, two):
                 continue
@@ -90,7 +90,7 @@ class _Steps:
                 yield self.start, one, two
 
     def _is_same(self, one: dict[Key, Number], two: dict[Key, Number]) -> bool:
-        """Whether two steps are at the same values of all reduction axes."""
+        """Whether two steps have the same values of all reduction axes."""
         return bool(self._own) and all(key in one and one[key] == two[key] for key in self._own)
 
     def _operand(self, key: Key) -> Number:
@@ -103,7 +103,7 @@ class _Steps:
                 return self._numbers.randrange(_NEAR)
 
     def _sample(self, dtype: str) -> int:
-        """Return a number near zero; where all are to be different, one that was not taken yet."""
+        """Return a small number; if all must differ, one that was not used yet."""
         if is_bool(dtype):
             return self._numbers.randint(0, 1)
         least, most = (0 if "uint" in dtype else -4), 5
@@ -123,7 +123,7 @@ class _Steps:
         forth: tuple[Number, ...],
         back: tuple[Number, ...],
     ) -> str:
-        """Return what the steps give in both orders, in words."""
+        """Return a description of the results of the steps in both orders."""
         first, second = [" and ".join(str(step[key]) for key in self.moving) for step in (one, two)]
         results = [_shown(each) for each in (start, forth, back)]
         return (

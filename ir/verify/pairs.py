@@ -1,4 +1,4 @@
-"""Two runs of a piece of program side by side: do they meet in one element?"""
+"""Conflicts between two runs of a part of a program: do both access one element?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .subject import Subject, is_known, is_write
 
 
 class Twin(Struct, frozen=True, eq=False):
-    """What a second run of an inner part of the program calls its loop variables."""
+    """The renaming of loop variables for a second run of an inner part of the program."""
 
     names: dict[tir.Var, tir.Var]
 
@@ -36,7 +36,7 @@ class Twin(Struct, frozen=True, eq=False):
         return substitute(expr, self.names)
 
     def facts(self, site: Site) -> Facts:
-        """What holds at `site` in the second run."""
+        """Return the facts at `site` in the second run."""
         steps = list(site.place.steps())
         domains = {
             self.names.get(step.var, step.var): tir.Range(self(step.domain.min), self(step.domain.extent))
@@ -47,15 +47,15 @@ class Twin(Struct, frozen=True, eq=False):
         return Facts(domains, conditions, site.place.is_certain)
 
     def values(self, values: Values) -> Values:
-        """Return the values of the second run, under the names of the first."""
+        """Return the values of the second run, by the names of the first."""
         return {**values, **{var: values[other] for var, other in self.names.items() if other in values}}
 
 
 class Claim(Struct, frozen=True, eq=False):
-    """That two runs are apart: those loops are run twice that are inside all `is_shared` ones.
+    """The condition on two runs: loops inside of all `is_shared` steps run twice, independently.
 
-    `apart` says of the first and of a second run that they are two of those that must not meet, `same` that two runs
-    are one of them.
+    `apart` is the condition that the second run must not conflict with the first, `same` that two renamed runs are the same
+    run.
     """
 
     is_shared: Callable[[Step], bool]
@@ -66,10 +66,10 @@ class Claim(Struct, frozen=True, eq=False):
 def meet(
     subject: Subject, claim: Claim, first: Site, second: Site, sites: Iterable[Site]
 ) -> tuple[Twin, Values] | None:
-    """Return a second run, and values for which both touch one element: `first` by a store, `second` by any access.
+    """Return a second run, and values for which both runs access one element: `first` by a store, `second` by any access.
 
-    Two stores count only where the values can differ; a read only if no store of its own run, among `sites`, may have
-    written the element.
+    Two stores conflict only if their values can differ; a load conflicts only if no store of its own run, among `sites`,
+    may have written the element.
     """
     solver, flow = subject.solver, subject.flow
     twin = Twin.of(second, claim.is_shared)
@@ -92,7 +92,7 @@ def meet(
 
 
 def joined(*facts: Facts) -> Facts:
-    """Return all of several facts."""
+    """Return the conjunction of several facts."""
     domains = {var: domain for each in facts for var, domain in each.domains.items()}
     conditions = tuple([condition for each in facts for condition in each.conditions])
     return Facts(domains, conditions, all(each.is_certain for each in facts))
@@ -136,7 +136,7 @@ def _reads(value: tir.PrimExpr, buffer: tir.Buffer, indices: Sequence[tir.PrimEx
 
 
 def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> tir.PrimExpr | None:
-    """Return a condition under which two stores write values that can differ, or None where there is none."""
+    """Return a condition under which two stores write values that can differ, or None if there is none."""
     a, b = first.node, second.node
     assert isinstance(a, tir.BufferStore)
     assert isinstance(b, tir.BufferStore)
@@ -150,12 +150,12 @@ def _values_differ(subject: Subject, first: Site, second: Site, twin: Twin) -> t
 
 
 def writes_alike(subject: Subject, site: Site) -> bool:
-    """Whether it is plain to see that two runs of a store that meet in one element write one value there."""
+    """Whether two runs of a store to one element obviously write the same value."""
     return not (is_update(subject, site.node) or deciding(subject, site))
 
 
 def deciding(subject: Subject, site: Site) -> list[tir.PrimExpr]:
-    """Return what decides the value of a store, beside its indices."""
+    """Return the expressions that determine the value of a store, in addition to its indices."""
     store = site.node
     assert isinstance(store, tir.BufferStore)
     parts = _deciding(subject, store.value)
@@ -167,7 +167,7 @@ def _are_constants(*values: tir.PrimExpr) -> bool:
 
 
 def _deciding(subject: Subject, value: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return what decides the value of an expression: which elements of inputs it reads, and variables."""
+    """Return the expressions that determine a value: indices of loads from inputs, and variables."""
     found: list[tir.PrimExpr] = []
     stack: list[tir.PrimExpr] = [value]
     while stack:
@@ -183,7 +183,7 @@ def _deciding(subject: Subject, value: tir.PrimExpr) -> list[tir.PrimExpr]:
 
 
 def describe(subject: Subject, first: Site, second: Site, twin: Twin, values: Values, variables: list[tir.Var]) -> str:
-    """Return "i = 0 and i = 1 both write A[0]" or "i = 0 writes A[1], which i = 1 reads", for those that differ."""
+    """Return "i = 0 and i = 1 both write A[0]" or "i = 0 writes A[1], which i = 1 reads", with the variables that differ."""
     there = twin.values(values)
     pairs = [(var.name, subject.value(var, values), subject.value(var, there)) for var in variables]
     one = ", ".join(f"{name} = {a}" for name, a, b in pairs if a != b)

@@ -1,6 +1,6 @@
-"""The law of nodes: every field of a node holds what it is declared to hold, all through.
+"""The law of nodes: every field of a node, at any depth, holds a value of its declared type.
 
-E0440: a value that is no node, or another kind of node, where a node belongs. Passes do not see what it consists of.
+E0440: a value that is not a node, or a node of another kind, in a field for nodes. Passes would not traverse it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ Holds: TypeAlias = Callable[[Any], bool]
 
 
 _Field: TypeAlias = tuple[str, Holds, set[type], set[type]]
-"""A field in which nodes may stand: its name, what tells whether it is right, and the types of values, and of elements of
-tuples, that were right so far."""
+"""A field that may hold nodes: its name, its check, and caches of the types of valid values and of valid tuple elements."""
 
 
 def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
-    """Check the fields of `function`, and of `nodes`, which are all below it."""
+    """Check the fields of `function`, and of `nodes`, which are all its descendants."""
     found: list[Diagnostic] = []
     near = function
     fields: dict[type[Node], tuple[_Field, ...]] = {}
@@ -51,7 +50,7 @@ def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
 
 
 def _wrong_parts(value: Any) -> Iterator[Any]:
-    """Yield what a collection holds that is neither a node nor plain data."""
+    """Yield the members of a collection that are neither nodes nor plain data."""
     if isinstance(value, tuple | list):
         yield from (each for each in cast("Sequence[Any]", value) if not isinstance(each, Node))
     elif isinstance(value, Mapping):
@@ -68,7 +67,7 @@ def _wrong(node: Node, name: str, value: Any, near: Node) -> Diagnostic:
 
 @cache
 def _fields(kind: type) -> tuple[_Field, ...]:
-    if not issubclass(kind, Node):  # the field that holds it is wrong
+    if not issubclass(kind, Node):  # reported at the field that holds it
         return ()
     hints = get_type_hints(kind)
     found = [(name, _holds(hints[name])) for name in part_names(kind)]
@@ -81,7 +80,7 @@ def _anything(value: object) -> bool:
 
 @cache
 def _holds(hint: Any) -> Holds:
-    """Return whether a value is what an annotation says; `Any` and plain types are not looked into."""
+    """Return whether a value matches an annotation; `Any` and plain types are not checked."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _any_of([_holds(each) for each in arguments])
@@ -97,7 +96,7 @@ def _holds(hint: Any) -> Holds:
 
 
 def _plain(value: Any) -> bool:
-    """Whether a value is a node, or plain: what an attribute may be."""
+    """Whether a value is a node or plain data, as attributes must be."""
     if isinstance(value, tuple | list):
         return all(map(_plain, value))  # type: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping):

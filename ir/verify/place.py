@@ -1,4 +1,4 @@
-"""Where a statement stands: the loops, conditions and blocks on the way to it, as a chain of steps."""
+"""The place of a statement: the loops, conditions and blocks around it, as a chain of steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
 
 class Iterate(Struct, frozen=True, eq=False):
-    """A loop, or threads that are launched: `var` takes every value in `domain`, which is in terms of outer ones."""
+    """A loop, or a launch of threads: `var` takes every value in `domain`, which may depend on outer variables."""
 
     var: tir.Var
     domain: tir.Range
@@ -34,7 +34,7 @@ class Inside(Struct, frozen=True, eq=False):
 
 
 class Unknown(Struct, frozen=True, eq=False):
-    """Something else decides whether, or how often, the statement is reached: data, or a loop without a bound."""
+    """An unknown condition on the execution of the statement: data, or a loop without a bound."""
 
 
 UNKNOWN = Unknown()
@@ -42,7 +42,7 @@ Step: TypeAlias = Iterate | Where | Inside | Unknown
 
 
 class Facts(Struct, frozen=True, eq=False):
-    """What holds at a place: the ranges of loop variables, and conditions."""
+    """The facts at a place: the ranges of loop variables, and conditions."""
 
     domains: Mapping[tir.Var, tir.Range]
     conditions: tuple[tir.PrimExpr, ...]
@@ -50,7 +50,7 @@ class Facts(Struct, frozen=True, eq=False):
 
 
 MAX_CONDITIONS = 64
-"""How many conditions are known at a place. Further ones are not: then it is not certain that the place is reached."""
+"""Maximum number of recorded conditions of a place. If there are more, it is not certain that the place is reached."""
 
 
 class Place:
@@ -62,18 +62,18 @@ class Place:
         self.parent = parent
         self.step = step
         self.is_certain: bool = not isinstance(step, Unknown) and (parent is None or parent.is_certain)
-        """Whether nothing on the way is unknown."""
+        """Whether no step is unknown."""
         self.conditions: int = isinstance(step, Where) + (0 if parent is None else parent.conditions)
-        """How many there are on the way."""
+        """Number of recorded conditions."""
 
     def then(self, step: Step) -> Place:
-        """Return the place after one more step."""
+        """Return the place after `step`."""
         if isinstance(step, Where) and self.conditions == MAX_CONDITIONS:
             step = UNKNOWN
         return self if isinstance(step, Unknown) and not self.is_certain else Place(self, step)
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps to here, the innermost first."""
+        """Yield the steps to this place, the innermost first."""
         place: Place | None = self
         while place is not None:
             if place.step is not None:
@@ -82,14 +82,14 @@ class Place:
 
     @cached_property
     def facts(self) -> Facts:
-        """What holds here."""
+        """The facts at this place."""
         steps = list(self.steps())
         domains = {step.var: step.domain for step in reversed(steps) if isinstance(step, Iterate)}
         return Facts(domains, tuple([step.condition for step in steps if isinstance(step, Where)]), self.is_certain)
 
     @cached_property
     def block(self) -> tir.BlockRealize | None:
-        """The innermost block around, or None."""
+        """The innermost surrounding block, or None."""
         return next((step.realize for step in self.steps() if isinstance(step, Inside)), None)
 
 
@@ -99,11 +99,11 @@ class Site(Struct, frozen=True, eq=False):
     node: Access
     place: Place
     in_init: bool = False
-    """Whether it stands in a block's T.init."""
+    """Whether the access is in a block's T.init."""
 
 
 class BlockSite(Struct, frozen=True, eq=False):
-    """A block and its place: outside its own step, where its predicate holds."""
+    """A block and its place: where its predicate holds, but outside of its own step."""
 
     node: tir.BlockRealize
     place: Place

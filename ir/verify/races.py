@@ -1,4 +1,4 @@
-"""The law of loops whose iterations run side by side: they do not meet in one element.
+"""The law of concurrent loops: their iterations do not conflict.
 
 E0419: iterations of a parallel, vectorized or thread-bound loop race.
 """
@@ -18,7 +18,7 @@ from .subject import Subject
 
 
 def check_races(subject: Subject) -> None:
-    """Check the accesses in each loop whose iterations run side by side; one race is shown for each loop."""
+    """Check the accesses in each loop with concurrent iterations; report one race per loop."""
     loops: dict[tir.For, list[Site]] = {}
     for site in subject.flow.sites:
         for step in site.place.steps():
@@ -34,7 +34,7 @@ def check_races(subject: Subject) -> None:
 
 
 def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) -> bool:
-    """Whether each iteration has memory of its own: allocated inside the loop, or of such a scope."""
+    """Whether each iteration has its own memory: allocated inside the loop, or in a private scope."""
     buffer = site.node.buffer
     owner = subject.flow.owners.get(buffer.data)
     if owner is None or any(isinstance(step, Iterate) and step.loop is loop for step in owner.steps()):
@@ -45,9 +45,9 @@ def _is_private(subject: Subject, site: Site, loop: tir.For, side_by_side: How) 
 
 
 def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) -> bool:
-    """Whether it is plain to see that iterations over `var` that store to one element store one value: the common case.
+    """Whether iterations over `var` that store to one element obviously store the same value: the common case.
 
-    The indices tell the variables that they are made of, and `var` is one, or nothing else decides the value.
+    The indices determine their variables, and either `var` is one of them, or no other variable determines the value.
     """
     resolve, domains = subject.flow.resolve, site.place.facts.domains
     indices = [resolve(index) for index in site.node.indices]
@@ -65,7 +65,7 @@ def _is_apart(subject: Subject, site: Site, var: tir.Var, outer: list[Iterate]) 
 
 
 def _told(indices: list[tir.PrimExpr]) -> set[tir.PrimExpr]:
-    """Return variables whose values indices tell: one that is an index, or whose quotient and remainder are."""
+    """Return variables that the indices determine: by themselves, or by their quotient and remainder."""
     parts = {
         kind: {(each.a, each.b.value) for each in indices if isinstance(each, kind) and isinstance(each.b, tir.IntImm)}
         for kind in (tir.FloorDiv, tir.FloorMod)
@@ -88,7 +88,7 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
         )
 
     found = meet(subject, claim(lambda twin: (tir.LT if first is second else tir.NE)("bool", var, twin(var))), *both)
-    if found is not None and meeting.is_ahead is not None:  # a harder question
+    if found is not None and meeting.is_ahead is not None:  # harder to solve, so asked second
         inner = [step.var for step in around[:position] if _is_in_turn(step, second)]
         found = meet(subject, claim(lambda twin: _out_of_order(var, inner, twin, bool(meeting.is_ahead))), *both)
     if found is None:
@@ -103,14 +103,15 @@ def _races(subject: Subject, loop: tir.For, meeting: Meeting, sites: list[Site])
 
 
 def _is_in_turn(step: Iterate, other: Site) -> bool:
-    """Whether all iterations around the loop of `step`, which stands around `other` as well, go through it together."""
+    """Whether all iterations go through the loop of `step` in lockstep, and the loop is also around `other`."""
     is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
     return is_serial and any(each is step for each in other.place.steps())
 
 
 def _out_of_order(var: tir.Var, inner: list[tir.Var], twin: Twin, is_ahead: bool) -> tir.PrimExpr:
-    """Return the condition that iterations that go from step to step together touch an element in another order than they
-    do one after the other; `inner` are the loops around both steps, the innermost first."""
+    """Return the condition under which iterations in lockstep access an element in another order than sequentially; `inner` are
+    the loops around both accesses, the innermost first.
+    """
     ahead, behind = make.const(is_ahead, "bool"), make.const(not is_ahead, "bool")
     for each in inner:
         is_now = make.equal(each, twin(each))
@@ -122,7 +123,7 @@ def _out_of_order(var: tir.Var, inner: list[tir.Var], twin: Twin, is_ahead: bool
 
 
 def _said(loop: tir.For, meeting: Meeting) -> tuple[str, list[Note]]:
-    """Return what to do, and notes on the loop and on the other access."""
+    """Return the remedy, and notes on the loop and on the other access."""
     name, side_by_side = loop.loop_var.name, how(loop)
     help = f"let an index depend on '{name}', or make the loop serial"
     runs = "run as lanes of a vector" if side_by_side == "vector" else "run side by side"

@@ -1,8 +1,7 @@
-"""The law of reductions: what a block accumulates does not depend on the order of its reduction axes.
+"""The law of reductions: the result of a block does not depend on the order of its reduction axes.
 
-E0423: an update that overwrites what came before, or whose result depends on the order (a warning where only the order of
-equal values matters) · E0424: an init that starts another element than the one that is updated, or starts it from what the
-block updates.
+E0423: an update that overwrites the previous value, or whose result depends on the order (a warning if only the order of
+equal values matters) · E0424: an init that starts another element than the update, or reads what the block updates.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .subject import Subject
 
 
 def check_reductions(subject: Subject) -> None:
-    """Check the blocks that have a reduction axis: what their T.init starts, and whether the order of their steps matters."""
+    """Check the blocks that have a reduction axis: the elements that their T.init starts, and the order of their steps."""
     for site in subject.flow.blocks:
         block = site.node.block
         axes = [axis for axis in block.iter_vars if axis.iter_type is tir.IterVarType.COMM_REDUCE and _has_steps(axis)]
@@ -35,7 +34,7 @@ def check_reductions(subject: Subject) -> None:
 
 
 class _WrongStart(Struct, frozen=True):
-    """A store of a T.init, what is wrong with it, and what to do."""
+    """A store in a T.init, the error in it, and the remedy."""
 
     node: tir.BufferStore
     reason: str
@@ -43,7 +42,7 @@ class _WrongStart(Struct, frozen=True):
 
 
 def _started_from_itself(block: tir.Block) -> _WrongStart | None:
-    """Return a store of an init that reads what the block updates, other than what the init stored before."""
+    """Return an error for a store of an init that loads what the block updates, unless the init has stored that before."""
     stores = [] if block.init is None else [node for node in walk(block.init) if isinstance(node, tir.BufferStore)]
     updated = {node.buffer.data for node in walk(block.body) if isinstance(node, tir.BufferStore)}
     started: list[tir.BufferStore] = []
@@ -60,7 +59,7 @@ def _started_from_itself(block: tir.Block) -> _WrongStart | None:
 
 
 def _started_instead(subject: Subject, site: BlockSite) -> _WrongStart | None:
-    """Return the init, if it starts another element than its block updates there; None where that is not certain."""
+    """Return an error if the init certainly starts another element than the block updates, else None."""
     init, body = site.node.block.init, site.node.block.body
     if not isinstance(init, tir.BufferStore) or not isinstance(body, tir.BufferStore):
         return None
@@ -97,7 +96,7 @@ def _has_steps(axis: tir.IterVar) -> bool:
 
 
 def _overwrites(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> bool:
-    """Report a block that only stores what depends on its reduction axes to the element that its init starts."""
+    """Report a block that overwrites the element that its init starts with values that depend on its reduction axes."""
     body = block.body
     if not isinstance(body, tir.BufferStore) or not isinstance(block.init, tir.BufferStore):
         return False
@@ -112,7 +111,7 @@ def _overwrites(subject: Subject, block: tir.Block, axes: list[tir.IterVar]) -> 
 
 
 def _starts_inside(body: tir.Stmt, axes: set[tir.Var]) -> bool:
-    """Whether the block starts its elements itself, in its first step: what `LowerInitBlock` makes of `T.init`."""
+    """Whether the block starts its elements in its first step by a condition, as `LowerInitBlock` rewrites `T.init`."""
     first = body.seq[0] if isinstance(body, tir.SeqStmt) else body
     return isinstance(first, tir.IfThenElse) and all(
         isinstance(each, tir.EQ) and each.a in axes for each in conjuncts(first.condition, True)

@@ -1,7 +1,7 @@
-"""The law of regions: what a block touches lies in what it declares.
+"""The law of regions: the accesses of a block are inside its declared regions.
 
-E0413: a write outside the block's T.writes; a read outside its T.reads is a warning, as TVM hides reads of index arrays
-and of what a block only passes on · E0422: a matched region outside its source.
+E0413: a store outside the block's T.writes; a load outside its T.reads is a warning, since TVM omits reads of index
+arrays and of buffers that are only passed on · E0422: a matched region outside its source.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .subject import Subject, is_write
 
 
 def check_regions(subject: Subject) -> None:
-    """Check every access against the blocks that it stands in, once for each buffer and block."""
+    """Check every access against the surrounding blocks, once for each buffer and block."""
     reported: set[tuple[tir.Block, tir.Var]] = set()
     for site in subject.flow.sites:
         data = site.node.buffer.data
@@ -32,9 +32,9 @@ def check_regions(subject: Subject) -> None:
 
 
 def _answerable(site: Site) -> Iterator[tir.Block]:
-    """Yield the blocks that declare an access, the innermost first; of a read only that one is asked.
+    """Yield the surrounding blocks that must declare an access, the innermost first; for loads, only the innermost.
 
-    A block without axes that declares nothing, such as the root, says nothing of its accesses.
+    A block without axes and declarations, such as the root block, is not checked.
     """
     for step in site.place.steps():
         if isinstance(step, Inside):
@@ -46,12 +46,12 @@ def _answerable(site: Site) -> Iterator[tir.Block]:
 
 
 def _is_inside(place: Place, block: tir.Block) -> bool:
-    """Whether memory that lives from `place` on is a block's own."""
+    """Whether memory that is allocated at `place` belongs to a block."""
     return any(isinstance(step, Inside) and step.realize.block is block for step in place.steps())
 
 
 def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
-    """Report an access that no region of `block` covers; return whether there was anything to say."""
+    """Report an access that no region of `block` covers; return whether anything was reported."""
     buffer = site.node.buffer
     regions = block.writes if is_write(site) else (*block.reads, *block.writes)
     declared = [region for region in regions if region.buffer.data is buffer.data]
@@ -84,7 +84,7 @@ def _breaks(subject: Subject, site: Site, block: tir.Block) -> bool:
 
 
 def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
-    """Whether each index is the start of its range, which is not empty, or lies in it by constant bounds."""
+    """Whether each index obviously lies in its range: it is the start of a nonempty one, or by constant bounds."""
     bounds = subject.flow.bounds
     for index, axis in zip(site.node.indices, region.region, strict=False):
         here, least, extent = bounds(index), bounds(axis.min), bounds(axis.extent)
@@ -95,7 +95,7 @@ def _covers(subject: Subject, region: tir.BufferRegion, site: Site) -> bool:
 
 
 def _outside(subject: Subject, regions: list[tir.BufferRegion], site: Site) -> tir.PrimExpr | None:
-    """Return the condition that an access lies in none of `regions`; None where a vector is accessed."""
+    """Return the condition that an access is outside of all `regions`; None for a vector access."""
     resolve = subject.flow.resolve
     result: tir.PrimExpr | None = None
     for region in regions:
@@ -114,7 +114,7 @@ def _outside(subject: Subject, regions: list[tir.BufferRegion], site: Site) -> t
 
 
 def check_matches(subject: Subject) -> None:
-    """Check that the region of every matched buffer lies in its source."""
+    """Check that the region of every matched buffer is inside its source."""
     resolve = subject.flow.resolve
     for site in subject.flow.matches:
         source = site.node.source

@@ -1,4 +1,4 @@
-"""Where the checks put what they find, and how they name things."""
+"""The collector of diagnostics, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from ..diagnostics import Diagnostic, Note
 
 
 class Report:
-    """The breaches found in one function; `function` is where they are shown when a node has no place of its own."""
+    """The diagnostics of one function; `function` gives the position of nodes without one."""
 
     def __init__(self, function: Node) -> None:
         self.function = function
         self.found: list[Diagnostic] = []
 
     def add(self, code: str, message: str, node: Node | None, help: str | None = None, *notes: Note) -> None:
-        """Record a breach at `node`."""
+        """Add an error at `node`."""
         shown = tuple([note for note in notes if note.span is not None])
         self.found.append(Diagnostic(code, message, self.place(node), help, shown))
 
     def warn(self, code: str, message: str, node: Node | None, help: str, *notes: Note) -> None:
-        """Record what is allowed, but hardly meant."""
+        """Add a warning: valid, but probably not intended."""
         shown = tuple([note for note in notes if note.span is not None])
         self.found.append(Diagnostic(code, message, self.place(node), help, shown, severity="warning"))
 
     @property
     def has_errors(self) -> bool:
-        """Whether anything but warnings was found."""
+        """Whether an error was found."""
         return any(each.severity == "error" for each in self.found)
 
     def place(self, *nodes: Node | None) -> Span | None:

@@ -1,8 +1,8 @@
 """The law of names at the loop level (TVM: `tir.analysis.VerifyWellFormed`).
 
-E0401: a variable is used where it is not defined · E0402: it is defined twice (threads excepted, and a `T.Let` that stands
-in one expression several times: they are everywhere the same) · E0403: a buffer is used where it is not declared ·
-E0404: a block uses a loop variable from outside, past its own axes.
+E0401: a variable is used where it is not defined · E0402: it is defined twice (except for threads, and for a `T.Let` that
+occurs several times in one expression, because these definitions are equal) · E0403: a buffer is used where it is not
+declared · E0404: a block uses a loop variable from outside other than through its axes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)
 
 
 def check_scoping(subject: Subject) -> None:
-    """Check that a function uses only what is defined there, and defines nothing twice."""
+    """Check that a function uses only defined variables and buffers, and defines nothing twice."""
     function, checker = subject.function, _Scoping(subject.report)
     shapes = [variable for buffer in function.buffer_map.values() for variable in variables_of_buffer(buffer)]
     checker.visible.update((*function.params, *shapes))
@@ -43,7 +43,7 @@ class _Scoping:
 
     @contextmanager
     def scope(self, node: Node, variables: Iterable[tir.Var]) -> Generator[None]:
-        """Let `variables` be defined, by `node`, for what is visited inside."""
+        """Define `variables` by `node` inside the context."""
         added = [variable for variable in variables if self._define(node, variable)]
         yield
         self.visible.difference_update(added)
@@ -65,7 +65,7 @@ class _Scoping:
             self.visit(node)
 
     def visit(self, node: Node) -> None:
-        """Check `node` and everything below it; a variable is shown at the expression or statement it stands in."""
+        """Check `node` and its descendants; errors are placed at the innermost expression or statement."""
         kind = type(node)
         if kind is tir.Var or kind is tir.SizeVar:
             self._use(cast("tir.Var", node))
@@ -158,7 +158,7 @@ class _Scoping:
             self.visit(node.body)
 
     def _visit_block(self, block: tir.Block) -> None:
-        """Regions, matched buffers, init and body see the axes; allocated buffers are seen by all that follows."""
+        """Visit a block; its axes and allocations are visible in its regions, matched buffers, init and body."""
         allocated = [buffer.data for buffer in block.alloc_buffers]
         axes = [axis.var for axis in block.iter_vars]
         if axes:
@@ -175,5 +175,5 @@ class _Scoping:
 
 
 def _is_same_let(one: Node, other: Node) -> bool:
-    """Whether a variable is given one value by both (TVM: the weaker condition of `VerifySSA`)."""
+    """Whether both definitions give a variable the same value (TVM: the weaker condition of `VerifySSA`)."""
     return isinstance(one, tir.Let) and isinstance(other, tir.Let) and structural_equal(one.value, other.value)

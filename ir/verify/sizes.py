@@ -1,8 +1,7 @@
-"""The law of memory: its sizes are integers, none is negative, and a matched buffer fits its region.
+"""The law of sizes: they are integers and not negative, and a matched buffer fits its region.
 
-E0406: an extent, a stride or an offset that is no integer · E0426: a constant extent of memory or of a buffer that is
-negative · E0427: a matched buffer whose dimensions or strides
-are not those of its region.
+E0406: an extent, a stride or an offset that is not an integer · E0426: a negative constant extent of memory or of a
+buffer · E0427: a matched buffer whose dimensions or strides differ from those of its region.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .subject import Subject
 
 
 def check_sizes(subject: Subject) -> None:
-    """Check the extents of parameters and of what is allocated, and how buffers lie in memory."""
+    """Check the extents of parameters and allocations, and the strides and offsets of buffers."""
     for name, extents, place in _memory(subject):
         for number, size in enumerate((*extents, *_layout(place))):
             if not (is_int(size.dtype) or is_bool(size.dtype)) or lanes_of(size.dtype) > 1:
@@ -65,7 +64,7 @@ def _mismatch(match: tir.MatchBufferRegion) -> str | None:
 
 
 def _compact(shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr | None, ...]:
-    """Return the strides of a row-major buffer; None for those that are not constant."""
+    """Return the strides of a row-major buffer; None for strides that are not constant."""
     strides: list[tir.PrimExpr | None] = [tir.IntImm("int64", 1)]
     for extent in reversed(shape[1:]):
         last = strides[-1]
@@ -77,7 +76,7 @@ def _compact(shape: Sequence[tir.PrimExpr]) -> tuple[tir.PrimExpr | None, ...]:
 
 
 def _memory(subject: Subject) -> Iterator[tuple[str, Sequence[tir.PrimExpr], Node]]:
-    """Yield the name, the extents and the place of each."""
+    """Yield the name, the extents and the source position of each."""
     for buffer in subject.function.buffer_map.values():
         yield buffer.name, buffer.shape, buffer
     for node in subject.of_kinds(tir.Allocate, tir.AllocateConst, tir.DeclBuffer, tir.Block):

@@ -1,4 +1,4 @@
-"""Can it happen? Questions about a place, answered by a proof that it cannot or by values for which it does."""
+"""Questions about a place: can a condition hold? Answers are a proof that it cannot, or values for which it does."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Values: TypeAlias = dict[tir.Var, int]
 Domains: TypeAlias = Mapping[tir.Var, tir.Range]
 
 _SMALL = (2, 8, 64)
-"""Parameters of a counterexample are first looked for up to these."""
+"""Limit of the first search for small parameters of a counterexample."""
 
 
 MAX_QUESTION = 2048
-"""The nodes of a condition that is asked about; nothing is found out of a larger one."""
+"""Maximum size of a condition in nodes; larger ones stay undecided."""
 
 
 def is_askable(condition: tir.PrimExpr) -> bool:
-    """Whether proofs can look into an expression."""
+    """Whether proofs understand an expression."""
     return not is_larger(condition, MAX_QUESTION) and is_affine(condition)
 
 
 class Answer(Struct, frozen=True):
-    """`is_safe`: it cannot happen. `values`: it does, for these. Neither: it could not be told."""
+    """`is_safe`: the condition never holds. `values`: it holds for these. Neither: undecided."""
 
     is_safe: bool = False
     values: Values | None = None
@@ -40,7 +40,7 @@ SAFE, OPEN = Answer(is_safe=True), Answer()
 
 
 class Solver:
-    """Answers for one function, whose sizes are at least 1."""
+    """Answers for one function, whose sizes are assumed to be at least 1."""
 
     def __init__(self, function: tir.PrimFunc) -> None:
         dimensions = dict.fromkeys(extent for buffer in function.buffer_map.values() for extent in buffer.shape)
@@ -49,10 +49,10 @@ class Solver:
         self.sizes = frozenset(variables(self.given))
 
     def ask(self, bad: tir.PrimExpr, facts: Facts, free: frozenset[tir.Var] | None = None) -> Answer:
-        """Answer whether `bad`, in terms of loop variables and parameters, can hold where `facts` do.
+        """Decide whether `bad`, in terms of loop variables and parameters, can hold under `facts`.
 
-        With `free`, only these parameters may have any value: what the others are is the caller's promise, so that
-        `bad` counts only if it holds whenever `facts` do.
+        With `free`, only these parameters may have any value: the caller guarantees the others, so `bad` counts only if it holds
+        whenever `facts` do.
         """
         if not is_askable(bad):
             return OPEN
@@ -68,9 +68,9 @@ class Solver:
         return self._complete(_smaller(values, negated(bad), domains, given), facts)
 
     def related(self, extent: tir.PrimExpr, indices: Sequence[tir.PrimExpr], facts: Facts) -> frozenset[tir.Var]:
-        """Return the sizes in `extent` if `indices` run over the same ones: then any size is meant; else none.
+        """Return the sizes in `extent` if `indices` run over the same sizes, which are then arbitrary; else none.
 
-        How sizes that the text does not relate fit together is the caller's promise.
+        Relations between sizes that the text does not express are guaranteed by the caller.
         """
         sizes = self.sizes & variables((extent,))
         if not sizes:
@@ -80,7 +80,7 @@ class Solver:
         return sizes if sizes == related else frozenset()
 
     def _complete(self, values: Values, facts: Facts) -> Answer:
-        """Give values to all other variables, so that all facts hold."""
+        """Extend values to all other variables such that all facts hold."""
         others = {var: _nearest_zero(domain) for var, domain in facts.domains.items() if var not in values}
         if variables(facts.conditions) <= values.keys() and not (others and self.given):
             free = {var: value for var, value in others.items() if value is not None}
@@ -93,7 +93,7 @@ class Solver:
 
 
 def _smaller(values: Values, condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Values:
-    """Return values that refute `condition` with small parameters that are not negative, if there are such."""
+    """Return values that refute `condition` with small, nonnegative parameters, if there are any."""
     parameters = [var for var in values if var not in domains]
     for most in _SMALL if parameters else ():
         if all(0 <= values[var] <= most for var in parameters):
@@ -112,7 +112,7 @@ def variables(expressions: Iterable[tir.PrimExpr]) -> set[tir.Var]:
 
 
 def _nearest_zero(domain: tir.Range) -> int | None:
-    """Return the value of a range that is nearest to zero; None where its ends are symbolic."""
+    """Return the value in a range that is closest to zero; None if its ends are symbolic."""
     match domain:
         case tir.Range(min=tir.IntImm(value=least), extent=tir.IntImm(value=extent)):
             return max(least, min(least + extent - 1, 0))
@@ -129,7 +129,7 @@ def _ends(domains: Domains) -> list[tir.PrimExpr]:
 def _connected(
     seen: set[tir.Var], domains: Domains, conditions: Sequence[tir.PrimExpr]
 ) -> tuple[dict[tir.Var, tir.Range], tuple[tir.PrimExpr, ...]]:
-    """Return the domains and conditions that say something of `seen`, of what those mention, and so on."""
+    """Return the domains and conditions that constrain `seen` directly or through other variables."""
     waiting = [(each, variables((each,))) for each in conditions]
     near: dict[tir.Var, tir.Range] = {}
     given: list[tir.PrimExpr] = []
@@ -151,7 +151,7 @@ def _connected(
 
 
 def _refute(condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr]) -> Values | bool:
-    """Return values for which `condition` does not hold; True where it always holds, False where that is not known."""
+    """Return values for which `condition` does not hold; True if it always holds, False if unknown."""
     proof = prove(condition, domains, given)
     if proof.verdict is Verdict.REFUTED and proof.counterexample is not None:
         return dict(proof.counterexample)

@@ -1,6 +1,6 @@
-"""The law of starts: every element is initialised before its updates, and no loop runs an update more often than its axes say.
+"""The law of starts: every element is initialized before its updates, and no loop runs an update more often than its axes do.
 
-E0424: a T.init that never starts an element that is updated · E0428: a loop that no axis uses, and that repeats an update
+E0424: a T.init that never starts an element that is updated · E0428: a loop that no axis uses and that repeats an update
 · E0429: an update of allocated memory that nothing has written.
 """
 
@@ -23,11 +23,11 @@ from .subject import Subject, is_write
 
 COMM_REDUCE = tir.IterVarType.COMM_REDUCE
 _MOST_WRITERS = 8
-"""With more stores of one buffer, the question costs too much."""
+"""Maximum number of stores of one buffer; the question for more would cost too much."""
 
 
 def check_starts(subject: Subject) -> None:
-    """Check the blocks that update elements: those with axes for repetitions, all for what they update."""
+    """Check the blocks that update elements: repetition of those with axes, initialization of all."""
     order = {site: number for number, site in enumerate(subject.flow.sites)}
     opaque = _opaque(subject)
     updates = list[Site]()
@@ -53,14 +53,14 @@ def check_starts(subject: Subject) -> None:
 
 
 def _opaque(subject: Subject) -> set[tir.Var]:
-    """Return the memory that is accessed by more than one buffer, or by other means than loads and stores."""
+    """Return the memory that is accessed through several buffers, or other than by loads and stores."""
     names: dict[tir.Var, set[tir.Buffer]] = {}
     for site in subject.flow.sites:
         names.setdefault(site.node.buffer.data, set()).add(site.node.buffer)
     found = {data for data, buffers in names.items() if len(buffers) > 1}
     inside = set[Node]()
     for call in subject.of_kinds(tir.Call):
-        if call not in inside:  # else it was seen in the call around it
+        if call not in inside:  # otherwise it is counted at the surrounding call
             inside.update(walk(call))
     found.update(each for each in inside if isinstance(each, tir.Var) and each.dtype == "handle")
     for match in subject.of_kinds(tir.MatchBufferRegion):
@@ -74,8 +74,9 @@ def _opaque(subject: Subject) -> set[tir.Var]:
 def _is_not_started(
     subject: Subject, site: Site, inits: list[Site], starts: list[Site], order: dict[Site, int]
 ) -> bool:
-    """Report an update of an element that none of `starts`, the stores that are no updates, has written before; where the
-    caller may have, that none of `inits`, those of the block, has. Return whether there is one."""
+    """Report an update of an element that nothing has written before; return whether there is one. Writers are `starts`, the
+    stores that are not updates; if the caller may have written the element, only `inits`, those of the block, are checked.
+    """
     realize, buffer = site.place.block, site.node.buffer
     assert realize is not None
     is_own = _is_allocated(subject, buffer)
@@ -99,15 +100,15 @@ def _is_not_started(
 
 
 def _is_allocated(subject: Subject, buffer: tir.Buffer) -> bool:
-    """Whether the memory of a buffer is allocated in the function, so that it holds nothing at first."""
+    """Whether the memory of a buffer is allocated in the function, so that it is uninitialized at first."""
     given = {each.data for each in subject.function.buffer_map.values()} | set(subject.function.params)
     return buffer.data in subject.flow.owners and buffer.data not in given
 
 
 def _starts_plainly(realize: tir.BlockRealize, init: Site, update: Site) -> bool:
-    """Whether it is plain to see that an init starts what the block updates: the common case.
+    """Whether an init obviously starts what the block updates: the common case.
 
-    Both have the same indices, which use no reduction axis, and loops of reductions are no loops of other axes.
+    Both have the same indices, which use no reduction axis, and loops of reduction axes are not used by other axes.
     """
     block = realize.block
     reduced = {axis.var for axis in block.iter_vars if axis.iter_type is COMM_REDUCE}
@@ -129,8 +130,9 @@ def _starts_plainly(realize: tir.BlockRealize, init: Site, update: Site) -> bool
 
 
 def _missing(subject: Subject, site: Site, writers: list[Site], order: dict[Site, int]) -> Values | None:
-    """Return values for which `site` is reached, and none of `writers` has stored its element before; None where that is
-    not certain."""
+    """Return values for which `site` is reached although none of `writers` has stored its element before; None if that is not
+    certain.
+    """
     flow, facts = subject.flow, site.place.facts
     indices = [flow.resolve(index) for index in site.node.indices]
     if len(writers) > _MOST_WRITERS or not _are_known([*indices, *facts.conditions]):
@@ -164,11 +166,11 @@ def _element(index: tir.PrimExpr) -> tir.Range:
 
 
 def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[tir.PrimExpr]]:
-    """Return the ways in which `other`, in a run of its own, comes before `site`, or may do so, each as conditions that
-    hold together: iterations that run side by side may come in any order.
+    """Return the cases in which `other`, in its own run, precedes or may precede `site`, each as a conjunction of conditions;
+    concurrent iterations may run in any order.
 
-    They are the cases of a lexicographic order, that of one iteration first, which mostly answers the question. A single
-    condition with an `or` for each loop would be opened up case by case, with exponential cost.
+    These are the cases of the lexicographic order. The case of the same iteration comes first, because it is usually
+    sufficient. A single condition with an `or` per loop would be expanded into cases at exponential cost.
     """
     mine = {step for step in site.place.steps() if isinstance(step, Iterate)}
     shared = [step for step in reversed(list(other.place.steps())) if step in mine]
@@ -187,7 +189,7 @@ def _before(site: Site, other: Site, twin: Twin, is_above: bool) -> list[list[ti
 
 
 def _is_repeated(subject: Subject, site: Site) -> bool:
-    """Report a loop that no axis uses, and that runs an update again with no start between; return whether there is one."""
+    """Report a loop that no axis uses and that repeats an update without a start in between; return whether there is one."""
     realize = site.place.block
     assert realize is not None
     block, steps = realize.block, list(site.place.steps())
@@ -202,7 +204,7 @@ def _is_repeated(subject: Subject, site: Site) -> bool:
     used = variables([*values.values(), *outer, *site.place.facts.conditions])
     waiting = variables(value for axis, value in values.items() if axis.iter_type is COMM_REDUCE)
     waiting &= {step.var for step in loops}
-    for step in loops:  # the innermost first: around those of the reduction, T.init starts anew
+    for step in loops:  # innermost first: for loops around the reduction loops, T.init starts again
         waiting.discard(step.var)
         if step.var in used or (block.init is not None and not waiting) or not _runs_in_turn(subject, step):
             continue
@@ -218,13 +220,13 @@ def _is_repeated(subject: Subject, site: Site) -> bool:
 
 
 def _runs_in_turn(subject: Subject, step: Iterate) -> bool:
-    """Whether a loop has several iterations, one after the other."""
+    """Whether a loop certainly has several sequential iterations."""
     is_serial = isinstance(step.loop, tir.For) and how(step.loop) is None
     return is_serial and subject.flow.bounds(step.domain.extent).min > 1
 
 
 def _is_stored_elsewhere(step: Iterate, site: Site) -> bool:
-    """Whether another statement in a loop stores to the buffer, and may start it anew."""
+    """Whether another statement in a loop stores to the buffer, so that it may start it again."""
     block = site.place.block
     assert block is not None
     inside = {node for node in walk(block.block) if isinstance(node, tir.BufferStore)}

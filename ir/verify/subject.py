@@ -1,4 +1,4 @@
-"""A loop-level function under check: what the checks share, each made when it is first asked for."""
+"""A loop-level function that is being verified, with shared analyses that are computed on first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NodeT = TypeVar("_NodeT", bound=Node)
 
 
 class Subject:
-    """`function`, and where its breaches are put; `strict` asks to list also what is not proven."""
+    """`function`, and the report of its diagnostics; `strict` also reports what is not proven."""
 
     def __init__(self, function: tir.PrimFunc, strict: bool = False) -> None:
         self.function = function
@@ -30,12 +30,12 @@ class Subject:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Everything in the body, each before what is below it."""
+        """All nodes in the body, parents first."""
         return tuple(walk(self.function.body))
 
     @cached_property
     def nodes_by_kind(self) -> dict[type, list[Any]]:
-        """What `nodes` has, by its kind."""
+        """The elements of `nodes` by kind."""
         found: dict[type, list[Any]] = {}
         for node in self.nodes:
             kind = type(node)
@@ -51,7 +51,7 @@ class Subject:
 
     @cached_property
     def signature(self) -> tuple[Node, ...]:
-        """Everything in the parameters and their buffers."""
+        """All nodes in the parameters and their buffers."""
         parts = (*self.function.params, *self.function.buffer_map.values())
         nodes = [part for part in parts if isinstance(part, Node)]  # pyright: ignore[reportUnnecessaryIsInstance]
         return tuple(node for part in nodes for node in walk(part))
@@ -63,14 +63,14 @@ class Subject:
 
     @cached_property
     def exchanges(self) -> frozenset[Node]:
-        """The calls in the body at which threads wait for each other."""
+        """The synchronizing calls in the body."""
         return frozenset(
             node for node in self.of_kinds(tir.Call) if isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
         )
 
     @cached_property
     def flow(self) -> Flow:
-        """Where each access and block stands."""
+        """The places of accesses and blocks."""
         return Flow(self.function)
 
     @cached_property
@@ -79,18 +79,18 @@ class Subject:
 
     @cached_property
     def inputs(self) -> frozenset[tir.Var]:
-        """The data pointers of what the caller passes and nothing here writes: its elements may have any values."""
+        """The data pointers of parameters that the function does not write: their elements may have any values."""
         written = {site.node.buffer.data for site in self.flow.sites if is_write(site)}
         return frozenset([buffer.data for buffer in self.function.buffer_map.values()]) - written
 
     def value(self, expr: tir.PrimExpr, values: Values) -> int:
-        """Return the value of `expr` for `values` of loop variables and parameters; 0 for one that may have any."""
+        """Return the value of `expr` for `values` of loop variables and parameters; 0 for arbitrary ones."""
         resolved = self.flow.resolve(expr.base if isinstance(expr, tir.Ramp) else expr)
         missing = {var: 0 for var in variables((resolved,)) if var not in values}
         return evaluate(resolved, {**missing, **values}) or 0
 
     def element(self, site: Site, values: Values) -> str:
-        """Return the element that an access means, such as "A[0, 3]"; "…" stands for an index that memory decides."""
+        """Return the element of an access, such as "A[0, 3]"; "…" denotes an index that depends on memory."""
         return f"{site.node.buffer.name}[{', '.join(self._index(index, values) for index in site.node.indices)}]"
 
     def _index(self, index: tir.PrimExpr, values: Values) -> str:
@@ -118,5 +118,5 @@ def is_write(site: Site) -> bool:
 
 
 def is_known(index: tir.PrimExpr) -> bool:
-    """Whether an index is the same whatever the memory holds."""
+    """Whether an index does not depend on memory."""
     return not any(isinstance(node, tir.BufferLoad) for node in walk(index))

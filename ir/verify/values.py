@@ -1,7 +1,7 @@
-"""The law of graph-level values: struct info says what follows from the operands, and pure functions stay pure.
+"""The law of graph-level values: struct info agrees with the operands, and pure functions have no side effects.
 
-E0437: a pure function, or a dataflow block, has a call with side effects · E0438: struct info that contradicts the value
-it is said of · E0439: metadata that the text does not hold.
+E0437: a call with side effects in a pure function or a dataflow block · E0438: struct info that contradicts its
+value · E0439: metadata that the text does not contain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..visit import children
 
 
 def check_values(function: relax.Function, module: IRModule | None) -> Iterator[Diagnostic]:
-    """Check every binding of `function`, and of the functions inside it."""
+    """Check every binding of `function` and of its nested functions."""
     stack: list[tuple[Node, relax.Function, bool]] = [(function.body, function, False)]
     yield from _check_result(function)
     while stack:
@@ -45,7 +45,7 @@ def check_values(function: relax.Function, module: IRModule | None) -> Iterator[
 
 
 def missing(data: Metadata, place: Node) -> Diagnostic:
-    """Return what is said of metadata that a text names and does not have."""
+    """Return the message for metadata that a text names but does not contain."""
     message = f'metadata["{data.key}"][{data.index}] is not there: the text does not hold it'
     return Diagnostic(
         "E0439", message, place.span or data.span, 'name a tensor of the sidecar file: I.constant("name")'

@@ -1,7 +1,7 @@
-"""The law of allocations: what a view or a pointer reaches lies in the memory behind it.
+"""The law of allocations: elements of views and pointers are inside the underlying memory.
 
-E0414: an element that is outside of its allocation for certain · E0420 (strict, warning): one that is not proven to be inside.
-Extents, offsets and strides are followed where they are constant; a view of the shape of its allocation is inside.
+E0414: an element that is certainly outside its allocation · E0420 (strict, warning): one that is not proven to be inside.
+Constant extents, offsets and strides are tracked; a view with the shape of its allocation is inside.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _HELP = "check the shape, strides and elem_offset that the buffer was declared w
 
 
 _DEFINING = {tir.Block, tir.Allocate, tir.AllocateConst, tir.LetStmt, tir.Let}
-"""The nodes that bring pointers into being."""
+"""The nodes that define pointers."""
 
 
 class _Pointed(Struct, frozen=True):
-    """An allocation of `extent` bytes, and how far into it a pointer points; None where that is not constant.
+    """An allocation of `extent` bytes, and the offset of a pointer in it in bytes; None if not constant.
 
-    `owner` is the buffer that it was made for, where the pointer points at its start.
+    `owner` is the buffer that was allocated there, if the pointer points to its start.
     """
 
     extent: int | None
@@ -50,7 +50,7 @@ def check_views(subject: Subject) -> None:
 
 
 class _Memory:
-    """What the pointers of a function point into."""
+    """The allocations that the pointers of a function point into."""
 
     def __init__(self, subject: Subject) -> None:
         self._pointed: dict[tir.Var, _Pointed] = {}
@@ -105,7 +105,7 @@ class _Memory:
         return _Pointed(base.extent, offset)
 
     def holds(self, buffer: tir.Buffer) -> bool:
-        """Whether every element of `buffer` lies in its allocation."""
+        """Whether every element of `buffer` is inside its allocation."""
         if buffer in self._own:
             return True
         pointed, strides, shape = self.of(buffer.data), _strides(buffer), _constant(buffer.shape)
@@ -123,7 +123,7 @@ class _Memory:
 
 
 def _is_as_large(owner: tir.Buffer, buffer: tir.Buffer) -> bool:
-    """Whether two buffers have the same number of bytes: equal extents, in any order, but for constants."""
+    """Whether two buffers are known to have the same number of bytes."""
     if structural_equal(owner.shape, buffer.shape) and owner.dtype == buffer.dtype:
         return True
     mine, its = (make.const(1, "int64"), make.const(1, "int64"))
