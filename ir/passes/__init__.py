@@ -1,1 +1,1 @@
-"""Passes: from module to module, each in a file of its own."""
+"""Passes: functions from modules to modules, each in its own file."""

@@ -1,4 +1,4 @@
-"""Which memory the variables of a function hold, and until when it is used: what memory planning has to know."""
+"""Analysis for memory planning: the memory that each variable of a function may hold, and its last use."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..visit import walk
 
 ALLOC_TENSOR = Op("relax.builtin.alloc_tensor")
 UPPER_BOUNDS = "tir_var_upper_bound"
-"""The attribute of a function that says how large symbolic dimensions of its parameters get, by name."""
+"""Attribute of a function with upper bounds of symbolic dimensions of its parameters, by name."""
 
 
 class Tensor(Struct, eq=False):
-    """What an `R.builtin.alloc_tensor` allocates: its size in bytes, and the last binding that uses it."""
+    """Tensor allocated by `R.builtin.alloc_tensor`: its size in bytes, and the last binding that uses it."""
 
     size: tir.PrimExpr
     dtype: str
@@ -31,13 +31,13 @@ class Tensor(Struct, eq=False):
     block: relax.BindingBlock
     last_use: relax.Binding | None = None
     escapes: bool = False
-    """Whether something outside its block, or something that may keep it, sees it."""
+    """Whether code outside its block, or code that may retain it, can access it."""
 
 
 class Bounds:
-    """How large the dimensions of a function get (attribute `tir_var_upper_bound`).
+    """Upper bounds of the dimensions of a function (attribute `tir_var_upper_bound`).
 
-    Raises TvmsError E0906 where that attribute gives something else than positive whole numbers.
+    Raises TvmsError E0906 if a value of the attribute is not a positive integer.
     """
 
     def __init__(self, function: relax.Function) -> None:
@@ -47,7 +47,7 @@ class Bounds:
         self._domains = {var: limits[var.name] for var in variables if var.name in limits}
 
     def size(self, info: relax.TensorStructInfo) -> tir.PrimExpr:
-        """Return the bytes of a tensor of known shape, at most."""
+        """Return the maximum number of bytes of a tensor of known shape."""
         dims = dims_of(info)
         assert dims is not None
         return d.product((*map(self._bounded, dims), d.dim(parse_dtype(info.dtype).bytes)))
@@ -66,14 +66,14 @@ def _limit(name: str, value: Any, function: relax.Function) -> tir.Range:
 
 
 def find_tensors(function: relax.Function, mod: IRModule) -> Mapping[relax.Call, Tensor]:
-    """Return the tensors that `function` allocates, of known shapes, by the calls that do."""
+    """Return the tensors of known shape that `function` allocates, by the allocating calls."""
     flow = _Flow(mod, Bounds(function))
     flow.sequence(function.body)
     return flow.tensors
 
 
 class _Flow:
-    """Walks a function in order of execution (TVM: `StorageAllocatorInit`)."""
+    """Walks a function in execution order (TVM: `StorageAllocatorInit`)."""
 
     def __init__(self, mod: IRModule, bounds: Bounds) -> None:
         self.tensors: dict[relax.Call, Tensor] = {}
@@ -81,14 +81,14 @@ class _Flow:
         self._held: dict[relax.Var, frozenset[Tensor]] = {}
 
     def sequence(self, body: relax.SeqExpr) -> None:
-        """Take a body into account; what it returns escapes."""
+        """Record the bindings of a body; its result escapes."""
         for block in body.blocks:
             for binding in block.bindings:
                 self._held[binding.var] = self._value(binding, block)
         self._escape(body.body)
 
     def _value(self, binding: relax.Binding, block: relax.BindingBlock) -> frozenset[Tensor]:
-        """Return what the value of a binding may hold."""
+        """Return the tensors that the value of a binding may hold."""
         value = binding.value
         match value:
             case relax.Call():
@@ -121,16 +121,16 @@ class _Flow:
         for tensor in used:
             tensor.last_use = binding
             tensor.escapes |= tensor.block is not block
-        return used if isinstance(call.op, relax.ExternFunc) else frozenset()  # it may return what it was given
+        return used if isinstance(call.op, relax.ExternFunc) else frozenset()  # it may return an argument
 
     def _only_writes(self, call: relax.Call) -> bool:
-        """Whether what is called keeps nothing of its arguments: loop-level and packed functions do not."""
+        """Return whether the callee does not retain its arguments, as loop functions and packed functions."""
         if isinstance(call.op, GlobalVar):
             return isinstance(self._mod.functions.get(call.op.name_hint), tir.PrimFunc)
         return isinstance(call.op, relax.ExternFunc) or call.op == Op("relax.vm.call_tir_dyn")
 
     def _held_by(self, node: Node) -> frozenset[Tensor]:
-        """What the variables within a node may hold."""
+        """Return the tensors that the variables in a node may hold."""
         variables = [below for below in walk(node) if isinstance(below, relax.Var)]
         return frozenset([tensor for var in variables for tensor in self._held.get(var, ())])
 

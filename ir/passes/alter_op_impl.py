@@ -1,4 +1,4 @@
-"""Put other loop-level functions in the place of those of an operator (TVM: `AlterOpImpl`)."""
+"""Replace the loop functions that implement an operator by others (TVM: `AlterOpImpl`)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 OPERATOR_NAME = "operator_name"
-"""The attribute of a loop-level function that says which operator it computes."""
+"""Attribute of a loop function with the name of the operator that it computes."""
 
 Layout: TypeAlias = "tir.IndexMap | Callable[..., Any] | None"
-"""How a buffer is laid out: as a map, or a function from index expressions to index expressions; None as it was."""
+"""Layout of a buffer: an index map, or a function from index expressions to index expressions; None if unchanged."""
 Separators: TypeAlias = Mapping[str, "Sequence[Sequence[int]] | None"]
 
 
@@ -37,13 +37,14 @@ def alter_op_impl(
     op_buffer_axis_separators: Separators | None = None,
     op_buffer_input_axis_separators: Separators | None = None,
 ) -> IRModule:
-    """Call `op_impl_map[name]` in the place of each function whose attribute `operator_name` is that name.
+    """Call `op_impl_map[name]` instead of each function whose attribute `operator_name` is that name.
 
-    `op_buffer_transforms[name]` says how its buffers, inputs then outputs, are laid out: the operands are brought there by
-    `R.layout_transform`, and the results back. The separators of axes are those of the layouts, and of what they replace.
+    `op_buffer_transforms[name]` lists the layouts of its buffers, inputs before outputs. Operands are converted by
+    `R.layout_transform`, and results are converted back. `op_buffer_axis_separators` are the axis separators of the new
+    layouts, `op_buffer_input_axis_separators` those of the old ones.
 
-    Raises TvmsError: E0902 for what is no loop-level function, and layouts that are not as many as buffers, or cannot be
-    undone.
+    Raises TvmsError: E0902 if an implementation is not a loop function, if the numbers of layouts and buffers differ,
+    or if a layout cannot be inverted.
     """
     for name, function in op_impl_map.items():
         if not isinstance(cast("object", function), tir.PrimFunc):
@@ -61,7 +62,7 @@ def alter_op_impl(
 
 
 class _Options:
-    """What the pass is given, by operator."""
+    """Options of the pass, by operator."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class _Options:
         self._separators, self._input_separators = separators, input_separators
 
     def operator_of(self, call: relax.Expr) -> str | None:
-        """Return the operator whose function a call calls, if that is to be replaced."""
+        """Return the operator whose function is called, if it has a replacement."""
         match call:
             case relax.Call(op=Op(name="relax.call_tir"), args=(GlobalVar(name_hint=name), relax.Tuple())):
                 operator = self._mod.functions[name].attrs.get(OPERATOR_NAME) if name in self._mod else None
@@ -85,7 +86,7 @@ class _Options:
                 return None
 
     def replacement(self, operator: str) -> GlobalVar:
-        """Return the function that replaces those of an operator; it is private."""
+        """Return the private function that replaces the implementations of an operator."""
         function = self._functions[operator]
         attrs = {key: value for key, value in function.attrs.items() if key != "global_symbol"}
         private = replace(function, attrs={**attrs, OPERATOR_NAME: operator})
@@ -101,7 +102,7 @@ class _Options:
         return [None if each is None else _index_map(each, info) for each, info in zip(given, infos, strict=True)]
 
     def separators(self, operator: str, position: int) -> dict[str, tuple[int, ...] | None]:
-        """Return the attributes of a change of layout that say where axes are separated."""
+        """Return the attributes of a layout transform that specify the axis separators."""
         own, of_input = self._separators.get(operator), self._input_separators.get(operator)
         return {
             "axis_separators": tuple(own[position]) if own else None,
@@ -169,7 +170,7 @@ def _laid_out(value: relax.Expr, layout: tir.IndexMap | None, separators: Mappin
 
 
 def _mapped(info: StructInfo, layout: tir.IndexMap | None) -> StructInfo:
-    """What is known of a tensor that is laid out otherwise."""
+    """Return the struct info of a tensor in another layout."""
     if layout is None or not isinstance(info, relax.TensorStructInfo):
         return info
     shape = map_shape(layout, dims_of(info) or ())
@@ -181,7 +182,7 @@ def _mapped(info: StructInfo, layout: tir.IndexMap | None) -> StructInfo:
 def _restored(
     value: relax.Expr, info: StructInfo, layout: tir.IndexMap | None, separators: Mapping[str, Any]
 ) -> relax.Expr:
-    """Return a result as it was laid out, without the padding that its layout may have."""
+    """Return a result in its original layout, without padding."""
     assert isinstance(info, relax.TensorStructInfo)
     dims = dims_of(info)
     if layout is None or dims is None:

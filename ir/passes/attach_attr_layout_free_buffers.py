@@ -1,8 +1,8 @@
-"""Say which arguments of loop-level functions may be laid out otherwise (TVM: `AttachAttrLayoutFreeBuffers`).
+"""Mark arguments of loop functions whose layout may change (TVM: `AttachAttrLayoutFreeBuffers`).
 
     gv = R.call_tir(cls.matmul, (x, w), …)        T.func_attr({"layout_free_buffers": [1]}) in matmul
 
-Those are constants, and weights: the parameters after the first `num_input`.
+These are constants and weights: the parameters after the first `num_input`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass
 
 LAYOUT_FREE = "layout_free_buffers"
-"""The attribute of a loop-level function that holds the positions of such arguments."""
+"""Attribute of a loop function with the indices of such arguments."""
 
 
 @declare_pass("AttachAttrLayoutFreeBuffers")
 @deep
 def attach_attr_layout_free_buffers(mod: IRModule) -> IRModule:
-    """Let every `R.call_tir` call a function that has the attribute `layout_free_buffers`."""
+    """Let every `R.call_tir` call a copy of its function that has the attribute `layout_free_buffers`."""
     table = FunctionTable(mod.functions)
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function):
@@ -42,7 +42,7 @@ class _Attacher(ValueRewriter):
         self._table, self._weights = table, frozenset(() if count is None else function.params[count:])
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return the call of a function with the attribute."""
+        """Return a call of the function with the attribute."""
         match binding.value:
             case (
                 relax.Call(
@@ -65,7 +65,7 @@ class _Attacher(ValueRewriter):
 
 
 def _with_own_names(function: tir.PrimFunc, free: tuple[int, ...]) -> tir.PrimFunc:
-    """Return a private copy of `function` with the attribute, which shares no variable or buffer with it."""
+    """Return a private copy of `function` with the attribute, with its own variables and buffers."""
     attrs = {name: value for name, value in function.attrs.items() if name != "global_symbol"}
     copies = {each: replace(each) for node in walk(function) for each in defined_variables(node)}
     return substitute(replace(function, attrs={**attrs, LAYOUT_FREE: free}), copies)

@@ -1,4 +1,4 @@
-"""Give every function the name that it is linked by (TVM: `AttachGlobalSymbol`)."""
+"""Give every function a linker symbol (TVM: `AttachGlobalSymbol`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .transform import declare_pass
 
 @declare_pass("AttachGlobalSymbol")
 def attach_global_symbol(mod: IRModule) -> IRModule:
-    """Set the attribute `global_symbol` of every function to its name in the module, so that all are public."""
+    """Set the attribute `global_symbol` of every function to its name in the module, which makes it public."""
     functions = {
         name: replace(function, attrs={**function.attrs, "global_symbol": name})
         if isinstance(function, relax.Function | tir.PrimFunc) and function.attrs.get("global_symbol") != name

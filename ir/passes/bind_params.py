@@ -1,4 +1,4 @@
-"""Give parameters of a function their values at compile time (TVM: `BindParams`, `BindSymbolicVars`)."""
+"""Replace parameters of a function by values known at compile time (TVM: `BindParams`, `BindSymbolicVars`)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .transform import declare_pass
 @declare_pass("BindParams")
 @deep
 def bind_params(mod: IRModule, func_name: str, params: Mapping[str | relax.Var, Any]) -> IRModule:
-    """Put constants in the place of parameters of function `func_name`: `params` maps names, or variables, to arrays.
+    """Replace parameters of function `func_name` by constants: `params` maps names, or variables, to arrays.
 
-    Symbolic dimensions that the shapes of the arrays determine are replaced as well.
+    Symbolic dimensions that the shapes of the arrays determine are also replaced.
 
-    Raises TvmsError: E0905 where the module has no such function, E0906 where it has no such parameter, or the array
-    does not fit it.
+    Raises TvmsError: E0905 if the module has no such function, E0906 if it has no such parameter or an array does not
+    match it.
     """
     bound = with_params(_graph_function(mod, func_name), params, f"'{func_name}'")
     return replace(mod, functions={**mod.functions, func_name: bound})
@@ -36,7 +36,7 @@ def bind_params(mod: IRModule, func_name: str, params: Mapping[str | relax.Var, 
 def with_params(
     function: relax.Function, params: Mapping[str | relax.Var, Any], name: str = "the function"
 ) -> relax.Function:
-    """Return `function` with constants, or other values, in the place of parameters (TVM: `Function.bind_params`)."""
+    """Return `function` with parameters replaced by constants or other values (TVM: `Function.bind_params`)."""
     by_name = {param.name_hint: param for param in function.params}
     replaced: dict[Node, Node] = {}
     dims: Bindings = {}
@@ -59,9 +59,9 @@ def with_params(
 def bind_symbolic_vars(
     mod: IRModule, binding_map: Mapping[str | tir.Var, int | tir.PrimExpr], func_name: str | None = None
 ) -> IRModule:
-    """Replace symbolic dimensions, given by name or as variables, in `func_name`, or in all graph-level functions.
+    """Replace symbolic dimensions, given by name or as variables, in `func_name`, or in all graph functions.
 
-    Raises TvmsError: E0905 where the module has no such function, E0906 where that, or none, has such a dimension.
+    Raises TvmsError: E0905 if the module has no such function, E0906 if no such function has the dimension.
     """
     names = [name for name, function in mod.functions.items() if isinstance(function, relax.Function)]
     functions = dict(mod.functions)

@@ -16,15 +16,15 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 NUM_INPUT = "num_input"
-"""The attribute of a function that says how many of its parameters, the first ones, change from call to call."""
+"""Attribute of a function with the number of its leading parameters that are inputs, as opposed to weights."""
 
 
 @declare_pass("BundleModelParams", opt_level=1)
 @deep
 def bundle_model_params(mod: IRModule, param_tuple_name: str = "model_params") -> IRModule:
-    """Make one tuple of the parameters after the first `num_input`, in functions that have this attribute.
+    """Bundle the parameters after the first `num_input` into one tuple, in functions that have this attribute.
 
-    Raises TvmsError E0906 where it is not a number of their parameters.
+    Raises TvmsError E0906 if the attribute is not a valid number of parameters.
     """
     return map_functions(mod, relax.Function, lambda function: bundled(function, param_tuple_name))
 
@@ -42,7 +42,7 @@ def bundled(function: relax.Function, name: str) -> relax.Function:
 
 
 class _Unpacker(ValueRewriter):
-    """Takes weights from their tuple where a block uses them first."""
+    """Extracts weights from their tuple where a block first uses them."""
 
     def __init__(self, function: relax.Function, whole: relax.Var, weights: Sequence[relax.Var]) -> None:
         super().__init__(function)
@@ -50,7 +50,7 @@ class _Unpacker(ValueRewriter):
         self._names -= {weight.name_hint for weight in weights}
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """Rewrite a body; weights that it returns are taken in a last block."""
+        """Rewrite a body; weights that it returns are extracted in a last block."""
         body = super().sequence(body)
         with self.collecting() as new:
             value = self._with_fields(body.body)
@@ -58,7 +58,7 @@ class _Unpacker(ValueRewriter):
         return body if value is body.body else replace(body, blocks=(*body.blocks, *last), body=value)
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Rewrite a block; what it takes of the tuple, others do not see."""
+        """Rewrite a block; the weights extracted in it are not visible to other blocks."""
         outer, self.replaced = (
             self.replaced,
             {var: new for var, new in self.replaced.items() if var not in self._places},
@@ -69,7 +69,7 @@ class _Unpacker(ValueRewriter):
         return block
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return a value that uses fields in the place of weights."""
+        """Return a value with weights replaced by their extracted fields."""
         match binding.value:
             case relax.If() as branch:
                 cond = self._with_fields(branch.cond)
@@ -88,7 +88,7 @@ class _Unpacker(ValueRewriter):
 
 
 def input_count(function: relax.Function) -> int | None:
-    """Return the attribute `num_input`; None where there is none, E0906 where it makes no sense."""
+    """Return the attribute `num_input`, or None if it is missing. Raises E0906 if it is invalid."""
     given = function.attrs.get(NUM_INPUT)
     if given is None:
         return None

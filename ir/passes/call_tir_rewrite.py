@@ -1,4 +1,4 @@
-"""Allocate what functions write to before calling them (TVM: `CallTIRRewrite`)."""
+"""Allocate the outputs of functions before calling them (TVM: `CallTIRRewrite`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _CALLS = frozenset(("relax.call_tir", "relax.call_tir_with_grad", "relax.call_ti
 @declare_pass("CallTIRRewrite")
 @deep
 def call_tir_rewrite(mod: IRModule) -> IRModule:
-    """Replace `R.call_tir`, `R.call_tir_inplace` and `R.call_dps_packed` by allocations and calls for their effects.
+    """Replace `R.call_tir`, `R.call_tir_inplace` and `R.call_dps_packed` by allocations and calls with side effects.
 
-    Blocks become plain ones, and pure functions unchecked. Calls whose results have no known shapes stay.
+    Dataflow blocks become plain blocks, and purity checks are disabled. Calls whose results have unknown shapes are
+    kept.
     """
     return map_functions(lowered(mod), relax.Function, lambda function: _Allocator(mod, function).function(function))
 
@@ -43,7 +44,7 @@ class _Allocator(ValueRewriter):
         return self._call(call, infos, isinstance(result, relax.TupleStructInfo))
 
     def _call(self, call: relax.Call, infos: tuple[StructInfo, ...], is_tuple: bool) -> relax.Expr:
-        """Emit the call; return what it wrote."""
+        """Emit the call and return its outputs."""
         callee, given, *variables = call.args
         args = self._arguments(given)
         places: tuple[int, ...] = call.attrs.get("inplace_indices", (-1,) * len(infos))
@@ -80,6 +81,6 @@ class _Allocator(ValueRewriter):
 
 
 def _written(callee: relax.Expr) -> relax.Expr:
-    """A function that is called for what it writes."""
+    """Return a function as the callee of a call with side effects."""
     result = relax.TupleStructInfo(()) if isinstance(callee, GlobalVar) else relax.ObjectStructInfo()
     return replace(callee, struct_info=relax.FuncStructInfo(None, result, purity=False))

@@ -1,4 +1,4 @@
-"""Changing the signatures of functions that only the module itself calls, and their calls with them."""
+"""Changes of the signatures of private functions, together with their calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .normalize import normalize
 
 
 def functions_only_called(mod: IRModule) -> dict[str, relax.Function]:
-    """Return the private graph-level functions of `mod` that nothing passes around: all their uses are calls."""
+    """Return the private graph functions of `mod` that are only called, and not used as values."""
     passed = {
         child.name_hint
         for function in mod.functions.values()
@@ -46,7 +46,7 @@ def with_signatures(
     changed: Mapping[str, relax.Function],
     arguments: Callable[[str, relax.Call], tuple[relax.Expr, ...]],
 ) -> IRModule:
-    """Return `mod` with functions of other parameters in place of their namesakes, and the arguments for them in all calls."""
+    """Return `mod` with functions replaced by namesakes with other parameters, and new arguments in all calls."""
     callees = {name: GlobalVar(name, struct_info=function_struct_info(each)) for name, each in changed.items()}
 
     def update(node: Node) -> Node | None:
@@ -60,7 +60,7 @@ def with_signatures(
 
 
 def with_names(mod: IRModule, names: Mapping[str, str]) -> IRModule:
-    """Return `mod` with functions called by their new names; of those that come to have one name, the first is kept."""
+    """Return `mod` with functions renamed; if several get the same name, the first one is kept."""
 
     def update(node: Node) -> Node | None:
         if isinstance(node, GlobalVar) and names.get(node.name_hint, node.name_hint) != node.name_hint:
@@ -74,5 +74,5 @@ def with_names(mod: IRModule, names: Mapping[str, str]) -> IRModule:
 
 
 def clean_up(mod: IRModule) -> IRModule:
-    """Return `mod` without the bindings that a change of signatures leaves behind."""
+    """Return `mod` without the bindings that become unused by a change of signatures."""
     return eliminate_dead_code(canonicalize_bindings(normalize(mod)))

@@ -1,4 +1,4 @@
-"""Remove bindings that only give a value a second name (TVM: `CanonicalizeBindings`)."""
+"""Remove bindings that are aliases of variables (TVM: `CanonicalizeBindings`)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .transform import declare_pass, map_functions
 @declare_pass("CanonicalizeBindings", opt_level=1)
 @deep
 def canonicalize_bindings(mod: IRModule) -> IRModule:
-    """Use values themselves where bindings only rename them, and fields of tuples that were just made.
+    """Replace aliases by the variables that they denote, and fields of known tuples by their values.
 
-    Variables of a dataflow block that nothing outside it uses become dataflow variables; a constant is used where its
-    variable was, and a symbolic dimension that a `match_cast` finds to be another is that one. Raises TvmsError E0909
-    where two of them find different sizes for one dimension.
+    Variables of a dataflow block that are not used outside of it become dataflow variables. Variables bound to
+    constants are replaced by them. Symbolic dimensions that a `match_cast` equates are unified. Raises TvmsError E0909
+    if two of them give different sizes for one dimension.
     """
     return map_functions(mod, relax.Function, _canonicalize)
 
@@ -35,20 +35,20 @@ def _canonicalize(function: relax.Function) -> relax.Function:
 
 
 def without_aliases(function: relax.Function) -> relax.Function:
-    """Return `function` without bindings that only give a value a second name."""
+    """Return `function` without aliases of variables."""
     return _Renamer(_plan(function)).function(function)
 
 
 class _Plan(Struct):
-    """What becomes of variables."""
+    """Replacements of variables."""
 
     used: dict[relax.Var, relax.Var] = field(default_factory=dict[relax.Var, relax.Var])
-    """The variable that is used in the place of another."""
+    """The variable to use instead of each."""
     bound: dict[relax.Var, relax.Var] = field(default_factory=dict[relax.Var, relax.Var])
-    """The variable that is bound in the place of another."""
+    """The variable to bind instead of each."""
     constants: dict[relax.Var, relax.Constant] = field(default_factory=dict[relax.Var, relax.Constant])
     gone: set[relax.Var] = field(default_factory=set[relax.Var])
-    """The variables that are not bound any more."""
+    """Variables whose bindings are removed."""
 
 
 def _plan(function: relax.Function) -> _Plan:
@@ -75,20 +75,20 @@ def _plan(function: relax.Function) -> _Plan:
         plan.gone.add(var)
         if isinstance(var, relax.DataflowVar) or not isinstance(target, relax.DataflowVar) or var not in outside:
             plan.used[var] = target
-        else:  # what leaves the block is bound where its value is made
+        else:  # an output of the block is bound where its value is computed
             plan.bound[target] = plan.used[target] = var
     return plan
 
 
 def _end(var: relax.Var, steps: Mapping[relax.Var, relax.Var]) -> relax.Var:
-    """Where steps lead to from a variable."""
+    """Return the variable at the end of a chain of replacements."""
     while var in steps:
         var = steps[var]
     return var
 
 
 def _unwrapped(value: relax.Expr, known: Mapping[relax.Var, relax.Expr]) -> relax.Expr:
-    """Return the field that is taken of a tuple whose fields are known, or the tuple that a tuple copies."""
+    """Return the value of a field of a known tuple, or the tuple whose fields a tuple copies in order."""
 
     def source(expr: relax.Expr) -> relax.Expr:
         while isinstance(expr, relax.Var) and expr in known:
@@ -121,7 +121,7 @@ def _says_the_same(binding: relax.Binding) -> bool:
 
 
 class _Renamer(BindingRewriter):
-    """Does what is planned."""
+    """Applies a plan."""
 
     def __init__(self, plan: _Plan) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class _Renamer(BindingRewriter):
 
 
 def _used_outside(body: relax.SeqExpr) -> Iterator[relax.Var]:
-    """Yield the variables that are used outside the block that binds them."""
+    """Yield the variables that are used outside of the block that binds them."""
     yield from _variables(body.body)
     for block in body.blocks:
         own = (

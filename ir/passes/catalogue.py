@@ -9,7 +9,7 @@ from .transform import Pass, dataflowblock_pass, function_pass, passes
 
 __all__ = ["FusionPattern", "PatternCheckContext", "dataflowblock_pass", "function_pass"]
 _NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo"}
-"""What TVM 0.27 calls a pass."""
+"""Passes renamed in TVM 0.27, by their new names."""
 
 
 def __getattr__(name: str) -> Callable[..., Pass]:

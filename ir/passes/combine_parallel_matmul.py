@@ -1,4 +1,4 @@
-"""Multiply one matrix by several at once (TVM: `CombineParallelMatmul`)."""
+"""Combine products with the same left operand into one product (TVM: `CombineParallelMatmul`)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 Check = Callable[[relax.Var, Sequence[relax.Var], Sequence[relax.Var], Mapping[relax.Var, relax.Expr]], bool]
-"""From the left matrix, the right ones, what is added to the products (nothing yet), and all bindings of the block."""
+"""Predicate on a group: the left operand, the right operands, the biases (none yet), and all bindings of the block."""
 
 
 @declare_pass("CombineParallelMatmul")
 @deep
 def combine_parallel_matmul(mod: IRModule, check: Check | None = None) -> IRModule:
-    """Join the right matrices of products in a dataflow block whose left matrix is the same, and split their product.
+    """Concatenate the right operands of products in a dataflow block that share the left one, and split the product.
 
-    They have known widths, but for one at most, and the same other dimensions; `check` may refuse a group.
+    All widths but one must be known, and the other dimensions must be equal. `check` may refuse a group.
     """
     return map_functions(mod, relax.Function, lambda function: _Combiner(function, check).function(function))
 
@@ -36,7 +36,7 @@ class _Combiner(ValueRewriter):
         self._parts: dict[relax.Var, relax.Expr] = {}
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Find the groups of a block before it is rewritten: each stands where its first product stands."""
+        """Find the groups of a block before it is rewritten; each is computed at its first product."""
         if isinstance(block, relax.DataflowBlock):
             self._find(block)
         return super().block(block)
@@ -58,7 +58,7 @@ class _Combiner(ValueRewriter):
                 self._groups |= dict.fromkeys([member.var for member in members], members)
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return a part of the product of a group; the first one computes it."""
+        """Return a part of the product of a group, which is computed on first use."""
         if binding.var not in self._groups:
             return binding.value
         if binding.var not in self._parts:
@@ -80,7 +80,7 @@ class _Combiner(ValueRewriter):
 
 
 def _key(binding: relax.Binding) -> object:
-    """What products that can be computed together have in common; None of everything else."""
+    """Return a key that is equal for products that can be combined, or None if the binding is not such a product."""
     call = binding.value
     is_product = (
         isinstance(call, relax.Call) and call.op == Op("relax.matmul") and isinstance(binding, relax.VarBinding)
@@ -122,6 +122,6 @@ def _width(binding: relax.Binding) -> int | None:
 
 
 def _with_one_symbolic(members: Sequence[relax.Binding]) -> list[relax.Binding]:
-    """Return those of known width, and one other at the end: what is split off before it has a place that is known."""
+    """Return the members of known width, followed by at most one other, so that all split positions are known."""
     known = [each for each in members if _width(each) is not None]
     return [*known, *[each for each in members if _width(each) is None][:1]]

@@ -18,16 +18,16 @@ _MAKERS = frozenset(
     ("relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor", "relax.vm.alloc_storage",
      "relax.vm.alloc_tensor")
 )  # fmt: skip
-"""What gives new memory each time is not the same twice."""
+"""Operators that return new memory at each call, so that two calls are never equal."""
 
 
 @declare_pass("EliminateCommonSubexpr", opt_level=1)
 @deep
 def eliminate_common_subexpr(mod: IRModule, call_only: bool = False) -> IRModule:
-    """Bind a variable whose value was computed before to the earlier variable, and use that one from there on.
+    """Replace variables whose values were computed before by the earlier variables.
 
-    With `call_only`, only calls count as values worth keeping. Values with side effects, and memory, stay, and so do
-    those that something overwrites.
+    With `call_only`, only calls are considered. Values with side effects, allocations, and values that are overwritten
+    are kept.
     """
     memory = MemoryOrder(mod)
 
@@ -44,14 +44,14 @@ class _Eliminator(BindingRewriter):
         self._known: dict[int, list[relax.Binding]] = {}
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """What a branch or an inner function computes is known in it only."""
+        """Rewrite a branch or an inner function; its values are only known inside of it."""
         outer = {key: list(found) for key, found in self._known.items()}
         body = super().sequence(body)
         self._known = outer
         return body
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """What only a dataflow block sees is forgotten at its end."""
+        """Rewrite a block; values of dataflow variables are forgotten at its end."""
         outer = dict(self.replaced)
         new = super().block(block)
         if isinstance(block, relax.DataflowBlock):

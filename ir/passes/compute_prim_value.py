@@ -1,8 +1,8 @@
-"""Compute numbers of symbolic sizes in functions of their own (TVM: `ComputePrimValue`).
+"""Compute numbers that depend on symbolic sizes in separate functions (TVM: `ComputePrimValue`).
 
     gv = R.prim_value(n * 2)        gv = Module.compute_symbolic_expr(R.prim_value(n))
 
-Every executor calls functions; only ours computes what stands in a value.
+All executors can call functions; only tvms evaluates expressions inside of values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .transform import declare_pass
 @declare_pass("ComputePrimValue")
 @deep
 def compute_prim_value(mod: IRModule) -> IRModule:
-    """Replace each `R.prim_value` that is neither a constant nor a variable by a call of a function that computes it."""
+    """Replace each `R.prim_value` that is not a constant or a variable by a call of a function that computes it."""
     table = FunctionTable(mod.functions)
     for name, function in mod.functions.items():
         if isinstance(function, relax.Function):
@@ -36,7 +36,7 @@ class _Computer(ValueRewriter):
         self._table = table
 
     def use(self, expr: relax.Expr) -> relax.Expr:
-        """Return an expression whose computed numbers are calls."""
+        """Return an expression with computed numbers replaced by calls."""
         return rewrite(super().use(expr), self._computed)
 
     def _computed(self, node: object) -> relax.Expr | None:

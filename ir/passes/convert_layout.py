@@ -1,4 +1,4 @@
-"""Compute convolutions in other layouts (TVM: `ConvertLayout`)."""
+"""Convert convolutions to other layouts (TVM: `ConvertLayout`)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from .transform import declare_pass, map_functions
 @declare_pass("ConvertLayout")
 @deep
 def convert_layout(mod: IRModule, desired_layouts: Mapping[str, Sequence[str]]) -> IRModule:
-    """Compute the operators named in `desired_layouts` with their data, weights and result in other layouts.
+    """Compute the operators in `desired_layouts` with data, weights and result in other layouts.
 
-    `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: the third layout, of the result, is that of the data where it is not given. What
-    follows stays in that order of axes as long as it can; `R.permute_dims` changes it, in dataflow blocks only. Layouts may
-    split axes in blocks, `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, where these are known to hold whole ones.
+    In `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`, a third layout would be that of the result; the default is that of the
+    data. Following operators keep the layout if they can; otherwise `R.permute_dims` converts it back. Only dataflow
+    blocks are changed. Layouts may split axes, as in `["NCHW4c", "OIHW4o"]`, by `R.layout_transform`, if the axes are
+    known to be multiples of the block size.
 
-    Raises TvmsError: E0902 for operators and layouts that do not go together.
+    Raises TvmsError: E0902 if a layout is not valid for its operator.
     """
     for name, layouts in desired_layouts.items():
         _check(name, list(layouts))
@@ -51,7 +52,7 @@ def _check(name: str, layouts: Sequence[str]) -> None:
 
 
 def _is_layout(text: str, letters: str) -> bool:
-    """Whether `text` says an order of these letters, each of which is split once at most."""
+    """Return whether `text` is a layout with these letters, each of them split at most once."""
     layout = parse_layout(text)
     parts = layout.parts if layout is not None else ()
     outer, inner = [name for name, size in parts if not size], [name for name, size in parts if size]
@@ -59,28 +60,28 @@ def _is_layout(text: str, letters: str) -> bool:
 
 
 class _Converter(ValueRewriter):
-    """`replaced` maps a variable to the one that holds its value, with its axes in the order that `_orders` says."""
+    """Converts layouts. `replaced` maps a variable to the one with its value in the axis order given by `_orders`."""
 
     def __init__(self, function: relax.Function, desired: Mapping[str, Sequence[str]]) -> None:
         super().__init__(function)
         self._desired = desired
         self._orders: dict[relax.Expr, tuple[Order | None, ...]] = {}
-        """For each new variable the order of its value, or those of its fields."""
+        """Axis order of the value of each new variable, or those of its fields."""
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
-        """Leave calls and fields in dataflow blocks to `value`."""
+        """Keep calls and fields in dataflow blocks unchanged, since `value` handles them."""
         is_left = self.in_dataflow and isinstance(binding, relax.VarBinding)
         is_left = is_left and isinstance(binding.value, relax.Call | relax.TupleGetItem)
         return binding if is_left else super().visit(binding)
 
     def use(self, expr: Any) -> Any:
-        """Return an expression on the values as they were."""
+        """Return an expression of the values in their original layouts."""
         used = {node for node in walk(expr) if node in self.replaced}
         restored = substitute(expr, {var: self._restored(var) for var in used})
         return restored if restored is expr else forgotten(restored)
 
     def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
-        """Return a binding of a value in another order."""
+        """Return a binding of a value in another axis order."""
         if binding.var not in self.replaced:
             return super().rebound(binding, value)
         var = replace(binding.var, struct_info=value.struct_info)
@@ -102,7 +103,7 @@ class _Converter(ValueRewriter):
                 return self.use(value) if self.in_dataflow else value
 
     def _planned(self, call: relax.Call, op: Op) -> tuple[relax.Expr, tuple[Order | None, ...]] | None:
-        """Return a call in other orders, and those of its results; None where it is as it was."""
+        """Return a call with other axis orders, and those of its results; None if it is unchanged."""
         if op.name == "relax.concat" and isinstance(call.args[0], relax.Tuple):
             parts = call.args[0].fields
             joined = concat(call, [self._order(part) for part in parts])
@@ -125,7 +126,7 @@ class _Converter(ValueRewriter):
         return None if rule is None else rule(call, orders)
 
     def _keep(self, binding: relax.Binding, value: relax.Expr, orders: tuple[Order | None, ...]) -> relax.Expr:
-        """Return what a variable is bound to: the value in its new order, or as it was where it is seen outside."""
+        """Return the new value of a binding: in the new order for dataflow variables, else in the original one."""
         if all(order is None or order == identity(len(order)) for order in orders):
             return value
         if isinstance(binding.var, relax.DataflowVar):
@@ -135,7 +136,7 @@ class _Converter(ValueRewriter):
         return _as_it_was(self.emit(value), orders)
 
     def _order(self, expr: relax.Expr) -> Order | None:
-        """The order of a tensor now; None of what is no tensor of known rank."""
+        """Return the current axis order of a tensor; None if it is not a tensor of known rank."""
         if expr in self.replaced:
             orders = self._orders[self.replaced[expr]]  # type: ignore[reportArgumentType]
             return orders[0] if len(orders) == 1 else None
@@ -143,7 +144,7 @@ class _Converter(ValueRewriter):
         return None if rank is None else identity(rank)
 
     def _arranged(self, expr: relax.Expr, order: Order | None) -> relax.Expr:
-        """Return a tensor in the order in which it is needed."""
+        """Return a tensor in the given axis order."""
         own = self._order(expr)
         now = self.replaced.get(expr, expr)
         assert isinstance(now, relax.Expr)
@@ -159,7 +160,7 @@ class _Converter(ValueRewriter):
 
 
 def _as_it_was(var: relax.Var, orders: Sequence[Order | None]) -> relax.Expr:
-    """Return the value of a variable, or each field of it, with its axes in their first order."""
+    """Return the value of a variable, or each of its fields, in the original axis order."""
     if not isinstance(var.struct_info, relax.TupleStructInfo):
         return _restored(var, orders[0])
     items = [relax.TupleGetItem(var, index) for index in range(len(orders))]

@@ -1,4 +1,4 @@
-"""Make dataflow blocks of runs of bindings without side effects (TVM: `ConvertToDataflow`)."""
+"""Put sequences of pure bindings into dataflow blocks (TVM: `ConvertToDataflow`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .transform import declare_pass, map_functions
 @declare_pass("ConvertToDataflow")
 @deep
 def convert_to_dataflow(mod: IRModule, min_size: int = 2) -> IRModule:
-    """Put each run of at least `min_size` bindings without side effects or branches into a dataflow block.
+    """Put each sequence of at least `min_size` bindings without side effects or branches into a dataflow block.
 
-    A dataflow block that is there already grows by the pure bindings around it, however few they are.
+    An existing dataflow block is extended by adjacent pure bindings, regardless of their number.
     """
     converted = map_functions(mod, relax.Function, lambda function: _Converter(mod, min_size).function(function))
     return mod if converted is mod else canonicalize_bindings(converted)
@@ -33,7 +33,7 @@ class _Converter(BindingRewriter):
         self._mod, self._min_size = mod, min_size
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """Return a body with its blocks made anew."""
+        """Return a body with its blocks formed anew."""
         body = super().sequence(body)
         entries = [(binding, block) for block in body.blocks for binding in block.bindings]
         blocks: list[relax.BindingBlock] = []

@@ -1,4 +1,4 @@
-"""Remove what nothing uses: bindings without effects, and functions that no entry reaches (TVM: `DeadCodeElimination`)."""
+"""Remove unused bindings and unreachable functions (TVM: `DeadCodeElimination`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .transform import declare_pass, map_functions
 @declare_pass("DeadCodeElimination", opt_level=1)
 @deep
 def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] | None = None) -> IRModule:
-    """Remove unused bindings without side effects, and functions that neither `entry_functions` nor public ones reach.
+    """Remove unused pure bindings, and functions that neither `entry_functions` nor public functions reach.
 
-    Raises TvmsError: E0905 where an entry function is not in the module.
+    Raises TvmsError: E0905 if an entry function does not exist.
     """
     named = entry_functions or ()
     for name in named:
@@ -33,12 +33,12 @@ def eliminate_dead_code(mod: IRModule, entry_functions: Sequence[str] | None = N
 
 
 def is_public(function: BaseFunc) -> bool:
-    """Whether a function can be called from outside its module."""
+    """Return whether a function can be called from outside its module."""
     return isinstance(function, relax.ExternFunc) or "global_symbol" in function.attrs
 
 
 def remove_unused_functions(mod: IRModule, entries: Iterable[str]) -> IRModule:
-    """Return `mod` with those functions only that `entries` reach by calls or mentions."""
+    """Return `mod` with only the functions that are reachable from `entries` by calls or references."""
     reached: dict[str, None] = {}
     pending = list(entries)
     while pending:
@@ -52,19 +52,19 @@ def remove_unused_functions(mod: IRModule, entries: Iterable[str]) -> IRModule:
 
 
 def remove_unused_bindings(function: relax.Function, mod: IRModule | None = None) -> relax.Function:
-    """Return `function` without bindings whose variables nothing uses and whose values have no side effects."""
+    """Return `function` without unused bindings whose values have no side effects."""
     body = _Liveness(mod).sequence(function.body, set())
     return function if body is function.body else replace(function, body=body)
 
 
 class _Liveness:
-    """Walks a function from its end: what is used is known before its binding is met."""
+    """Walks a function backwards, so that the uses of a variable precede its binding."""
 
     def __init__(self, mod: IRModule | None) -> None:
         self._mod = mod
 
     def sequence(self, body: relax.SeqExpr, used: set[Node]) -> relax.SeqExpr:
-        """Return a body without its unused bindings; adds to `used` what it needs from outside."""
+        """Return a body without its unused bindings, and add the variables that it needs from outside to `used`."""
         _use(body.body, used)
         blocks: list[relax.BindingBlock] = []
         for block in reversed(body.blocks):
@@ -82,7 +82,7 @@ class _Liveness:
         return replace(body, blocks=tuple(blocks))
 
     def _binding(self, binding: relax.Binding, used: set[Node]) -> relax.Binding | None:
-        """Return a binding as it is kept, or None; a match_cast stays, since it is checked at run time."""
+        """Return the binding to keep, or None. A match_cast is kept, since it is checked at run time."""
         is_needed = binding.var in used or isinstance(binding, relax.MatchCast) or self._has_effects(binding.value)
         if not is_needed:
             return None

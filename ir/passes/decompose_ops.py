@@ -1,4 +1,4 @@
-"""Take normalisations apart into simpler operators (TVM: `DecomposeOpsForInference`, `DecomposeOpsForTraining`)."""
+"""Decompose normalization operators (TVM: `DecomposeOpsForInference`, `DecomposeOpsForTraining`)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 Rule: TypeAlias = Callable[[relax.Call, int], relax.Expr]
-"""From a call whose data have that many dimensions to what takes its place."""
+"""Function from a call and the rank of its data to the replacement of the call."""
 
 
 @declare_pass("DecomposeOpsForInference")
 @deep
 def decompose_ops_for_inference(mod: IRModule, func_name: str | None = None) -> IRModule:
-    """Take batch normalisation apart, with the moving mean and variance that it is given whatever its `training` says.
+    """Decompose batch normalization using its moving mean and variance, regardless of its attribute `training`.
 
-    In function `func_name`, or in all.
+    Applies to function `func_name`, or to all functions.
 
-    Raises TvmsError E0905 where there is no such function.
+    Raises TvmsError E0905 if the function does not exist.
     """
     return _decompose(mod, func_name, {"relax.nn.batch_norm": _batch_norm})
 
@@ -35,11 +35,11 @@ def decompose_ops_for_inference(mod: IRModule, func_name: str | None = None) -> 
 @declare_pass("DecomposeOpsForTraining")
 @deep
 def decompose_ops_for_training(mod: IRModule, func_name: str | None = None) -> IRModule:
-    """Take batch and layer normalisation apart, with the mean and variance of their data; the moving ones move on.
+    """Decompose batch and layer normalization using the mean and variance of the data, and update the moving ones.
 
-    In function `func_name`, or in all.
+    Applies to function `func_name`, or to all functions.
 
-    Raises TvmsError E0905 where there is no such function.
+    Raises TvmsError E0905 if the function does not exist.
     """
     rules: dict[str, Rule] = {"relax.nn.batch_norm": _batch_norm_in_training, "relax.nn.layer_norm": _layer_norm}
     return _decompose(mod, func_name, rules)
@@ -95,7 +95,7 @@ def _batch_norm_in_training(call: relax.Call, ndim: int) -> relax.Expr:
 
 
 def _layer_norm(call: relax.Call, ndim: int) -> relax.Expr:
-    """Gamma and beta count whatever `scale` and `center` say, as in the operator's meaning."""
+    """Return the normalized data. As in the operator, gamma and beta apply regardless of `scale` and `center`."""
     data, gamma, beta = call.args
     axes = [axis % ndim for axis in call.attrs["axes"]]
     mean, variance = (apply(name, data, axis=axes, keepdims=True) for name in ("mean", "variance"))
@@ -104,7 +104,7 @@ def _layer_norm(call: relax.Call, ndim: int) -> relax.Expr:
 
 
 def _spread(value: relax.Expr, axes: Sequence[int], ndim: int) -> relax.Expr:
-    """Give a value over `axes` the dimensions of the data; over the last ones it has them, as leading ones come by themselves."""
+    """Expand a value over `axes` to the rank of the data. Values over the last axes broadcast without that."""
     others = [number for number in range(ndim) if number not in axes]
     is_last = all(axis >= len(others) for axis in axes)
     return value if is_last else apply("expand_dims", value, axis=others)
@@ -118,7 +118,7 @@ def _normal(
     scale: relax.Expr | None,
     shift: relax.Expr | None,
 ) -> relax.Expr:
-    """(data - mean) / √(variance + epsilon) · scale + shift."""
+    """Return (data - mean) / √(variance + epsilon) · scale + shift."""
     centred = apply("subtract", data, mean)
     result = apply("divide", centred, apply("sqrt", apply("add", variance, epsilon)))
     result = result if scale is None else apply("multiply", result, scale)

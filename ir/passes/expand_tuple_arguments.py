@@ -1,4 +1,4 @@
-"""Pass the fields of tuples one by one (TVM: `ExpandTupleArguments`)."""
+"""Pass the fields of tuples as separate arguments (TVM: `ExpandTupleArguments`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .transform import declare_pass
 @declare_pass("ExpandTupleArguments")
 @deep
 def expand_tuple_arguments(mod: IRModule) -> IRModule:
-    """Give private functions a parameter for each field of their tuple parameters, also of tuples within tuples."""
+    """Replace tuple parameters of private functions by one parameter for each field, including nested tuples."""
     old = {
         name: function
         for name, function in functions_only_called(mod).items()
@@ -33,7 +33,7 @@ def expand_tuple_arguments(mod: IRModule) -> IRModule:
 
 
 def _expand(function: relax.Function) -> relax.Function:
-    """Return `function` with its tuple parameters made of their fields, in a block before all others."""
+    """Return `function` with parameters for the fields; a first block builds the tuples from them."""
     params: list[relax.Var] = []
     bindings: list[relax.Binding] = []
 
@@ -54,7 +54,7 @@ def _expand(function: relax.Function) -> relax.Function:
 
 
 def _fields(arg: relax.Expr, info: StructInfo | None) -> Iterator[relax.Expr]:
-    """Yield what is passed for an argument of a parameter of type `info`."""
+    """Yield the arguments to pass for a parameter with struct info `info`."""
     if not isinstance(info, relax.TupleStructInfo):
         yield arg
         return

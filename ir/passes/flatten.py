@@ -1,4 +1,4 @@
-"""Bringing expressions into normal form: every call is bound to a variable, and calls get only what is bound."""
+"""Normal form of expressions: every call is bound to a variable, and operands of calls are variables or constants."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..base import Op
 from ..infer import infer_struct_info
 
 Bind = Callable[[relax.Expr], relax.Var]
-"""Brings a value into normal form, and binds it to a new variable before the expression that uses it."""
+"""Function that normalizes a value and binds it to a new variable before the current expression."""
 
 
 def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
-    """Return `expr` with its operands flat, and its struct info inferred where it has none."""
+    """Return `expr` with flat operands, and with struct info inferred if it has none."""
     match expr:
         case relax.Call():
             args = tuple([_operand(arg, bind) for arg in expr.args])
@@ -33,13 +33,13 @@ def flatten(expr: relax.Expr, bind: Bind) -> relax.Expr:
 
 
 def _operand(expr: relax.Expr, bind: Bind) -> relax.Expr:
-    """Return what stands for `expr` as an operand: itself, or the variable that it is bound to."""
+    """Return the operand for `expr`: itself, or the variable that it is bound to."""
     is_bound = isinstance(expr, relax.Call | relax.TupleGetItem | relax.If | relax.Function)
     return bind(expr) if is_bound else flatten(expr, bind)
 
 
 def _changed(expr: relax.Expr, **fields: object) -> relax.Expr:
-    """Return `expr` with these fields; itself, where they hold what they held."""
+    """Return `expr` with these fields, the same object if they are unchanged."""
     for name, value in fields.items():
         old = getattr(expr, name)
         is_same = value is old or (

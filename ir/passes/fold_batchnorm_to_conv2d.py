@@ -1,4 +1,4 @@
-"""Let the weights of a convolution scale its results as the normalisation after it does (TVM: `FoldBatchnormToConv2D`).
+"""Fold batch normalization into the weights of the preceding convolution (TVM: `FoldBatchnormToConv2D`).
 
     lv = R.nn.conv2d(x, w)                              lv = R.nn.conv2d(x, R.multiply(w, scale))
     lv1 = R.nn.batch_norm(lv, gamma, beta, mean, var)   gv = R.add(lv, shift)
@@ -22,9 +22,9 @@ from .transform import declare_pass, map_functions
 @declare_pass("FoldBatchnormToConv2D")
 @deep
 def fold_batchnorm_to_conv2d(mod: IRModule) -> IRModule:
-    """Fold normalisations of what a convolution gives into it, where weights and moments are constants.
+    """Fold batch normalization of the result of a convolution into its weights, if weights and moments are constants.
 
-    Those in training stay: they use the moments of their data.
+    Normalization for training is kept, as it uses the moments of its data.
     """
     changed = map_functions(mod, relax.Function, lambda function: _Folder(function).function(function))
     return mod if changed is mod else clean_up(eliminate_common_subexpr(changed))
@@ -36,7 +36,7 @@ class _Folder(ValueRewriter):
         self._bound: dict[relax.Expr, relax.Expr] = {}
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return the convolution of scaled weights that the first result of a normalisation is."""
+        """Return the folded convolution for a binding of the first result of a normalization."""
         self._bound[binding.var] = value = binding.value
         if not isinstance(value, relax.TupleGetItem) or value.index != 0:
             return value
@@ -52,7 +52,7 @@ class _Folder(ValueRewriter):
 
 
 def _folded(conv: relax.Call, norm: relax.Call) -> relax.Expr | None:
-    """Return a convolution and a sum in the place of a normalisation; None where it is over another axis, or of variables."""
+    """Return the replacement of a normalization, or None if an operand is not constant or its axis is not "C"."""
     (data, weight), (_, gamma, beta, mean, variance) = conv.args, norm.args
     weights, results = conv.attrs["kernel_layout"], conv.attrs["out_layout"] or conv.attrs["data_layout"]
     are_known = all(isinstance(each, relax.Constant) for each in (weight, gamma, beta, mean, variance))

@@ -1,4 +1,4 @@
-"""Compute at compile time what depends on constants only (TVM: `FoldConstant`)."""
+"""Evaluate constant expressions at compile time (TVM: `FoldConstant`)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .rewriter import BindingRewriter
 from .transform import declare_pass, map_functions
 
 Evaluate = Callable[[IRModule, str], Any]
-"""Runs a function without parameters of a module."""
+"""Function that executes a parameterless function of a module."""
 
 _STAY = frozenset(("relax.to_vdevice", "relax.hint_on_device", "relax.builtin.stop_lift_params", "relax.call_dps_packed",
                    "relax.call_pure_packed", "relax.call_tir_inplace"))  # fmt: skip
-"""Pure calls whose point is where, when or by whom they run."""
+"""Pure calls that must not be folded, as it matters when, where or by what they are executed."""
 
 
 @declare_pass("FoldConstant")
 @deep
 def fold_constant(mod: IRModule, evaluate: Evaluate | None = None) -> IRModule:
-    """Replace calls whose arguments are constants by their results, and use constants where their variables were.
+    """Replace calls with constant arguments by their results, and variables bound to constants by these.
 
-    `evaluate` runs them; without one the interpreter does. Calls without a constant tensor among their arguments stay:
-    folding `R.zeros` would only make the program larger. Operators are folded in dataflow blocks only, calls of loop-level
-    functions everywhere. What nothing uses then goes.
+    `evaluate` executes the calls; the default is the interpreter. Calls without a constant tensor argument are kept:
+    folding `R.zeros` would only enlarge the program. Operators are folded only in dataflow blocks, calls of loop
+    functions everywhere. Bindings that become unused are removed.
     """
 
     def fold(function: relax.Function) -> relax.Function:
@@ -84,7 +84,7 @@ class _Folder(BindingRewriter):
         return is_here and has_data and is_closed and is_pure_call(call, self._mod)
 
     def _fold(self, call: relax.Call) -> relax.Expr | None:
-        """Return the value of a call; None where its shape is not known, or it cannot be computed here."""
+        """Return the value of a call; None if its shape is unknown, or it cannot be computed at compile time."""
         info = infer_struct_info(call)
         if not _is_static(info):
             return None
@@ -94,7 +94,7 @@ class _Folder(BindingRewriter):
         try:
             value = self._evaluate(IRModule(functions), "folded constant")
         except TvmsError:
-            return None  # what goes wrong, goes wrong where it runs
+            return None  # an error is reported when the call executes
         return _constant(value, info, call)
 
 

@@ -1,4 +1,4 @@
-"""Make functions of what matches patterns, for libraries to take over (TVM: `FuseOpsByPattern`)."""
+"""Move subgraphs that match patterns to functions of their own, for libraries (TVM: `FuseOpsByPattern`)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from .rewriter import BindingRewriter
 from .transform import declare_pass
 
 COMPOSITE, CODEGEN = "Composite", "Codegen"
-"""Attributes: the pattern that a function was made of, and the library that is to run it."""
+"""Attributes of a fused function: the name of its pattern, and the library that executes it."""
 
 
 class PatternCheckContext(Struct, frozen=True, eq=False):
-    """What a pattern's check is told of a match (TVM: `PatternCheckContext`)."""
+    """Information on a match for the check of a pattern (TVM: `PatternCheckContext`)."""
 
     matched_expr: relax.Call
     annotated_expr: Mapping[str, relax.Expr]
-    """What the named parts of the pattern matched."""
+    """Expressions matched by the named parts of the pattern."""
     matched_bindings: Mapping[relax.Var, relax.Expr]
-    """The bindings that would become the function."""
+    """Bindings that would become the function."""
     var_usages: Mapping[relax.Var, Sequence[relax.Var]]
-    """The variables of the block whose values use each variable."""
+    """Users of each variable in the block."""
     value_to_bound_var: Mapping[relax.Expr, relax.Var]
 
 
 class FusionPattern(Struct, frozen=True, eq=False):
-    """A pattern with a name, names for its parts, and conditions on a match (TVM: `FusionPattern`)."""
+    """Pattern with a name, named parts, and conditions on a match (TVM: `FusionPattern`)."""
 
     name: str
     pattern: DFPattern
@@ -59,10 +59,11 @@ def fuse_ops_by_pattern(
     annotate_codegen: bool = False,
     entry_functions: Sequence[str] | None = None,
 ) -> IRModule:
-    """Make a private function of each part of a dataflow block that matches one of `patterns`, the first one first.
+    """Move each part of a dataflow block that matches one of `patterns` to a private function; earlier patterns win.
 
-    The function has the attribute Composite, the pattern's name. With `bind_constants`, constants stay inside of it. With
-    `annotate_codegen` it is wrapped in a public one whose attribute Codegen is the first part of that name: the library.
+    The function has the attribute Composite, the name of the pattern. With `bind_constants`, constants become part of
+    it; otherwise they are parameters. With `annotate_codegen`, it is wrapped in a public function with the attribute
+    Codegen, the first part of that name: the library.
     """
     for name in entry_functions or ():
         if not isinstance(mod.functions.get(name), relax.Function):
@@ -86,12 +87,12 @@ def fuse_ops_by_pattern(
 
 
 def is_open(function: Node) -> bool:
-    """Whether it is a graph-level function that was not made by a fusion."""
+    """Return whether it is a graph function that was not created by fusion."""
     return isinstance(function, relax.Function) and not {PRIMITIVE, COMPOSITE, CODEGEN} & function.attrs.keys()
 
 
 class _Partitioner:
-    """The groups of one dataflow block, by the matches of one pattern."""
+    """Groups of one dataflow block, from the matches of one pattern."""
 
     def __init__(self, pattern: FusionPattern, block: relax.DataflowBlock, memory: MemoryOrder) -> None:
         self.groups: dict[relax.Var, Group] = {}
@@ -112,7 +113,7 @@ class _Partitioner:
                 self._try(binding.var, binding.value)
 
     def _try(self, var: relax.Var, call: relax.Call) -> None:
-        """Make a group of what the pattern matches with `call` as its last call, where it may be one."""
+        """Form a group of the match with `call` as its last call, if there is one and it is valid."""
         found = self._pattern.pattern.extract_matched_expr(call, self._values)
         if found is None:
             return
@@ -140,7 +141,7 @@ class _Partitioner:
         return PatternCheckContext(call, named, bindings, self._users, self._bound)
 
     def _is_convex(self, group: set[relax.Var]) -> bool:
-        """Whether nothing outside the group lies between two of its bindings, where other groups are one binding each."""
+        """Return whether no path between bindings of the group leaves it. Other groups count as single nodes."""
         after: set[relax.Var] = set()
         pending = [later for var in group for later in self._later.get(var, ()) if later not in group]
         while pending:
@@ -159,7 +160,7 @@ def _variables(value: Node) -> list[relax.Var]:
 
 
 def has_leaking_intermediate_variables(context: PatternCheckContext) -> bool:
-    """Whether something outside the match uses an intermediate value of it (TVM: `relax.backend.utils`)."""
+    """Return whether an intermediate value of the match is used outside of it (TVM: `relax.backend.utils`)."""
     last = context.value_to_bound_var[context.matched_expr]
     inner = [var for var in context.matched_bindings if var is not last]
     if any(not isinstance(var, relax.DataflowVar) for var in inner):
@@ -171,7 +172,7 @@ def has_leaking_intermediate_variables(context: PatternCheckContext) -> bool:
 
 
 def _annotate(mod: IRModule) -> IRModule:
-    """Wrap each composite function, as `local_func`, in a public one that names the library."""
+    """Wrap each composite function, as `local_func`, in a public function that names the library."""
     wrapped: dict[str, str] = {}
     functions = dict(mod.functions)
     for name, function in mod.functions.items():
@@ -202,7 +203,7 @@ def _wrap(function: relax.Function, library: str, symbol: str) -> relax.Function
 
 
 class CallRenamer(BindingRewriter):
-    """Calls the wrapped functions by their new names."""
+    """Replaces calls of wrapped functions by calls of their wrappers."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()

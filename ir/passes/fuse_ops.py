@@ -1,7 +1,8 @@
-"""Group the operators that are to become one kernel (TVM: `FuseOps`).
+"""Group operators into kernels (TVM: `FuseOps`).
 
-Bindings of a dataflow block are nodes of a graph. A node is fused to its immediate post-dominator, the nearest node that all
-uses of it lead to, where the patterns of all nodes between allow it (relay's fusion, in `graph_partitioner.cc`).
+The bindings of a dataflow block form a graph. A node is fused with its immediate post-dominator, the nearest node that
+all paths from it pass through, if the patterns of all nodes between them allow it (Relay's algorithm, in
+`graph_partitioner.cc`).
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from .op_pattern import OP_PATTERN, OpPatternKind
 from .transform import PassContext, declare_pass
 
 MOST_FUSED = 256
-"""How many operators one kernel may be made of, unless the option `relax.FuseOps.max_depth` says otherwise."""
+"""Maximum number of operators in a kernel, unless the option `relax.FuseOps.max_depth` is set."""
 
 
 @declare_pass("FuseOps", required=["AnnotateTIROpPattern"])
 @deep
 def fuse_ops(mod: IRModule, fuse_opt_level: int = -1) -> IRModule:
-    """Make a private function, with the attribute Primitive, of calls of loop-level functions that fuse.
+    """Fuse calls of loop functions into private functions with the attribute Primitive.
 
-    The functions need the attribute `op_pattern`. With level 0 nothing is fused; -1 takes the level of the context.
+    The loop functions need the attribute `op_pattern`. Level 0 disables fusion; -1 uses the level of the context.
     """
     context = PassContext.current()
     if (context.opt_level if fuse_opt_level == -1 else fuse_opt_level) == 0:
@@ -53,28 +54,28 @@ def fuse_ops(mod: IRModule, fuse_opt_level: int = -1) -> IRModule:
 
 
 class _Node(Struct, eq=False):
-    """A binding: how it computes, who uses it, and the group that it is in."""
+    """Node for a binding: its pattern, its users, and its group."""
 
     var: relax.Var
     pattern: OpPatternKind
     is_visible: bool
-    """Whether it is used outside of its block: then it cannot become an inner value of a group."""
+    """Whether it is used outside of its block, so that it cannot be an inner value of a group."""
     users: list[tuple[_Node, OpPatternKind]] = field(default_factory=list["tuple[_Node, OpPatternKind]"])
     parent: _Node | None = None
-    """Its immediate post-dominator."""
+    """Immediate post-dominator."""
     edge: OpPatternKind = OpPatternKind.ELEMWISE
-    """The worst pattern on the way to `parent`."""
+    """Highest pattern on the path to `parent`."""
     depth: int = 1
     members: list[_Node] = field(default_factory=list["_Node"])
-    """Of the node that stands for a group: the nodes in it."""
+    """Nodes of the group, if this node represents it."""
     root: _Node | None = None
     anchor: bool = False
-    """Of the node that stands for a group: whether a heavy operator is in it."""
+    """Whether the group contains a heavy operator, if this node represents it."""
     kind: OpPatternKind = OpPatternKind.OPAQUE
-    """Of the node that stands for a group: the pattern of the group."""
+    """Pattern of the group, if this node represents it."""
 
     def find(self) -> _Node:
-        """Return the node that stands for the group of this one."""
+        """Return the node that represents the group of this one."""
         node = self
         while node.root is not None:
             node = node.root
@@ -82,7 +83,7 @@ class _Node(Struct, eq=False):
 
 
 class _Partition:
-    """The groups of one dataflow block."""
+    """Groups of one dataflow block."""
 
     def __init__(
         self, mod: IRModule, function: relax.Function, block: relax.DataflowBlock, memory: MemoryOrder, limit: int
@@ -141,7 +142,7 @@ class _Partition:
         return OpPatternKind.OPAQUE if given is None else OpPatternKind(int(getattr(given, "value", given)))
 
     def _dominate(self, node: _Node) -> None:
-        """Find the immediate post-dominator of a node; those of its users are known."""
+        """Set the immediate post-dominator of a node; those of its users are known."""
         if node.is_visible or not node.users:
             return
         (parent, edge), *others = node.users
@@ -156,10 +157,10 @@ class _Partition:
     # --- Fusion
 
     def _fuse(self, node: _Node, phase: int) -> None:
-        """Fuse a node to its post-dominator, where that is allowed.
+        """Fuse a node with its post-dominator, if that is allowed.
 
-        In phase 0 heavy operators take what follows them, in phase 1 injective ones are taken by what follows; elementwise
-        ones are taken in both.
+        In phase 0 heavy operators are fused with their users, in phase 1 injective ones; elementwise ones are fused in
+        both.
         """
         sink = node.parent
         if node.kind is OpPatternKind.OPAQUE or sink is None or node.find() is sink.find():
@@ -178,7 +179,7 @@ class _Partition:
             self._commit(node, sink, lambda each, is_sink: each <= OpPatternKind.INJECTIVE)
 
     def _between(self, source: _Node, sink: _Node) -> list[_Node]:
-        """The nodes from `source`, with it, on all ways to `sink`, without it."""
+        """Return the nodes on all paths from `source` to `sink`, including `source` but not `sink`."""
         found: list[_Node] = []
         stack = [source]
         while stack:
@@ -189,7 +190,7 @@ class _Partition:
         return found
 
     def _commit(self, source: _Node, sink: _Node, allows: Callable[[OpPatternKind, bool], bool]) -> None:
-        """Put everything from `source` to `sink` into one group, if the groups on all ways allow it."""
+        """Merge all nodes from `source` to `sink` into one group, if the groups on all paths allow it."""
         between = self._between(source, sink)
         if not all(allows(node.find().kind, False) for node in between if node is not source):
             return
@@ -210,14 +211,14 @@ class _Partition:
 
 
 def _light_into(kind: OpPatternKind, is_sink: bool) -> bool:
-    """Whether an elementwise operator may be fused over, or into, a group of this kind."""
+    """Return whether an elementwise operator may be fused across, or into, a group with this pattern."""
     return kind <= OpPatternKind.INJECTIVE or (
         is_sink and kind in (OpPatternKind.COMM_REDUCE, OpPatternKind.OUT_ELEMWISE_FUSABLE)
     )
 
 
 def _common(a: _Node | None, b: _Node | None) -> tuple[_Node | None, OpPatternKind]:
-    """The nearest node that post-dominates both, and the worst pattern on the ways to it."""
+    """Return the nearest common post-dominator of two nodes, and the highest pattern on the paths to it."""
     worst = OpPatternKind.ELEMWISE
     while a is not b:
         if a is None or b is None:

@@ -1,4 +1,4 @@
-"""Make one loop-level function of each group of calls that was made to be one kernel (TVM: `FuseTIR`)."""
+"""Merge each group of calls that forms one kernel into one loop function (TVM: `FuseTIR`)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _CALL_TIR = Op("relax.call_tir")
 @declare_pass("FuseTIR")
 @deep
 def fuse_tir(mod: IRModule) -> IRModule:
-    """Turn functions with the attribute Primitive that consist of `R.call_tir` into loop-level functions of the same name.
+    """Replace functions with the attribute Primitive that consist of `R.call_tir` by loop functions with the same name.
 
-    What one call hands to the next becomes a buffer of the new function. A function stays where it does something else, or
-    where a called function wants its buffers laid out in a way of its own.
+    Intermediate values become buffers of the new function. A function is kept if it does anything else, or if a called
+    function requires particular layouts of its buffers.
     """
     fused: dict[str, tir.PrimFunc] = {}
     if not any(PRIMITIVE in function.attrs for function in mod.functions.values()):
@@ -56,11 +56,11 @@ def fuse_tir(mod: IRModule) -> IRModule:
 
 
 class _Declined(Exception):
-    """A function is no plain sequence of calls of loop-level functions."""
+    """The function is not a sequence of calls of loop functions."""
 
 
 class _Body(Struct):
-    """What the new function is made of, so far."""
+    """Parts of the new function collected so far."""
 
     allocated: list[tir.Buffer] = field(default_factory=list[tir.Buffer])
     statements: list[tir.Stmt] = field(default_factory=list[tir.Stmt])
@@ -77,7 +77,7 @@ class _Fuser:
         self._body = _Body()
 
     def fuse(self, function: relax.Function) -> tir.PrimFunc | None:
-        """Return the function of all calls in `function`; None where that is not possible."""
+        """Return the merged function of all calls in `function`; None if that is not possible."""
         try:
             inputs = [buffer for param in function.params for buffer in self._declare(param)]
             for block in function.body.blocks:
@@ -88,7 +88,7 @@ class _Fuser:
             return None
 
     def _declare(self, param: relax.Var) -> tuple[tir.Buffer, ...]:
-        """The buffers of a parameter; a shape and a number have none: they are passed as numbers."""
+        """Return the buffers of a parameter; shapes and numbers have none, as they are passed as scalars."""
         info = param.struct_info
         infos = _leaves(info)
         names = [param.name_hint] if len(infos) == 1 else [f"{param.name_hint}_{n}" for n in range(len(infos))]
@@ -109,7 +109,7 @@ class _Fuser:
     # --- Values
 
     def _value(self, expr: relax.Expr) -> tuple[tir.Buffer, ...]:
-        """The buffers that hold a value."""
+        """Return the buffers that hold a value."""
         match expr:
             case relax.Var() if expr in self._buffers:
                 return self._buffers[expr]
@@ -134,7 +134,7 @@ class _Fuser:
         return self._inline(value, function)
 
     def _inline(self, call: relax.Call, function: tir.PrimFunc) -> tuple[tir.Buffer, ...]:
-        """Add the body of a called function, on the buffers of its arguments and new ones for its results."""
+        """Append the body of a called function, with the buffers of its arguments and new ones for its results."""
         inputs = self._value(call.args[1])
         scalars = call.args[2].values if len(call.args) > 2 and isinstance(call.args[2], relax.ShapeExpr) else ()
         infos = [each for info in call.sinfo_args for each in _leaves(info)]
@@ -155,7 +155,7 @@ class _Fuser:
         return tuple(outputs)
 
     def _append(self, function: tir.PrimFunc, replaced: dict[Node, Node]) -> None:
-        """Add the body with everything that it defines made anew, and its blocks under names of their own."""
+        """Append the body with new definitions of everything that it defines, and unique block names."""
         assert isinstance(function.body, tir.BlockRealize)
         root = renew(replace(function.body.block), replaced, self._body.buffer_names)
         self._body.allocated += root.alloc_buffers
@@ -179,7 +179,7 @@ class _Fuser:
         self, function: relax.Function, inputs: Sequence[tir.Buffer], outputs: Sequence[tir.Buffer]
     ) -> tir.PrimFunc:
         if len(set(outputs)) != len(outputs) or set(outputs) & set(inputs):
-            raise _Declined  # a value that is returned as it came has no kernel to write it
+            raise _Declined  # no kernel would write a parameter that is returned unchanged
         buffer_map: dict[tir.Var, tir.Buffer] = {}
         for buffer in inputs:
             buffer_map[tir.Var("handle", f"p_{buffer.name}")] = buffer
@@ -201,14 +201,14 @@ class _Fuser:
 
 
 def _leaves(info: StructInfo | None) -> list[StructInfo | None]:
-    """What a value holds, through all tuples."""
+    """Return the leaves of the struct info of a value, with nested tuples flattened."""
     if isinstance(info, relax.TupleStructInfo):
         return [leaf for each in info.fields for leaf in _leaves(each)]
     return [info]
 
 
 def _numbers(info: StructInfo | None) -> tuple[tir.PrimExpr, ...] | None:
-    """The numbers that a shape or a number is; None of other values."""
+    """Return the scalars of a shape or a number; None for other values."""
     match info:
         case relax.ShapeStructInfo(values=values):
             return values or ()
@@ -219,7 +219,7 @@ def _numbers(info: StructInfo | None) -> tuple[tir.PrimExpr, ...] | None:
 
 
 def _parts(value: relax.Expr) -> list[relax.Expr]:
-    """The values in a value, through all tuples."""
+    """Return the leaves of a value, with nested tuples flattened."""
     info = value.struct_info
     if not isinstance(info, relax.TupleStructInfo):
         return [value]
@@ -228,7 +228,7 @@ def _parts(value: relax.Expr) -> list[relax.Expr]:
 
 
 def _bind(before: tir.Buffer, after: tir.Buffer, replaced: dict[Node, Node]) -> None:
-    """Let `after` stand for `before`, and its dimensions for the variables in the shape of the other."""
+    """Map buffer `before` to `after`, and the variables in its shape to the dimensions of the latter."""
     is_plain = not before.strides and before.elem_offset is None and not before.axis_separators
     if (
         not is_plain
@@ -246,9 +246,9 @@ def _bind(before: tir.Buffer, after: tir.Buffer, replaced: dict[Node, Node]) -> 
 
 
 def renew(block: tir.Block, replaced: Mapping[Node, Node], names: set[str]) -> tir.Block:
-    """Return `block` with `replaced` put in, and all that it defines made anew (TVM: `RenewDefs`).
+    """Return `block` with `replaced` substituted, and with new definitions of all that it defines (TVM: `RenewDefs`).
 
-    Allocated buffers get names that are not in `names`, and are added there.
+    Allocated buffers get names that are not in `names`, and these are added to it.
     """
     new: dict[Node, Node] = dict(replaced)
     for node in walk(block):
@@ -281,7 +281,7 @@ def _defined(node: Node) -> Iterable[tir.Var]:
 
 
 def _distinct(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ...]:
-    """Return the regions without those that are there already: two arguments may be one."""
+    """Return the regions without duplicates, which occur if two arguments are the same."""
     kept: list[tir.BufferRegion] = []
     for region in regions:
         if not any(structural_equal(region, other) for other in kept):
@@ -290,7 +290,7 @@ def _distinct(regions: Sequence[tir.BufferRegion]) -> tuple[tir.BufferRegion, ..
 
 
 def _unused_block_name(hint: str, taken: set[str]) -> str:
-    """Return `hint`, with an underscore and a number where it is taken."""
+    """Return `hint`, with an underscore and a number if it is taken."""
     name, count = hint, 0
     while name in taken:
         count += 1
@@ -304,7 +304,7 @@ def _call(function: relax.Function, caller: _Caller) -> relax.Function:
 
 
 class _Caller(BindingRewriter):
-    """Calls the fused functions by `R.call_tir`."""
+    """Calls the merged functions by `R.call_tir`."""
 
     def __init__(self, fused: Mapping[str, tir.PrimFunc]) -> None:
         super().__init__()

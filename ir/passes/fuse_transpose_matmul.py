@@ -1,11 +1,10 @@
-"""Read weights as they lie instead of transposing them at every call (TVM: `FuseTransposeMatmul`).
+"""Read transposed weights directly instead of transposing them at every call (TVM: `FuseTransposeMatmul`).
 
     lv = R.call_tir(cls.transpose, (w,), …)        y = R.call_tir(cls.matmul_nt, (x, w), …)
     y = R.call_tir(cls.matmul, (x, lv), …)
 
-TVM's pass works on operators, before they are functions of loops; this one on those functions, so that it serves what
-`LegalizeOps` and `FuseOps` made as well. A product is free to read its factors in any order; what else reads a
-transposed tensor is left as it stands.
+TVM's pass works on operators; this one works on loop functions, so that it also handles the results of `LegalizeOps`
+and `FuseOps`. A product can read its operands in any order; other uses of a transposed tensor are kept.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from .rewriter import BindingRewriter
 from .transform import declare_pass
 
 Axes = tuple[int, ...]
-"""Which axis of its source each axis of a transposed tensor is."""
+"""Axes of a transposed tensor, as axes of its source."""
 _CALL_TIR = Op("relax.call_tir")
 
 
 @declare_pass("FuseTransposeMatmul")
 @deep
 def fuse_transpose_matmul(mod: IRModule) -> IRModule:
-    """Let products read the sources of the transposed tensors that they are given; what nothing reads then stays."""
+    """Let products read the sources of transposed operands. Unused transposes are not removed."""
     table, memory = FunctionTable(mod.functions), MemoryOrder(mod)
     changed = False
     for name, function in mod.functions.items():
@@ -43,18 +42,18 @@ def fuse_transpose_matmul(mod: IRModule) -> IRModule:
 
 
 class _Rewriter(BindingRewriter):
-    """Follows transposed tensors through one function."""
+    """Tracks transposed tensors in one function."""
 
     def __init__(self, table: FunctionTable, overwritten: Set[relax.Expr]) -> None:
         super().__init__()
         self._table, self._overwritten = table, overwritten
         self._transposed: dict[relax.Expr, tuple[relax.Expr, Axes]] = {}
-        """The source of each transposed variable, which nothing overwrites, and its axes."""
+        """Source of each transposed variable, if it is not overwritten, and the axes."""
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         new = super().block(block)
         inside = [var for var, (source, _) in self._transposed.items() if isinstance(source, relax.DataflowVar)]
-        for var in inside:  # which may be used after the block, where its source is not known
+        for var in inside:  # it may be used after the block, where its source is unknown
             del self._transposed[var]
         return new
 
@@ -87,7 +86,7 @@ class _Rewriter(BindingRewriter):
 
 
 def _transposition(function: tir.PrimFunc) -> Axes | None:
-    """Return the axes of a function that does nothing but transpose its first parameter; None of any other."""
+    """Return the axes of a function that only transposes its first parameter; None for other functions."""
     blocks = _blocks(function)
     stores = [node for block in blocks for node in walk(block) if isinstance(node, tir.BufferStore)]
     if len(function.params) != 2 or len(blocks) != 1 or len(stores) != 1:
@@ -107,7 +106,7 @@ def _blocks(function: tir.PrimFunc) -> list[tir.Block]:
 
 
 def _is_factor(function: tir.PrimFunc, position: int) -> bool:
-    """Whether a parameter is read as a factor of a sum of products, and nowhere else."""
+    """Return whether a parameter is only read as an operand of a sum of products."""
     buffer = function.buffer_map.get(function.params[position])
     reads = [node for node in walk(function.body) if isinstance(node, tir.BufferLoad) and node.buffer is buffer]
     factors = [factor for block in _blocks(function) if block.init is not None for factor in _factors(block.body)]
@@ -123,7 +122,7 @@ def _factors(body: tir.Stmt) -> Sequence[Node]:
 
 
 def _reading_source(function: tir.PrimFunc, position: int, axes: Axes) -> tir.PrimFunc:
-    """Return `function` such that it takes, at this position, the tensor whose axes these are."""
+    """Return a variant of `function` whose parameter at this index is the source of the transposed tensor."""
     param = function.params[position]
     old = function.buffer_map[param]
     places = [axes.index(axis) for axis in range(len(axes))]

@@ -22,7 +22,7 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass
 
 Adjoint: TypeAlias = "relax.Expr | list[Adjoint] | None"
-"""The gradient of the target with respect to a value: of a tensor a tensor, of a tuple one for each field; None is zero."""
+"""Gradient of the target with respect to a value: a tensor, or one for each field of a tuple; None is zero."""
 
 
 @declare_pass("Gradient")
@@ -33,13 +33,13 @@ def gradient(
     require_grads: relax.Var | str | Sequence[relax.Var | str] | None = None,
     target_index: int = 0,
 ) -> IRModule:
-    """Add the function `<func_name>_adjoint`, which returns what `func_name` returns, and a tuple of gradients.
+    """Add the function `<func_name>_adjoint`, which returns the result of `func_name` and a tuple of gradients.
 
-    They are those of its result, or of field `target_index` of that, a float scalar, with respect to `require_grads`:
-    variables of the function or their names, else all parameters.
+    They are the gradients of its result, or of field `target_index` of that, which must be a float scalar, with respect
+    to `require_grads`: variables of the function or their names; the default is all parameters.
 
-    Raises TvmsError: E0905 where there is no such function, E0906 where it has no such variable or field, E0908 where it
-    cannot be differentiated.
+    Raises TvmsError: E0905 if the function does not exist, E0906 if it has no such variable or field, E0908 if it cannot
+    be differentiated.
     """
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
@@ -58,7 +58,7 @@ def gradient(
 def _wanted(
     function: relax.Function, require_grads: relax.Var | str | Sequence[relax.Var | str] | None
 ) -> list[relax.Var]:
-    """The variables to differentiate by; E0906 where one does not exist, stands there twice, or is no float tensor."""
+    """Return the variables to differentiate with respect to. Raises E0906 for unknown, repeated or non-float ones."""
     known = {param.name_hint: param for param in function.params}
     for block in function.body.blocks:
         known |= {binding.var.name_hint: binding.var for binding in block.bindings}
@@ -79,7 +79,7 @@ def _wanted(
 
 
 def _copies(function: relax.Function) -> dict[relax.Var, relax.Var]:
-    """Other variables for all of the function's, with symbolic dimensions of their own."""
+    """Return new variables for all of the function's, with new symbolic dimensions."""
     dims = {node: replace(node) for node in walk(function) if isinstance(node, tir.Var)}
     variables = [node for node in walk(function) if isinstance(node, relax.Var)]
     return {var: replace(var, struct_info=substitute(var.struct_info, dims)) for var in dict.fromkeys(variables)}
@@ -92,7 +92,7 @@ def _is_differentiable(info: StructInfo | None) -> bool:
 
 
 class _Backward(ValueRewriter):
-    """Walks a function from its end, adding up what each use of a variable says of its gradient."""
+    """Walks a function backwards, accumulating the gradient of each variable over its uses."""
 
     def __init__(self, function: relax.Function) -> None:
         super().__init__(function)
@@ -100,7 +100,7 @@ class _Backward(ValueRewriter):
         self._adjoints: dict[relax.Var, Adjoint] = {}
 
     def differentiated(self, wanted: Sequence[relax.Var], target_index: int) -> relax.Function:
-        """Return the function with its gradients added to what it returns."""
+        """Return the function with gradients added to its result."""
         body = self._function.body
         bindings = [binding for block in body.blocks for binding in block.bindings]
         target = self._target(body.body, target_index)
@@ -136,7 +136,7 @@ class _Backward(ValueRewriter):
         return target
 
     def _spread(self, binding: relax.Binding, adjoint: Adjoint) -> None:
-        """Pass the gradient of what is bound on to what it was computed from."""
+        """Propagate the gradient of a binding to its operands."""
         match binding.value:
             case relax.Call(op=Op(name=name)) as call:
                 rule = find_rule(name)
@@ -168,7 +168,7 @@ class _Backward(ValueRewriter):
             raise _no_gradient(problem.diagnostics[0].message, call) from None
 
     def _add(self, expr: relax.Expr, partial: Adjoint) -> None:
-        """Add to the gradients of the variables in an operand."""
+        """Add a gradient to those of the variables in an operand."""
         if partial is None or not _may_have_gradient(infer_struct_info(expr)):
             return
         match expr:
@@ -195,7 +195,7 @@ class _Backward(ValueRewriter):
         return self.emit(value, f"{var.name_hint}_adjoint")
 
     def _whole(self, adjoint: Adjoint, info: StructInfo) -> relax.Expr:
-        """Return a gradient as a value, with zeros where nothing is known."""
+        """Return a gradient as an expression, with zeros for unknown parts."""
         if isinstance(info, relax.TupleStructInfo) and not isinstance(adjoint, relax.Expr):
             parts = adjoint if adjoint is not None else [None] * len(info.fields)
             return relax.Tuple(tuple([self._whole(part, each) for part, each in zip(parts, info.fields, strict=True)]))
@@ -205,7 +205,7 @@ class _Backward(ValueRewriter):
         return adjoint
 
     def _result(self, var: relax.Var) -> relax.Expr:
-        """Return the gradient of a variable, by a name of its own."""
+        """Return the gradient of a variable, bound to a name derived from it."""
         whole = self._whole(self._adjoints.get(var), infer_struct_info(var))
         return whole if isinstance(whole, relax.Var) else self._named(var, whole)
 

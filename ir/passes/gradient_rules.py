@@ -1,4 +1,7 @@
-"""The gradients of operators (TVM: `relax/op/_op_gradient.py`): what one of the result says of those of the arguments."""
+"""Gradients of operators: from the gradient of the result to those of the arguments.
+
+TVM: `relax/op/_op_gradient.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from ..ops import dims as d
 from ..ops.inference import dims_of
 
 Rule: TypeAlias = Callable[[relax.Call, relax.Var, relax.Expr], Sequence[Any]]
-"""From a call, its result and the gradient of that to the gradients of its arguments; None of one that has none."""
+"""Function from a call, its result and the gradient of the result to those of its arguments; None if one has none."""
 
 
 def find_rule(name: str) -> Rule | None:
@@ -25,14 +28,14 @@ def find_rule(name: str) -> Rule | None:
 
 
 def info_of(value: relax.Expr) -> relax.TensorStructInfo:
-    """Return what is known of a tensor."""
+    """Return the struct info of a tensor."""
     info = infer_struct_info(value)
     assert isinstance(info, relax.TensorStructInfo)
     return info
 
 
 def shape_of(value: relax.Expr) -> relax.ShapeExpr:
-    """Return the shape of a tensor; E0908 where it is not known."""
+    """Return the shape of a tensor. Raises E0908 if it is unknown."""
     info = info_of(value)
     if not isinstance(info.shape, relax.ShapeExpr):
         raise error("E0908", f"the shape of {info} is not known, which its gradient needs")
@@ -56,12 +59,12 @@ Partial: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 
 
 def _unary(derivative: Local) -> Rule:
-    """An operator on each element: `derivative` of its operand and its result."""
+    """Define the gradient of an elementwise operator; `derivative` gets its operand and its result."""
     return lambda call, y, g: [g * derivative(call.args[0], y)]
 
 
 def _binary(first: Partial, second: Partial) -> Rule:
-    """An operator on two broadcast operands; each rule gets the gradient, both operands and the result."""
+    """Define the gradient of a broadcasting operator; each rule gets the gradient, both operands and the result."""
 
     def rule(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
         a, b = call.args
@@ -80,7 +83,7 @@ def _axes(call: relax.Call) -> list[int]:
 
 
 def _broadcast_back(call: relax.Call, g: relax.Expr) -> relax.Expr:
-    """Return a gradient of a reduction for each element that was reduced."""
+    """Return the gradient of a reduction, broadcast to the shape of the reduced tensor."""
     axes = _axes(call)
     if not call.attrs["keepdims"] and info_of(g).ndim:
         g = apply("expand_dims", g, axis=axes)
@@ -88,7 +91,7 @@ def _broadcast_back(call: relax.Call, g: relax.Expr) -> relax.Expr:
 
 
 def _count(call: relax.Call) -> float:
-    """How many elements a reduction reduces; E0908 where that is not known."""
+    """Return the number of elements that a reduction combines. Raises E0908 if it is unknown."""
     sizes = [d.value_of(shape_of(call.args[0]).values[axis]) for axis in _axes(call)]
     if any(size is None for size in sizes):
         raise error("E0908", "the gradient of a mean over a symbolic dimension is not known")
@@ -106,7 +109,7 @@ def _variance(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 def _extremum(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """Elements that are equally great share the gradient."""
+    """Return the gradient of a maximum or minimum, divided equally among equal elements."""
     x = call.args[0]
     hits = apply("equal", x, _broadcast_back(call, y)).astype(info_of(x).dtype)
     shares = hits / apply("sum", hits, axis=_axes(call), keepdims=True)
@@ -114,7 +117,7 @@ def _extremum(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 def _matmul(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """A vector counts as a matrix of one row on the left, of one column on the right."""
+    """Return the gradients of a product. A vector is a matrix of one row on the left, of one column on the right."""
     a, b = call.args
     is_row, is_column = info_of(a).ndim == 1, info_of(b).ndim == 1
     if is_column:
@@ -176,7 +179,7 @@ def _take(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 def _cumsum(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """The sum of all gradients from there on."""
+    """Return the gradient of a cumulative sum: the sum of all gradients from the element on."""
     x, axis = call.args[0], call.attrs["axis"]
     flat = g if axis is not None else apply("reshape", g, shape_of(g))
     along = 0 if axis is None else axis
@@ -199,7 +202,7 @@ def _nothing(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 _WITHOUT = (
     "grad.no_grad", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "floor", "ceil", "round", "sign",
 )  # fmt: skip
-"""What is constant, or is so in steps."""
+"""Operators without gradients, as their results are constant or piecewise constant."""
 _RULES: Mapping[str, Rule] = {
     "add": _binary(lambda g, a, b, y: g, lambda g, a, b, y: g),
     "subtract": _binary(lambda g, a, b, y: g, lambda g, a, b, y: -g),

@@ -1,4 +1,4 @@
-"""The gradients of activations, losses, convolutions and pooling."""
+"""Gradients of activations, losses, convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _silu(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 def _gelu(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """x · Φ(x), with the normal distribution's Φ: its derivative is Φ(x) + x · φ(x)."""
+    """Return the gradient of x · Φ(x), with the normal distribution's Φ: its derivative is Φ(x) + x · φ(x)."""
     x = call.args[0]
     below = (number(1, x) + apply("erf", x * number(math.sqrt(0.5), x))) * number(0.5, x)
     density = apply("exp", x * x * number(-0.5, x)) * number(1 / math.sqrt(2 * math.pi), x)
@@ -54,7 +54,7 @@ def _softplus(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
 
 
 def _cross_entropy(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """The mean over the batch, where there is one."""
+    """Return the mean over the batch, if there is a batch."""
     x, labels = call.args
     if info_of(x).ndim > 1:
         batch = d.value_of(shape_of(x).values[0])
@@ -76,9 +76,9 @@ def _pool2d(kind: str) -> Rule:
 
 
 def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
-    """That of the data is a transposed convolution; that of the weights a convolution of the data with the gradient.
+    """Return the gradients of a convolution in layout NCHW with one group.
 
-    In layout NCHW, with one group.
+    That of the data is a transposed convolution, that of the weights a convolution of the data with the gradient.
     """
     attrs = call.attrs
     layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]

@@ -1,7 +1,7 @@
-"""Making functions of groups of bindings: what all fusion passes share (TVM: `OperatorFusor`).
+"""Conversion of groups of bindings to functions, for all fusion passes (TVM: `OperatorFusor`).
 
-A group is a set of bindings of one dataflow block; it becomes a private function, called where its last binding stood.
-Parameters are what the group uses from outside, in the order of use; results are what is used outside of it.
+A group is a set of bindings of one dataflow block. It becomes a private function, called at its last binding.
+Values used from outside become parameters, in order of use; values used outside become results.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ..visit import free_variables, rewrite, substitute, walk
 from .memory_order import MemoryOrder
 
 PRIMITIVE = "Primitive"
-"""The attribute of a function that was made of a group: further passes look at it as one operator."""
+"""Attribute of a function created from a group; further passes treat it as one operator."""
 
 
 class Group(Struct, eq=False):
-    """Bindings that become one function, and the attributes that this function gets."""
+    """Bindings that become one function, and the attributes of that function."""
 
     variables: list[relax.Var] = field(default_factory=list[relax.Var])
     attrs: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def is_alone(self) -> bool:
-        """Whether it stays as it is: one binding that nothing asks a function for."""
+        """Whether it is kept unchanged: a single binding without attributes for a function."""
         return len(self.variables) == 1 and not self.attrs
 
 
 Groups = Mapping[relax.Var, Group]
-"""The group of each variable that is bound in a dataflow block; one that is missing stands alone."""
+"""Groups of the variables bound in a dataflow block; a missing variable is not grouped."""
 
 
 class GroupFuser:
@@ -74,7 +74,7 @@ class GroupFuser:
         return replace(block, bindings=tuple(bindings))
 
     def _collect(self, block: relax.BindingBlock) -> dict[Group, _Creator]:
-        """Return what becomes of each group: its bindings, and those of its variables that others use."""
+        """Return the bindings of each group, and its variables that are used outside."""
         creators: dict[Group, _Creator] = {}
         for binding in block.bindings:
             group = self._groups.get(binding.var)
@@ -88,7 +88,7 @@ class GroupFuser:
         return creators
 
     def _call(self, creator: _Creator, group: Group, replaced: dict[Node, Node]) -> list[relax.Binding]:
-        """Return the call of a group's function, and how its results are taken apart."""
+        """Return the bindings of the call of a group's function and of its results."""
         function = creator.function({**group.attrs, PRIMITIVE: True})
         name = self._add(function, creator.name)
         args = tuple([substitute(arg, replaced) for arg in creator.arguments])
@@ -110,13 +110,13 @@ class GroupFuser:
         return [relax.VarBinding(whole, call, span=last.span, trivia=last.trivia), *made]
 
     def _name(self, hint: str) -> str:
-        """Return a name that no variable of the function has yet."""
+        """Return a name that no variable of the function has."""
         name = unused_name(hint, self._names)
         self._names.add(name)
         return name
 
     def _add(self, function: relax.Function, hint: str) -> str:
-        """Add a function under a name of its own; an equal one that was made before is used again."""
+        """Add a function under a unique name, or reuse an equal one; return the name."""
         alike = self._made.setdefault(structural_hash(function), [])
         for name in alike:
             if structural_equal(self.functions[name], function):
@@ -128,7 +128,7 @@ class GroupFuser:
 
 
 class _Creator:
-    """Collects the bindings of one group and makes its function."""
+    """Collects the bindings of one group and creates its function."""
 
     def __init__(self, lift_constants: bool) -> None:
         self.bindings: list[relax.Binding] = []
@@ -141,7 +141,7 @@ class _Creator:
         self._constants = 0
 
     def append(self, binding: relax.Binding) -> None:
-        """Add a binding; what it uses from outside becomes a parameter."""
+        """Add a binding; values that it uses from outside become parameters."""
         value = binding.value
         if isinstance(value, relax.Call):
             self.name += f"_{_callee_name(value)}"
@@ -175,7 +175,7 @@ class _Creator:
         self._params.append(relax.Var(name, struct_info=_closed(infer_struct_info(expr))))
 
     def function(self, attrs: dict[str, Any]) -> relax.Function:
-        """Return the function; its variables and symbolic dimensions are its own."""
+        """Return the function, with new variables and symbolic dimensions."""
         params, replaced = list(self._params), dict[Node, Node](zip(self.arguments, self._params, strict=True))
         bindings: list[relax.Binding] = []
         for binding in self.bindings:
@@ -205,7 +205,7 @@ class _Creator:
 
 
 def _closed(info: StructInfo) -> StructInfo:
-    """Return what is known without shapes that variables hold: those stay outside."""
+    """Return struct info without shapes held by variables, which are not visible in the function."""
 
     def forgotten(node: Node) -> Node | None:
         is_held = isinstance(node, relax.TensorStructInfo) and isinstance(node.shape, relax.Var)
@@ -215,7 +215,7 @@ def _closed(info: StructInfo) -> StructInfo:
 
 
 def _unbound(function: relax.Function) -> tuple[tir.Var, ...]:
-    """Return the dimensions that stand alone in no parameter, not counting those of the signatures of what is called."""
+    """Return the dimensions that no parameter determines, ignoring the signatures of callees."""
     infos = [param.struct_info for param in function.params if param.struct_info is not None]
     alone = {var for info in infos for var in dimensions_alone(info)}
     used = [node for info in infos for node in walk(info) if isinstance(node, tir.Var) and node not in alone]
@@ -237,13 +237,13 @@ def _callee_name(call: relax.Call) -> str:
 
 
 def _operands(call: relax.Call) -> Sequence[relax.Expr]:
-    """The tensors that a `call_tir` passes, without the sizes that stand in it; else the arguments of the call."""
+    """Return the tensor operands of a `call_tir`, without its scalars, or else the arguments of the call."""
     is_tir = isinstance(call.op, Op) and call.op.name in ("relax.call_tir", "relax.call_tir_inplace")
     return call.args[1:2] if is_tir else call.args
 
 
 def _is_closed(expr: relax.Expr) -> bool:
-    """Whether it is a literal that stands in the function as it stands outside."""
+    """Return whether it is a literal without variables, which need not become a parameter."""
     if isinstance(expr, relax.ShapeExpr | relax.PrimValue):
         return not free_variables(expr)
     return isinstance(expr, relax.StringImm | relax.DataTypeImm | relax.ExternFunc | GlobalVar)
@@ -255,7 +255,7 @@ def _substitute(binding: relax.Binding, replaced: Mapping[Node, Node]) -> relax.
 
 
 def _in_order_of_groups(bindings: Sequence[relax.Binding], groups: Groups, memory: MemoryOrder) -> list[relax.Binding]:
-    """Return the bindings so that all that a group uses from others stands before its last binding."""
+    """Return the bindings reordered so that all operands of a group precede its last binding."""
     by_group: dict[Group, list[relax.Binding]] = {}
     own = {binding.var: groups.get(binding.var) or Group([binding.var]) for binding in bindings}
     needs: dict[Group, dict[Group, None]] = {}

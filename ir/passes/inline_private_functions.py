@@ -1,4 +1,4 @@
-"""Put the bodies of private functions in the place of their calls (TVM: `InlinePrivateFunctions`)."""
+"""Inline private functions into their callers (TVM: `InlinePrivateFunctions`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .transform import declare_pass
 @declare_pass("InlinePrivateFunctions", opt_level=1)
 @deep
 def inline_private_functions(mod: IRModule) -> IRModule:
-    """Put the body of each private graph-level function where it is called, and drop what nothing calls any more.
+    """Inline each private graph function into its callers, and remove functions that are no longer called.
 
-    Functions that call themselves stay, and calls in dataflow blocks of functions that may not stand there.
+    Recursive functions are kept, and calls in dataflow blocks of functions that must not be inlined there.
     """
     private = [name for name, each in mod.functions.items() if isinstance(each, relax.Function) and not is_public(each)]
     inlined = _Inlined(mod, private)
@@ -35,7 +35,7 @@ def inline_private_functions(mod: IRModule) -> IRModule:
 
 
 class _Inlined:
-    """The functions of a module with the bodies of others in them: those are done first."""
+    """Inlines functions of a module, callees first."""
 
     def __init__(self, mod: IRModule, private: Iterable[str]) -> None:
         self._mod = mod
@@ -43,7 +43,7 @@ class _Inlined:
         self.usable = {name for name in private if not self._calls_itself(name)}
 
     def function(self, name: str) -> Any:
-        """Return function `name` with calls of private functions replaced."""
+        """Return function `name` with calls of private functions inlined."""
         if name not in self._done:
             function = self._mod.functions[name]
             is_graph = isinstance(function, relax.Function)
@@ -69,7 +69,7 @@ class _Inliner(ValueRewriter):
         self._inlined = inlined
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return the bindings of the function that is called, and that of its result."""
+        """Return the bindings of the inlined function, followed by that of its result."""
         match binding.value:
             case relax.Call(op=GlobalVar(name_hint=name)) as call if name in self._inlined.usable:
                 function = self._inlined.function(name)
@@ -87,7 +87,7 @@ def _has_own_blocks(node: Node) -> bool:
 
 
 def _copy(function: relax.Function, call: relax.Call, in_dataflow: bool) -> relax.SeqExpr:
-    """Return the body of a function on the arguments of a call, with variables of its own, of one kind."""
+    """Return the body of a function with the arguments of a call, with new variables of one kind."""
     dims: Bindings = {}
     for param, arg in zip(function.params, call.args, strict=True):
         bind_dims(infer_struct_info(param), infer_struct_info(arg), dims)

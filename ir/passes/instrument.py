@@ -1,4 +1,4 @@
-"""What looks on while passes run (TVM: `tvm.ir.instrument`)."""
+"""Instruments, which observe passes (TVM: `tvm.ir.instrument`)."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 
 class PassInstrument:
-    """Base of instruments: override what is of interest (TVM: `PassInstrument`)."""
+    """Base class of instruments; subclasses override the events of interest (TVM: `PassInstrument`)."""
 
     def enter_pass_ctx(self) -> None:
-        """Called when a context with this instrument is entered."""
+        """Handle the entry of a context with this instrument."""
 
     def exit_pass_ctx(self) -> None:
-        """Called when it is left."""
+        """Handle the exit of the context."""
 
     def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """Whether the pass is to run; one instrument that says no is enough."""
+        """Return whether the pass should run; a single instrument can prevent it."""
         return True
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Called with the module that the pass gets."""
+        """Handle the input module of a pass."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Called with the module that the pass made."""
+        """Handle the output module of a pass."""
 
     def run_stage(self, name: str) -> None:
-        """Called when the compiler comes to something else than a pass: a function to lower, or LLVM."""
+        """Handle a step of the compiler that is not a pass: lowering of a function, or LLVM."""
 
 
 def pass_instrument(pi_cls: type | None = None) -> Any:
-    """Decorate a class that has some of the methods of an instrument (TVM: `pass_instrument`)."""
+    """Turn a class with some of the methods of an instrument into an instrument (TVM: `pass_instrument`)."""
 
     def decorate(given: type) -> type:
         return type(given.__name__, (given, PassInstrument), {"__doc__": given.__doc__})
@@ -46,7 +46,7 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
 
 
 class PassTimingInstrument(PassInstrument):
-    """Measures how long passes take; those inside a `Sequential` are indented below it (TVM: `PassTimingInstrument`)."""
+    """Measures the time of passes; those inside a `Sequential` are indented below it (TVM: `PassTimingInstrument`)."""
 
     def __init__(self) -> None:
         self._running: list[tuple[int, float]] = []
@@ -89,14 +89,14 @@ class PrintBeforeAll(PassInstrument):
 
 
 class VerifyEach(PassInstrument):
-    """Verifies the module that every pass makes.
+    """Verifies the output module of every pass.
 
-    Raises TvmsError E0904 that names the pass, with what it broke as notes; a breach that was there before is not its fault.
+    Raises TvmsError E0904, which names the pass, with the new violations as notes. Violations in the input are ignored.
     """
 
     def __init__(self) -> None:
         self.broken: tuple[IRModule, PassInfo] | None = None
-        """What the pass was given that broke the law, and which pass it was."""
+        """Input module and name of the pass that broke the law."""
         self._before: list[IRModule] = []
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
@@ -115,7 +115,7 @@ class VerifyEach(PassInstrument):
 
 
 def breaches(mod: IRModule) -> list[Diagnostic]:
-    """Return what the verifier finds wrong with a module."""
+    """Return the errors that the verifier reports for a module."""
     from ..verify import verify
 
     try:

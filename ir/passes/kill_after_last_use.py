@@ -1,4 +1,4 @@
-"""Give up what is not used any more (TVM: `KillAfterLastUse`)."""
+"""Free objects after their last use (TVM: `KillAfterLastUse`)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from .transform import declare_pass, map_functions
 _STORAGES = frozenset(("relax.memory.alloc_storage", "relax.vm.alloc_storage"))
 _KILLS = frozenset(("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"))
 _NOT_HELD = (relax.FuncStructInfo, relax.ShapeStructInfo, relax.PrimStructInfo)
-"""What takes no memory."""
+"""Struct info of values without memory."""
 
 
 @declare_pass("KillAfterLastUse")
 @deep
 def kill_after_last_use(mod: IRModule) -> IRModule:
-    """Follow the last use of each variable by `R.memory.kill_tensor`, `R.memory.kill_storage` or `R.vm.kill_object`.
+    """Insert `R.memory.kill_tensor`, `R.memory.kill_storage` or `R.vm.kill_object` after the last use of each variable.
 
-    What a body returns and what inner functions use stays. Memory ends with the last variable that holds it: a storage
-    may be given up while tensors inside it are in use. Blocks become plain ones, and pure functions unchecked.
+    Results of a body and variables used by inner functions are not freed. Memory lives until the last variable that
+    holds it is freed: a storage may be killed before the tensors inside it. Dataflow blocks become plain blocks, and
+    purity checks are disabled.
     """
     plain = canonicalize_bindings(lowered(mod))
     return map_functions(plain, relax.Function, lambda function: _Killer(function).function(function))
@@ -41,7 +42,7 @@ class _Killer(ValueRewriter):
         self._ending: dict[relax.Binding, list[relax.Binding]] = {}
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """Find what ends where in a body before it is rewritten."""
+        """Find the last uses in a body before it is rewritten."""
         bound: dict[Node, relax.Binding] = {}
         last: dict[Node, relax.Binding] = {}
         for block in body.blocks:
@@ -55,7 +56,7 @@ class _Killer(ValueRewriter):
         return super().sequence(body)
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Rewrite a block, with what ends after each binding."""
+        """Rewrite a block, inserting the kills after each binding."""
         bindings: list[relax.Binding] = []
         for old in block.bindings:
             bindings.append(self.visit(old))

@@ -1,4 +1,4 @@
-"""Make functions of the module of those that stand inside others (TVM: `LambdaLift`)."""
+"""Lift inner functions to the module (TVM: `LambdaLift`)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from .rewriter import BindingRewriter
 from .transform import declare_pass
 
 Path: TypeAlias = tuple[str, ...]
-"""Where an inner function stands: the module's function, then the variables that it and those around it are bound to."""
+"""Path to an inner function: the function of the module, then the variables that it and its parents are bound to."""
 
 
 @declare_pass("LambdaLift", opt_level=1)
 @deep
 def lambda_lift(mod: IRModule) -> IRModule:
-    """Make every inner function a private function of the module, called `<function>_<inner>`.
+    """Turn every inner function into a private function of the module, called `<function>_<inner>`.
 
-    What it uses from around it becomes further parameters, and itself a closure: `R.make_closure`, called by
-    `R.invoke_pure_closure` or `R.invoke_closure`. An inner function with the attribute `global_symbol` has that name.
+    Captured variables become additional parameters, and the inner function becomes a closure: `R.make_closure`, called
+    by `R.invoke_pure_closure` or `R.invoke_closure`. The attribute `global_symbol` of an inner function overrides its
+    name.
 
-    Raises TvmsError E0104 where the module has a function of that name already.
+    Raises TvmsError E0104 if the module already has a function with that name.
     """
     places = [
         place
@@ -52,7 +53,7 @@ def lambda_lift(mod: IRModule) -> IRModule:
 
 
 def _inner_functions(body: relax.SeqExpr, path: Path) -> Iterator[tuple[relax.Binding, Path]]:
-    """Yield the bindings of functions in a body, and in those functions, with their places."""
+    """Yield the bindings of inner functions in a body, recursively, with their paths."""
     for block in body.blocks:
         for binding in block.bindings:
             match binding.value:
@@ -68,7 +69,7 @@ def _inner_functions(body: relax.SeqExpr, path: Path) -> Iterator[tuple[relax.Bi
 
 
 def _names(places: list[tuple[relax.Binding, Path]], taken: set[str]) -> Mapping[relax.Var, str]:
-    """Return a name for each inner function: the shortest that only it would have (TVM: `LambdaNameCollector`)."""
+    """Return the shortest unique name for each inner function (TVM: `LambdaNameCollector`)."""
     names: dict[relax.Var, str] = {}
     for binding, _ in places:
         symbol = binding.value.attrs.get("global_symbol") if isinstance(binding.value, relax.Function) else None
@@ -95,7 +96,7 @@ def _names(places: list[tuple[relax.Binding, Path]], taken: set[str]) -> Mapping
 
 
 class _Lifter(BindingRewriter):
-    """Rewrites a function from the inside out: an inner function is lifted when those in it are."""
+    """Rewrites a function from the inside out: nested functions are lifted first."""
 
     def __init__(self, names: Mapping[relax.Var, str]) -> None:
         super().__init__()
@@ -104,7 +105,7 @@ class _Lifter(BindingRewriter):
         self._bound: set[relax.Var] = set()
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return a binding with its function lifted, or with the call of a closure said to be one."""
+        """Return a binding with its function lifted, or with a call of a closure replaced by an invocation."""
         self._bound.add(binding.var)
         match binding.value:
             case relax.Function():
@@ -115,7 +116,7 @@ class _Lifter(BindingRewriter):
                 return (binding,)
 
     def _lift(self, binding: relax.Binding, function: relax.Function) -> Iterable[relax.Binding]:
-        """Make `function` one of the module; its variable goes, or becomes that of a closure."""
+        """Add `function` to the module; its variable is removed or bound to a closure."""
         var, name = binding.var, self._names[binding.var]
         captured: list[relax.Expr] = [free for free in free_variables(function) if isinstance(free, relax.Var)]
         captured = [each for each in captured if each is not var]
@@ -142,7 +143,7 @@ class _Lifter(BindingRewriter):
 
 
 def _calling_itself(function: relax.Function, var: relax.Var, name: str, captured: list[relax.Expr]) -> relax.Function:
-    """Return `function`, known inside as `var`, with calls of itself by `name`, and passing on what it captures."""
+    """Return `function`, bound to `var`, with recursive calls by `name` that pass on the captured variables."""
     callee = GlobalVar(name)
 
     def call(node: Node) -> Node | None:

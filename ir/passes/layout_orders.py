@@ -1,4 +1,4 @@
-"""The order of the axes of a tensor that is laid out otherwise, and the way from one to another."""
+"""Axis orders of tensors in other layouts, and conversions between them."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ from ..ops.layouts import Layout
 
 
 class Inner(Struct, frozen=True):
-    """The inner part of an axis that is split in blocks of `size` elements."""
+    """Inner part of an axis that is split in blocks of `size` elements."""
 
     axis: int
     size: int
 
 
 Order: TypeAlias = tuple[int | Inner, ...]
-"""For each axis of the tensor as it is, the axis of the tensor as it was, or what is inside of one: NCHW in the layout
-NCHW4c is (0, 1, 2, 3, Inner(1, 4))."""
+"""Axis order: for each axis of the new layout, the axis of the old one, or the inner part of an axis. For NCHW in the
+layout NCHW4c it is (0, 1, 2, 3, Inner(1, 4)).
+"""
 Plain: TypeAlias = tuple[int, ...]
-"""An order in which no axis is split."""
+"""Axis order without split axes."""
 
 
 def is_plain(order: Order) -> TypeGuard[Plain]:
-    """Whether no axis is split."""
+    """Return whether no axis is split."""
     return all(isinstance(part, int) for part in order)
 
 
 def identity(rank: int) -> Plain:
-    """Return the order that changes nothing."""
+    """Return the identity order."""
     return tuple(range(rank))
 
 
 def between(old: str, new: Layout) -> Order:
-    """Return the order that makes layout `new` of a tensor of layout `old`: NCHW and NHWC give (0, 2, 3, 1)."""
+    """Return the order that converts layout `old` to layout `new`: NCHW and NHWC give (0, 2, 3, 1)."""
     return tuple([Inner(old.index(name), size) if size else old.index(name) for name, size in new.parts])
 
 
 def fits(value: relax.Expr, order: Order) -> bool:
-    """Whether the axes that an order splits are known to hold whole blocks."""
+    """Return whether all split axes are known to be multiples of their block sizes."""
     info = infer_struct_info(value)
     known = dims_of(info) if isinstance(info, relax.TensorStructInfo) else None
     sizes = [] if known is None else [d.value_of(dim) for dim in known]
@@ -53,7 +54,7 @@ def fits(value: relax.Expr, order: Order) -> bool:
 
 
 def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:
-    """Return a tensor whose axes are in the order `own` with them in the order `wanted`."""
+    """Return a tensor converted from the order `own` to the order `wanted`."""
     if own == wanted:
         return value
     if is_plain(own) and is_plain(wanted):
@@ -70,7 +71,7 @@ def rearranged(value: relax.Expr, own: Order, wanted: Order) -> relax.Expr:
 
 
 def _splitting(order: Order, rank: int) -> tir.IndexMap:
-    """From the indices of a tensor to those of its blocks."""
+    """Return the map from the indices of a tensor to those with split axes."""
     indices = _indices(rank)
     block = {part.axis: d.dim(part.size) for part in order if isinstance(part, Inner)}
     final = [
@@ -85,7 +86,7 @@ def _splitting(order: Order, rank: int) -> tir.IndexMap:
 
 
 def _joining(order: Order) -> tir.IndexMap:
-    """From the indices of blocks to those of the tensor."""
+    """Return the map from the indices with split axes to those of the tensor."""
     indices = _indices(len(order))
     final: dict[int, tir.PrimExpr] = {
         part: index for part, index in zip(order, indices, strict=True) if isinstance(part, int)

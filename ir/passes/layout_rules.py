@@ -1,4 +1,4 @@
-"""How operators work on tensors with their axes in another order (TVM: `FRelaxInferLayout`)."""
+"""Rules for operators on tensors in other axis orders (TVM: `FRelaxInferLayout`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .layout_orders import Order, between, fits, identity, is_plain
 
 
 class Plan(Struct, frozen=True):
-    """How a call is done: the orders that its tensor arguments are needed in, its attributes, and the orders of its results."""
+    """Conversion of a call: the axis orders of its tensor arguments, its attributes, and the orders of its results."""
 
     args: tuple[Order | None, ...]
     attrs: Attrs
@@ -24,17 +24,17 @@ class Plan(Struct, frozen=True):
 
 
 Rule: TypeAlias = Callable[[relax.Call, Sequence[Order | None]], Plan | None]
-"""From a call and the orders of its arguments to its plan; None where it needs them as they were."""
+"""Function from a call and the orders of its arguments to its plan; None if it requires the original orders."""
 
 
 def rank_of(expr: relax.Expr) -> int | None:
-    """Return the number of dimensions of a tensor, or None."""
+    """Return the rank of a tensor, or None."""
     info = infer_struct_info(expr)
     return info.ndim if isinstance(info, relax.TensorStructInfo) and info.ndim >= 0 else None
 
 
 def find_rule(op: Op, orders: Sequence[Order | None]) -> Rule | None:
-    """Return the rule of an operator on operands in these orders; few are there for those with split axes."""
+    """Return the rule of an operator for operands in these orders; only some rules support split axes."""
     name = op.name
     is_split = any(order is not None and not is_plain(order) for order in orders)
     if name in _RULES:
@@ -45,8 +45,10 @@ def find_rule(op: Op, orders: Sequence[Order | None]) -> Rule | None:
 
 
 def convolution(call: relax.Call, desired: Sequence[str]) -> Plan | None:
-    """Return the plan of a convolution whose data, weights and result are to have the `desired` layouts; None where the
-    axes that these split are not known to hold whole blocks."""
+    """Return the plan of a convolution with the `desired` layouts of data, weights and result.
+
+    Returns None if a split axis is not known to be a multiple of the block size.
+    """
     names = ("data_layout", "kernel_layout", "out_layout")
     old = [call.attrs[name] or call.attrs["data_layout"] for name in names]
     new = (*desired, desired[0])[:3]
@@ -60,7 +62,7 @@ def convolution(call: relax.Call, desired: Sequence[str]) -> Plan | None:
 
 
 def _order(old: str, new: str) -> Order | None:
-    """Return the order between two layouts; None where the first is split already."""
+    """Return the order between two layouts; None if the first one has split axes."""
     layout = parse_layout(new)
     return between(old, layout) if layout is not None and old.isalpha() else None
 
@@ -70,7 +72,7 @@ def _unary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
 
 
 def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """Operands of one rank follow the one that is in another order; scalars fit any."""
+    """Return the plan of a binary operator: operands of equal rank get the same order, scalars are kept."""
     ranks = [rank_of(arg) for arg in call.args]
     rank = max((each for each in ranks if each is not None), default=0)
     if any(each not in (0, rank) for each in ranks):
@@ -84,13 +86,13 @@ def _binary(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
 
 
 def _changed(orders: Sequence[Order | None]) -> Order | None:
-    """The first order that changes something, else the first."""
+    """Return the first order that is not the identity, or else the first order."""
     known = [order for order in orders if order is not None]
     return next((order for order in known if order != identity(len(order))), known[0] if known else None)
 
 
 def _with_layout(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """What says how its data lie."""
+    """Return the plan of an operator with an attribute for its layout."""
     order, layout = orders[0], call.attrs["layout"]
     rank = rank_of(call.args[0])
     if order is None or len(layout) != rank or call.attrs.get("out_layout", layout) != layout:
@@ -136,7 +138,7 @@ def _reduction(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
 
 
 def _permute_dims(call: relax.Call, orders: Sequence[Order | None]) -> Plan | None:
-    """A change of axes undoes the other order by the way."""
+    """Return the plan of a permutation, which includes the conversion of its operand."""
     order = orders[0]
     if order is None or order == identity(len(order)):
         return None
@@ -159,7 +161,7 @@ _RULES: Mapping[str, Rule] = {
 
 
 def concat(call: relax.Call, orders: Sequence[Order | None]) -> tuple[Order, Any] | None:
-    """Return the order in which all parts of a concatenation are joined, and its attributes."""
+    """Return the common order of all operands of a concatenation, and its attributes."""
     order = _changed(orders)
     if call.attrs["axis"] is None or order is None or not all(each is not None and is_plain(each) for each in orders):
         return None

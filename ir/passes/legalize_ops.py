@@ -1,4 +1,4 @@
-"""Turn calls of operators into calls of PrimFuncs made from their meanings (TVM: `relax.transform.LegalizeOps`)."""
+"""Replace operators by PrimFuncs derived from their definitions (TVM: `relax.transform.LegalizeOps`)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .transform import declare_pass
 @declare_pass("LegalizeOps")
 @deep
 def legalize_ops(module: IRModule) -> IRModule:
-    """Return `module` with every operator call replaced that has a meaning as a tensor expression and known shapes.
+    """Replace every call of an operator that is defined by a tensor expression and has known shapes.
 
-    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are made once. Other calls stay as they are.
+    Each becomes a `call_tir` of a private PrimFunc; equal PrimFuncs are shared. Other calls are kept.
     """
     legalizer = _Legalizer(module)
     functions: dict[str, BaseFunc] = {}
@@ -40,7 +40,7 @@ def legalize_ops(module: IRModule) -> IRModule:
 
 
 class _Legalizer:
-    """Rewrites functions, collecting the PrimFuncs that they call."""
+    """Rewrites functions, and collects the PrimFuncs that they call."""
 
     def __init__(self, module: IRModule) -> None:
         self._table = FunctionTable(module.functions)
@@ -48,7 +48,7 @@ class _Legalizer:
         self._bound: dict[relax.Var, Expr] = {}
 
     def take_new(self) -> dict[str, BaseFunc]:
-        """Return the functions that were added since the last time."""
+        """Return the functions added since the last call."""
         new = dict(list(self._table.functions.items())[self._taken :])
         self._taken += len(new)
         return new
@@ -100,14 +100,14 @@ class _Legalizer:
 
 
 def _at_run_time(op: RelaxOp, call: Call) -> Call:
-    """The call of the function that computes `op` when its arguments are known."""
+    """Return the call of the function that computes `op`, if its arguments are known."""
     info = infer_struct_info(call)
     args = (relax.ExternFunc(op.run_time_name), *call.args)
     return Call(Op("relax.call_pure_packed"), args, {}, (info,), span=call.span, struct_info=info)
 
 
 def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall | None:
-    """Return the PrimFunc that computes `call`; None where a shape or a dtype is not known."""
+    """Return the PrimFunc that computes `call`; None if a shape or a dtype is unknown."""
     try:
         result = infer_struct_info(call)
     except TvmsError:
@@ -124,7 +124,7 @@ def _lower(op: RelaxOp, call: Call, bound: Mapping[relax.Var, Expr]) -> LoopCall
 
 
 def _scalars(op: RelaxOp, call: Call) -> dict[str, tir.PrimExpr]:
-    """The constant scalars that become a part of the PrimFunc, never all of the arguments."""
+    """Return the constant scalars that become part of the PrimFunc; at least one argument remains."""
     positions = {param.name: number for number, param in enumerate(op.arguments)}
     found: dict[str, tir.PrimExpr] = {}
     for name in op.scalars:

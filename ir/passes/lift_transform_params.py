@@ -1,4 +1,4 @@
-"""Compute once what depends on weights only (TVM: `LiftTransformParams`)."""
+"""Precompute values that depend only on weights (TVM: `LiftTransformParams`)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _STOP = Op("relax.builtin.stop_lift_params")
 @declare_pass("LiftTransformParams", opt_level=1)
 @deep
 def lift_transform_params(mod: IRModule, shared_transform: bool | Sequence[str] = False) -> IRModule:
-    """Move what a function computes from its weights alone into a function `<name>_transform_params`.
+    """Move computations of a function that depend only on its weights to a function `<name>_transform_params`.
 
-    Weights are the parameters after the first `num_input`. The new function takes them as a tuple and returns what the
-    old one then takes in their place: the weights that it still uses, then what was computed of them. Branches, and what
-    `R.builtin.stop_lift_params` guards, stay. With `shared_transform`, one function `transform_params` does what all the
-    functions have in common, or those that it names.
+    Weights are the parameters after the first `num_input`. The new function takes them as a tuple. It returns the new
+    parameters of the old function: the weights that this still uses, followed by the computed values. Branches and
+    values guarded by `R.builtin.stop_lift_params` are not moved. With `shared_transform`, one function
+    `transform_params` performs the computations that all functions, or all those listed, have in common.
 
-    Raises TvmsError: E0906 where `num_input` makes no sense or weights that are shared differ, E0905 where one of the
-    named functions has no weights.
+    Raises TvmsError: E0906 if `num_input` is invalid or shared weights differ, E0905 if one of the listed functions has
+    no weights.
     """
     weighted = {
         name: each
@@ -57,7 +57,7 @@ def lift_transform_params(mod: IRModule, shared_transform: bool | Sequence[str] 
 
 
 def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
-    """Return the weights of a function and the variables that follow from them alone; none without `num_input`."""
+    """Return the weights of a function and the variables that depend only on them; empty without `num_input`."""
     count = input_count(function)
     if count is None:
         return set()
@@ -66,7 +66,7 @@ def known_from_weights(function: relax.Function, mod: IRModule) -> set[Node]:
 
 
 class _Part:
-    """One of the functions that share what is computed of weights: those of the first stand for those of the others."""
+    """Function that shares a transform; its variables are mapped to those of the first function."""
 
     def __init__(self, name: str, function: relax.Function, mod: IRModule) -> None:
         count = input_count(function) or 0
@@ -74,10 +74,10 @@ class _Part:
         self.inputs, self.weights = function.params[:count], function.params[count:]
         self.lifted, self.needing = _liftable(function, self.weights, mod)
         self.shared: dict[Node, relax.Var] = {}
-        """The variables of the first function that stand for those of this one."""
+        """Corresponding variables of the first function."""
 
     def match(self, first: _Part, common: Sequence[relax.Binding]) -> list[relax.Binding]:
-        """Return those of the bindings of the first function that this one has as well."""
+        """Return those bindings of `common` that this function also computes."""
         mine, theirs = ([infer_struct_info(each) for each in part.weights] for part in (self, first))
         if not structural_equal(tuple(mine), tuple(theirs)):
             reason = f"the weights of '{self.name}' are not those of '{first.name}'"
@@ -94,7 +94,7 @@ class _Part:
         return [each for each in common if each in found]
 
     def rest(self, gone: Set[Node]) -> relax.SeqExpr:
-        """Return what is left of the body when `gone` is computed elsewhere."""
+        """Return the remaining body if `gone` is computed elsewhere."""
         blocks = [
             replace(block, bindings=tuple([each for each in block.bindings if not self._is_gone(each.var, gone)]))
             for block in self.function.body.blocks
@@ -105,7 +105,7 @@ class _Part:
         return var in self.needing and self.shared.get(var) in gone
 
     def late(self, body: relax.SeqExpr, given: Sequence[relax.Var]) -> relax.Function:
-        """Return the function of `body` that takes what is `given` in the place of its weights."""
+        """Return the function with `body` and parameters for `given` instead of its weights."""
         own = {
             self.shared[var]: var for var in (*self.weights, *[each.var for each in self.lifted]) if var in self.shared
         }
@@ -115,12 +115,12 @@ class _Part:
 
 
 def _plain(var: relax.Var) -> relax.Var:
-    """Return what can be a parameter in the place of a variable."""
+    """Return the variable itself, or a plain one for a dataflow variable, as a parameter."""
     return relax.Var(var.name_hint, struct_info=var.struct_info) if isinstance(var, relax.DataflowVar) else var
 
 
 def _split(group: Mapping[str, relax.Function], mod: IRModule) -> tuple[relax.Function, dict[str, relax.Function]]:
-    """Return the function of the weights, and what is left of the old ones."""
+    """Return the transform function, and the remaining functions."""
     parts = [_Part(name, function, mod) for name, function in group.items()]
     first = parts[0]
     common = first.lifted
@@ -138,7 +138,7 @@ def _split(group: Mapping[str, relax.Function], mod: IRModule) -> tuple[relax.Fu
 def _liftable(
     function: relax.Function, weights: Sequence[relax.Var], mod: IRModule
 ) -> tuple[list[relax.Binding], set[Node]]:
-    """The bindings that can be computed before any input is known, and the variables of those that weights are used for."""
+    """Return the bindings that do not depend on inputs, and those of their variables that depend on weights."""
     known: set[Node] = set(weights)
     dims = {node for param in weights for node in walk(param) if isinstance(node, tir.Var)}
     lifted: list[relax.Binding] = []
@@ -164,7 +164,7 @@ def _liftable(
 def _of_weights(
     weights: Sequence[relax.Var], lifted: Sequence[relax.Binding], given: Sequence[relax.Var]
 ) -> relax.Function:
-    """Return the function from a tuple of the weights to a tuple of what is `given` to the old function."""
+    """Return the function from a tuple of the weights to a tuple of `given`."""
     copies: dict[Node, Node] = {var: relax.Var(var.name_hint, struct_info=var.struct_info) for var in weights}
     copies |= {
         binding.var: relax.DataflowVar(binding.var.name_hint, struct_info=binding.var.struct_info) for binding in lifted

@@ -1,4 +1,4 @@
-"""Give every tensor memory of its own that planning left without (TVM: `LowerAllocTensor`)."""
+"""Allocate a separate storage for every tensor that memory planning has not placed (TVM: `LowerAllocTensor`)."""
 
 from __future__ import annotations
 

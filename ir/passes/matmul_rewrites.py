@@ -1,5 +1,6 @@
-"""Identities of products, applied where they save work (TVM: `AdjustMatmulOrder`, `ExpandMatmulOfSum`,
-`ReorderTakeAfterMatmul`, `ReorderPermuteDimsAfterConcat`)."""
+"""Algebraic rewrites of products that save work (TVM: `AdjustMatmulOrder`, `ExpandMatmulOfSum`,
+`ReorderTakeAfterMatmul`, `ReorderPermuteDimsAfterConcat`).
+"""
 
 from __future__ import annotations
 
@@ -26,29 +27,29 @@ from .transform import declare_pass, map_functions
 
 
 class Values:
-    """What variables are bound to, and which of them follow from weights alone (attribute `num_input`)."""
+    """Values of variables, and the variables that depend only on weights (attribute `num_input`)."""
 
     def __init__(self, early: Set[Node]) -> None:
         self.bound: dict[relax.Var, relax.Expr] = {}
         self._early = early
 
     def call(self, expr: relax.Expr, name: str) -> relax.Call | None:
-        """Return the call of operator `name` that a value is, or None."""
+        """Return the value as a call of operator `name`, or None."""
         value = self.bound.get(expr) if isinstance(expr, relax.Var) else expr
         is_it = isinstance(value, relax.Call) and value.op == Op(f"relax.{name}")
         return value if is_it and isinstance(value, relax.Call) else None
 
     def are_early(self, *exprs: relax.Expr) -> bool:
-        """Whether values can be computed before any input is known."""
+        """Return whether the values do not depend on inputs."""
         return all(expr in self._early for expr in exprs)
 
 
 Rule: TypeAlias = Callable[[relax.Call, Values], relax.Expr | None]
-"""From a call to what takes its place, or None."""
+"""Function from a call to its replacement, or None."""
 
 
 def _apply(mod: IRModule, name: str, rule: Rule) -> IRModule:
-    """Rewrite the calls of operator `name`; what nothing uses then goes."""
+    """Apply a rule to the calls of operator `name`, and remove bindings that become unused."""
 
     def rewritten(function: relax.Function) -> relax.Function:
         changed = _Rewriter(function, mod, name, rule).function(function)
@@ -64,11 +65,11 @@ class _Rewriter(ValueRewriter):
         self._values = Values(known_from_weights(function, mod))
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return what the rule makes of a call."""
+        """Return the replacement of a call."""
         call = self._values.call(binding.value, self._name)
         new = None if call is None else self._rule(call, self._values)
         result = binding.value if new is None else new
-        if inplace_arguments(binding.value):  # what was computed before may no longer be computed again
+        if inplace_arguments(binding.value):  # a value that is overwritten later must not be computed again
             self._values.bound.clear()
         if isinstance(binding, relax.VarBinding):
             self._values.bound[binding.var] = result
@@ -78,9 +79,9 @@ class _Rewriter(ValueRewriter):
 @declare_pass("AdjustMatmulOrder", opt_level=1)
 @deep
 def adjust_matmul_order(mod: IRModule) -> IRModule:
-    """Multiply three matrices in the order that takes fewer multiplications, or that joins two weights.
+    """Reassociate products of three matrices to take fewer multiplications, or to combine two weights.
 
-    Weights are what follows from the parameters after the first `num_input`.
+    Weights are values that depend only on the parameters after the first `num_input`.
     """
     return _apply(mod, "matmul", _in_order)
 
@@ -88,21 +89,21 @@ def adjust_matmul_order(mod: IRModule) -> IRModule:
 @declare_pass("ExpandMatmulOfSum", opt_level=1)
 @deep
 def expand_matmul_of_sum(mod: IRModule) -> IRModule:
-    """Replace `x · (a + b)` by `x · a + x · b`, also where the sum is transposed, unless a and b are weights."""
+    """Replace `x · (a + b)` by `x · a + x · b`, also if the sum is transposed, unless a and b are weights."""
     return _apply(mod, "matmul", _expanded)
 
 
 @declare_pass("ReorderTakeAfterMatmul", opt_level=1)
 @deep
 def reorder_take_after_matmul(mod: IRModule) -> IRModule:
-    """Take columns of a product rather than the product of columns that are taken, so that no weights are copied."""
+    """Take columns of a product instead of multiplying by taken columns, so that no weights are copied."""
     return _apply(mod, "matmul", _taken_late)
 
 
 @declare_pass("ReorderPermuteDimsAfterConcat", opt_level=1)
 @deep
 def reorder_permute_dims_after_concat(mod: IRModule) -> IRModule:
-    """Permute the axes of joined tensors once rather than those of each part."""
+    """Permute the axes of a concatenation instead of those of each part."""
     return _apply(mod, "concat", _permuted_late)
 
 
@@ -121,7 +122,7 @@ def _is_plain(call: relax.Call | None) -> bool:
 
 
 def _factors(value: relax.Expr, values: Values) -> tuple[relax.Expr, relax.Expr] | None:
-    """Return the two matrices that a value is the product of; of a transposed product those transposed."""
+    """Return the two operands of a product; those of a transposed product are transposed and swapped."""
     product = values.call(value, "matmul")
     if product is not None:
         return (product.args[0], product.args[1]) if _is_plain(product) else None
@@ -150,7 +151,7 @@ def _in_order(call: relax.Call, values: Values) -> relax.Expr | None:
 
 
 def _is_better(a: relax.Expr, b: relax.Expr, c: relax.Expr, values: Values, left_first: bool) -> bool:
-    """Whether this order joins two weights, or is proven to take fewer multiplications than the other one."""
+    """Return whether this order combines two weights, or is proven to take fewer multiplications than the other one."""
     if values.are_early(a, b) or values.are_early(b, c):
         return values.are_early(a, b) == left_first
     (some, rows, inner), (others, width, columns) = _matrices(_dims(a) or ()), _matrices(_dims(c) or (), d.dim(1))
@@ -163,7 +164,7 @@ def _is_better(a: relax.Expr, b: relax.Expr, c: relax.Expr, values: Values, left
 
 
 def _matrices(dims: d.Dims, *columns: tir.PrimExpr) -> tuple[int, tir.PrimExpr, tir.PrimExpr]:
-    """How many matrices a tensor holds, and their sizes; a vector is a row, or a column of `columns`.
+    """Return the number of matrices in a tensor, and their sizes; a vector is a row, or a column of `columns`.
 
     A batch of unknown size counts as one.
     """

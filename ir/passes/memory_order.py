@@ -1,7 +1,7 @@
-"""Bindings whose order matters though neither uses the other: one overwrites memory that the other touches.
+"""Order of bindings due to in-place calls: one overwrites memory that another accesses, without using its variable.
 
-b = R.exp(a)                                     `b` must stay before `c`, and so must all that touches this memory,
-c = R.call_tir_inplace(Module.f, (a,), …, [0])   by whatever name; what touches it further down must stay below.
+b = R.exp(a)                                     `b` must stay before `c`, and so must every access to this memory,
+c = R.call_tir_inplace(Module.f, (a,), …, [0])   under any name; later accesses must stay after `c`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ..purity import VIEWS, inplace_arguments
 from ..visit import walk
 
 _FUNCTIONS = frozenset(("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"))
-"""Calls that may return what they are given, as calls of graph-level functions may."""
+"""Calls that may return their arguments, as calls of graph functions may."""
 _Memory: TypeAlias = frozenset[relax.Var]
-"""What was allocated, by the variables that had it first."""
+"""Allocations, represented by the variables that held them first."""
 
 
 class MemoryOrder:
-    """The order that in-place calls ask for, in the functions of a module."""
+    """Order required by in-place calls in the functions of a module."""
 
     def __init__(self, mod: IRModule) -> None:
         graphs = {name: each for name, each in mod.functions.items() if isinstance(each, relax.Function)}
         values = {name: [each.value for each in _bindings(graph)] for name, graph in graphs.items()}
         self._changing: set[str] = set()
-        """The functions that overwrite something, which may be what they are given."""
+        """Functions that overwrite memory, which may be that of their arguments."""
         while more := {name for name in values if any(map(self.written, values[name]))} - self._changing:
             self._changing |= more
 
@@ -46,13 +46,13 @@ class MemoryOrder:
         return needs
 
     def overwritten(self, function: relax.Function) -> set[relax.Var]:
-        """Return the variables of `function` that hold what something overwrites."""
+        """Return the variables of `function` that hold overwritten memory."""
         flow = list(self._flow(_bindings(function)))
         written = {each for _, _, memory, _ in flow for each in memory}
         return {*written, *(var for var, _, _, held in flow if held & written)}
 
     def _flow(self, bindings: Iterable[relax.Binding]) -> Iterator[tuple[relax.Var, _Memory, _Memory, _Memory]]:
-        """Yield each variable with the memory that its value touches, that it overwrites, and that it may hold then."""
+        """Yield each variable with the memory that its value accesses, that it overwrites and that it may hold."""
         held: dict[relax.Var, _Memory] = {}
         for binding in bindings if self._changing else ():
             var, value = binding.var, binding.value
@@ -61,14 +61,14 @@ class MemoryOrder:
             yield var, touched, written, held[var]
 
     def written(self, value: relax.Expr) -> tuple[relax.Expr, ...]:
-        """Return what a value overwrites when it is computed."""
+        """Return the expressions whose memory a value overwrites."""
         if isinstance(value, relax.Call) and isinstance(value.op, GlobalVar) and value.op.name_hint in self._changing:
             return value.args
         return inplace_arguments(value)
 
 
 def _bindings(function: relax.Function) -> Iterator[relax.Binding]:
-    """Yield the bindings of a function, those in its branches and inner functions too, in the order of its text."""
+    """Yield the bindings of a function, including branches and inner functions, in textual order."""
     pending: list[relax.SeqExpr | relax.Binding] = [function.body]
     while pending:
         node = pending.pop()
@@ -92,7 +92,7 @@ def _held_by(parts: Iterable[Node], held: Mapping[relax.Var, _Memory]) -> _Memor
 
 
 def _may_hold(value: relax.Expr) -> bool:
-    """Whether a value may be, or have in it, memory that was there before."""
+    """Return whether a value may be, or contain, memory that existed before."""
     if isinstance(value, relax.Call) and isinstance(value.op, Op):
         return value.op.name in VIEWS or value.op.name in _FUNCTIONS
     return True

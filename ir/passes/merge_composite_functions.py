@@ -1,4 +1,4 @@
-"""Hand neighbouring composite functions to a library as one (TVM: `MergeCompositeFunctions`)."""
+"""Merge neighbouring composite functions of a library into one (TVM: `MergeCompositeFunctions`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .transform import declare_pass
 @declare_pass("MergeCompositeFunctions")
 @deep
 def merge_composite_functions(mod: IRModule) -> IRModule:
-    """Make one public function, with the attribute Codegen, of calls of composite functions of one library.
+    """Merge calls of composite functions of one library into public functions with the attribute Codegen.
 
-    A call joins those that give its arguments, unless something else lies between them. The composite functions stand
-    inside the new one. Run it after FuseOpsByPattern without `annotate_codegen`.
+    A call joins the group of its operands, unless another group lies between them. The composite functions become inner
+    functions. Run it after FuseOpsByPattern without `annotate_codegen`.
     """
     libraries = {
         name: str(function.attrs[COMPOSITE]).partition(".")[0]
@@ -61,11 +61,11 @@ def merge_composite_functions(mod: IRModule) -> IRModule:
 
 
 class _Merger:
-    """The groups of one dataflow block, and those that each needs to come before it."""
+    """Groups of one dataflow block, and the groups that each depends on."""
 
     def __init__(self, libraries: Mapping[str, str], block: relax.DataflowBlock, memory: MemoryOrder) -> None:
         self.groups: dict[relax.Var, Group] = {}
-        """Those that become functions."""
+        """Groups that become functions."""
         self._all: dict[relax.Var, Group] = {}
         self._needs: dict[Group, set[Group]] = {}
         kept = memory.needs(block.bindings)
@@ -79,7 +79,7 @@ class _Merger:
                     self._add(binding.var, Group([binding.var]), earlier)
 
     def _join(self, var: relax.Var, used: list[relax.Var], earlier: list[relax.Var], library: str) -> None:
-        """Add a call to the groups of its arguments, or to a new one."""
+        """Add a call to the groups of its operands, or to a new one."""
         between = self._before(self._all[each] for each in earlier)
         parents = [self._all[each] for each in used if each in self.groups]
         parents = [each for each in parents if each.attrs[CODEGEN] == library and each not in between]
@@ -91,7 +91,7 @@ class _Merger:
             self._merge(other, first)
 
     def _before(self, groups: Iterable[Group]) -> set[Group]:
-        """Return what any of `groups` needs, at first or second hand."""
+        """Return the groups that any of `groups` depends on, transitively."""
         found: set[Group] = set()
         pending = list(groups)
         while pending:
@@ -118,7 +118,7 @@ class _Merger:
 
 
 def _self_contained(function: relax.Function, symbol: str, mod: IRModule) -> relax.Function:
-    """Return a merged function under its public name, with the composite functions that it calls inside."""
+    """Return a merged function under its public name, with its composite functions as inner functions."""
     inlined = _Inliner(mod).function(plain_blocks(function))
     attrs = {key: value for key, value in inlined.attrs.items() if key != PRIMITIVE}
     return replace(inlined, attrs={**attrs, "global_symbol": symbol}, struct_info=None)

@@ -1,10 +1,10 @@
-"""Keep one of private functions that compute the same, whatever their blocks are called.
+"""Merge private functions that are equal up to the names of their blocks.
 
     lv = R.call_tir(cls.layer_norm, (x, w), …)         lv = R.call_tir(cls.layer_norm, (x, w), …)
     gv = R.call_tir(cls.layer_norm1, (y, v), …)        gv = R.call_tir(cls.layer_norm, (y, v), …)
 
-`LegalizeOps` names blocks after what an operator reads, so that the layers of a network differ in that alone. One function
-is compiled once. (TVM: `FunctionTable`s of `BlockBuilder`, which go by names as well.)
+`LegalizeOps` names blocks after the operands of an operator, so the layers of a network differ only in these names.
+Each function is compiled once. (TVM: the `FunctionTable` of `BlockBuilder`, which also compares names.)
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .transform import declare_pass
 @declare_pass("MergeEqualFunctions")
 @deep
 def merge_equal_functions(mod: IRModule) -> IRModule:
-    """Return `mod` with the first only of private functions that are equal but for the names of blocks.
+    """Merge private functions that are equal up to block names into the first one.
 
-    Functions that a schedule is written for stay, since it names their blocks.
+    Functions with a schedule are kept, since it refers to block names.
     """
     scheduled = {text.function for text in mod.schedules.values() if isinstance(text, ScheduleText)}
     table, kept = FunctionTable({}), dict[str, str]()
@@ -36,7 +36,7 @@ def merge_equal_functions(mod: IRModule) -> IRModule:
             kept[name] = table.add(rewrite(function, _without_name), [name])
     if all(name == first for name, first in kept.items()):
         return mod
-    return merge_equal_functions(with_names(mod, kept))  # their callers may be equal now
+    return merge_equal_functions(with_names(mod, kept))  # their callers may have become equal
 
 
 def _without_name(node: Node) -> Node | None:

@@ -1,4 +1,4 @@
-"""Bring graph-level functions into normal form (TVM: `Normalize`)."""
+"""Convert graph functions to normal form (TVM: `Normalize`)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .transform import declare_pass, map_functions
 @declare_pass("Normalize")
 @deep
 def normalize(mod: IRModule) -> IRModule:
-    """Bind every nested call to a variable of its own, also where a value is returned, and infer struct info.
+    """Bind every nested call to a new variable, also in results, and infer struct info.
 
-    Blocks of one kind that stand side by side become one.
+    Adjacent blocks of the same kind are merged.
     """
     return map_functions(mod, relax.Function, normalized)
 
@@ -31,7 +31,7 @@ def normalized(function: relax.Function) -> relax.Function:
 
 class _Normalizer(ValueRewriter):
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """Rewrite a body; what its value needs is bound in a last block."""
+        """Rewrite a body; calls in its result are bound in a last block."""
         body = super().sequence(body)
         with self.collecting() as new:
             value = flatten(body.body, self.emit)
@@ -44,7 +44,7 @@ class _Normalizer(ValueRewriter):
 
 
 def _merged(blocks: Sequence[relax.BindingBlock]) -> tuple[relax.BindingBlock, ...]:
-    """Return blocks with those of one kind that stand side by side made one."""
+    """Return the blocks with adjacent ones of the same kind merged."""
     merged: list[relax.BindingBlock] = []
     for block in blocks:
         if merged and type(merged[-1]) is type(block):

@@ -1,4 +1,4 @@
-"""Give public functions the names that they are called by from outside (TVM: `NormalizeGlobalVar`)."""
+"""Rename public functions to their linker symbols (TVM: `NormalizeGlobalVar`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .transform import declare_pass
 @declare_pass("NormalizeGlobalVar")
 @deep
 def normalize_global_var(mod: IRModule) -> IRModule:
-    """Call every public function what its attribute `global_symbol` says; a private one in its way gets another name.
+    """Rename every public function to its attribute `global_symbol`; a private function with that name is renamed.
 
-    Raises TvmsError E0910 where two functions have one symbol.
+    Raises TvmsError E0910 if two functions have the same symbol.
     """
     names: dict[str, str] = {}
     for name, function in mod.functions.items():

@@ -1,4 +1,4 @@
-"""Say of each loop-level function how its output depends on its inputs (TVM: `AnnotateTIROpPattern`).
+"""Classify loop functions by how their outputs depend on their inputs (TVM: `AnnotateTIROpPattern`).
 
 The kinds are TVM's `OpPatternKind`: a function of a lower kind is easier to fuse with others.
 """
@@ -17,31 +17,31 @@ from ..visit import walk
 from .transform import declare_pass, map_functions
 
 OP_PATTERN = "op_pattern"
-"""The attribute of a function that holds its kind, as a number."""
+"""Attribute of a function with its kind, as a number."""
 
 
 class OpPatternKind(IntEnum):
-    """How the output of a function depends on its inputs."""
+    """Kind of dependence of the output of a function on its inputs."""
 
     ELEMWISE = 0
-    """Each element on the elements at its own place."""
+    """Each element depends on elements with the same index."""
     BROADCAST = 1
-    """Each element on those at its own place, where some axes are left out."""
+    """Each element depends on elements with the same index, without some of the axes."""
     INJECTIVE = 2
-    """Each element on elements whose places its own place gives: transposes, reshapes, slices."""
+    """The index of each element determines those of its inputs: transposes, reshapes, slices."""
     COMM_REDUCE = 3
     """A reduction over whole axes."""
     OUT_ELEMWISE_FUSABLE = 4
-    """Something heavier, to whose output elementwise functions can be fused: products, convolutions, softmax."""
+    """A heavy operator whose output can be fused with elementwise functions: products, convolutions, softmax."""
     TUPLE = 7
     OPAQUE = 8
-    """Not to be fused."""
+    """An operator that must not be fused."""
 
 
 @declare_pass("AnnotateTIROpPattern")
 @deep
 def annotate_op_pattern(mod: IRModule) -> IRModule:
-    """Set the attribute `op_pattern` of each loop-level function that has none."""
+    """Set the attribute `op_pattern` of each loop function that has none."""
     return map_functions(mod, tir.PrimFunc, _annotate)
 
 
@@ -52,7 +52,7 @@ def _annotate(function: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def find_op_pattern(function: tir.PrimFunc) -> OpPatternKind:
-    """Return the kind of a loop-level function; OPAQUE of one that is not blocks with a store each."""
+    """Return the kind of a loop function; OPAQUE if it does not consist of blocks with one store each."""
     analysis = _Analysis(set(function.buffer_map.values()))
     for node in walk(function.body):
         if isinstance(node, tir.Block) and node.name_hint != "root":
@@ -61,14 +61,14 @@ def find_op_pattern(function: tir.PrimFunc) -> OpPatternKind:
 
 
 class _Analysis:
-    """Goes over the blocks of a function in their order."""
+    """Classifies the blocks of a function in their order."""
 
     def __init__(self, outside: set[tir.Buffer]) -> None:
         self.kind, self.blocks = OpPatternKind.ELEMWISE, 0
         self._outside = outside
 
     def add(self, block: tir.Block) -> None:
-        """Take a block into account."""
+        """Record a block."""
         self.blocks += 1
         stores = [node for node in walk(block.body) if isinstance(node, tir.BufferStore)]
         if len(stores) != 1 or any(isinstance(node, tir.Block) for node in walk(block.body)):
@@ -82,13 +82,13 @@ class _Analysis:
             pattern = _reduction_pattern(block, store, loads)
             self.kind = pattern if pattern is OpPatternKind.OPAQUE else max(self.kind, pattern)
         elif is_output and self.kind is OpPatternKind.COMM_REDUCE:
-            self.kind = OpPatternKind.OUT_ELEMWISE_FUSABLE  # a reduction and what is made of it: softmax
+            self.kind = OpPatternKind.OUT_ELEMWISE_FUSABLE  # a reduction whose result is used: softmax
         else:
             self.kind = max(self.kind, pattern)
 
 
 def _index_pattern(store: tir.BufferStore, loads: list[tir.BufferLoad]) -> OpPatternKind:
-    """How the places that are read follow from the place that is written."""
+    """Return how the indices of loads depend on those of the store."""
     kinds = [_load_pattern(store, load) for load in loads]
     worst = max(kinds, default=OpPatternKind.ELEMWISE)
     return min(kinds) if worst is OpPatternKind.BROADCAST and OpPatternKind.ELEMWISE in kinds else worst
@@ -106,7 +106,7 @@ def _load_pattern(store: tir.BufferStore, load: tir.BufferLoad) -> OpPatternKind
 
 
 def _is_broadcast(store: tir.BufferStore, load: tir.BufferLoad) -> bool:
-    """Whether the indices of the load are some of the store's, in order; axes of size one count for nothing."""
+    """Return whether the indices of the load are a subsequence of those of the store, ignoring axes of extent 1."""
     rest = iter(store.indices)
     for size, index in zip(load.buffer.shape, load.indices, strict=True):
         if _is_int(size, 1) and _is_int(index, 0):
@@ -130,7 +130,7 @@ def _reduction_pattern(block: tir.Block, store: tir.BufferStore, loads: list[tir
 
 
 def _reduces_whole_axes(load: tir.BufferLoad, reduced: set[tir.Var]) -> bool:
-    """Whether every index with a reduced variable is that variable: not so in pooling."""
+    """Return whether every index that contains a reduction variable is that variable, unlike in pooling."""
     return all(index in reduced or not any(node in reduced for node in walk(index)) for index in load.indices)
 
 
@@ -141,7 +141,7 @@ def _without_cast(expr: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _is_multiply_add(store: tir.BufferStore) -> bool:
-    """Whether it is `C[…] = C[…] + A[…] * B[…]` where both factors are used for several elements."""
+    """Return whether it is `C[…] = C[…] + A[…] * B[…]` with both factors used for several elements."""
     total = _without_cast(store.value)
     product = _without_cast(total.b) if isinstance(total, tir.Add) else None
     if not isinstance(total, tir.Add) or not isinstance(product, tir.Mul):
@@ -154,6 +154,6 @@ def _is_multiply_add(store: tir.BufferStore) -> bool:
 
 
 def _is_reused(store: tir.BufferStore, load: tir.BufferLoad) -> bool:
-    """Whether some variable of the store's indices is none of the load's."""
+    """Return whether some variable of the store's indices does not occur in the load's."""
     used = {node for index in load.indices for node in walk(index) if isinstance(node, tir.Var)}
     return any(isinstance(index, tir.Var) and index not in used for index in store.indices)

@@ -1,10 +1,10 @@
-"""Leave out changes of layout that undo each other (TVM: `OptimizeLayoutTransform`).
+"""Remove layout transforms that cancel each other (TVM: `OptimizeLayoutTransform`).
 
     lv = R.layout_transform(x, index_map=lambda i: (i // 4, i % 4))
     gv = R.layout_transform(lv, index_map=lambda i, j: (i * 4 + j,))        gv = x
 
-`AlterOpImpl` leaves such pairs between the implementations that it puts in. They undo each other where the maps, one
-after the other, take each element to its own place: that is proven here, not guessed from the shape.
+`AlterOpImpl` leaves such pairs between new implementations. They cancel if the composition of the maps is the
+identity, which is proven here, not inferred from the shape.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TRANSFORM = Op("relax.layout_transform")
 @declare_pass("OptimizeLayoutTransform")
 @deep
 def optimize_layout_transform(mod: IRModule) -> IRModule:
-    """Use what a tensor was before a change of layout that the next one undoes."""
+    """Replace a layout transform that inverts the preceding one by the original tensor."""
     changed = map_functions(mod, relax.Function, lambda function: _Undoer(function).function(function))
     return mod if changed is mod else clean_up(eliminate_common_subexpr(changed))
 
@@ -41,7 +41,7 @@ class _Undoer(ValueRewriter):
         self._transforms: dict[relax.Expr, relax.Call] = {}
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return the source of a pair that changes nothing."""
+        """Return the operand of the first of two transforms that cancel each other."""
         call = binding.value
         if not isinstance(call, relax.Call) or call.op != _TRANSFORM:
             return call
@@ -53,7 +53,7 @@ class _Undoer(ValueRewriter):
 
 
 def _undoes(second: relax.Call, first: relax.Call) -> bool:
-    """Whether each element is where it was, and there are no others."""
+    """Return whether the composition is the identity on all elements, without padding."""
     source, result = _dims(first.args[0]), _dims(second)
     if source is None or result is None or not structural_equal(source, result):
         return False

@@ -1,4 +1,4 @@
-"""Passes that belong together, by name (TVM: `relax.get_pipeline`)."""
+"""Pipelines: named sequences of passes (TVM: `relax.get_pipeline`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PIPELINES: dict[str, Sequence[str]] = {
         "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", "DeadCodeElimination", "AttachGlobalSymbol",
     ),
 }  # fmt: skip
-"""The passes of each pipeline, in order: `zero` fuses what legalisation gives; `default_build` cleans up around it."""
+"""Passes of each pipeline, in order: `zero` legalizes and fuses; `default_build` also cleans up before and after."""
 
 _registered: dict[str, Callable[..., Pass]] = {}
 
 
 def get_pipeline(name: str = "zero") -> Pass:
-    """Return the pipeline called `name` as one pass; TvmsError E0903 where there is none."""
+    """Return the pipeline called `name` as one pass. Raises TvmsError E0903 if there is none."""
     if name in _registered:
         return _registered[name]()
     if name not in PIPELINES:
@@ -35,7 +35,7 @@ def pipelines() -> tuple[str, ...]:
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[..., Pass]]:
-    """Let the decorated function make the pipeline `name`; ValueError where the name is taken."""
+    """Register the decorated function as the constructor of pipeline `name`. Raises ValueError if the name is taken."""
 
     def register(function: Callable[..., Pass]) -> Callable[..., Pass]:
         if name in PIPELINES or name in _registered:

@@ -1,10 +1,10 @@
-"""Say of every tensor where it is, and move those that are to be elsewhere (TVM: `RealizeVDevice`).
+"""Assign a device to every tensor, and insert copies between devices (TVM: `RealizeVDevice`).
 
     lv = R.hint_on_device(x, R.device(2, 0))        lv: R.Tensor(…, "cuda:0") = R.to_vdevice(x, "cuda:0")
     gv = R.add(lv, lv)                              gv: R.Tensor(…, "cuda:0") = R.add(lv, lv)
 
-What a binding reads is where its variable is, but for those two operators. Where nothing else says where the operand of a
-hint is, it is there already, and the hint goes.
+Operands are on the device of the bound variable, except for those two operators. If the device of the operand of a hint
+is not otherwise known, it is that of the hint, which is then removed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _HINT, _MOVE = Op("relax.hint_on_device"), Op("relax.to_vdevice")
 @declare_pass("RealizeVDevice")
 @deep
 def realize_vdevice(mod: IRModule) -> IRModule:
-    """Give every tensor whose device follows from hints, moves, parameters or results that device.
+    """Assign devices to all tensors for which they follow from hints, copies, parameters or results.
 
-    A hint at a device that the module does not list says nothing, and stays.
+    A hint with a device that the module does not list is ignored and kept.
     """
     devices = [each for each in mod.global_infos.get("vdevice", ()) if isinstance(each, VDevice)]
 
@@ -60,7 +60,7 @@ def _realized(function: relax.Function, devices: Sequence[VDevice]) -> relax.Fun
 
 
 def _places(function: relax.Function) -> Mapping[relax.Var, VDevice]:
-    """Return where variables are: what says so for certain counts before the operands of hints."""
+    """Return the devices of variables; definite information takes precedence over operands of hints."""
     bindings = [node for node in walk(function) if isinstance(node, relax.VarBinding | relax.MatchCast)]
     bound = {binding.var: binding.value for binding in bindings}
     together: defaultdict[relax.Var, list[relax.Var]] = defaultdict(list)
@@ -94,7 +94,7 @@ def _places(function: relax.Function) -> Mapping[relax.Var, VDevice]:
 def _returned(
     value: relax.Expr, info: StructInfo | None, bound: Mapping[relax.Var, relax.Expr]
 ) -> Iterator[tuple[relax.Var, VDevice]]:
-    """Yield the variables that a signature says the device of."""
+    """Yield the variables whose devices a signature determines."""
     device = _device(info)
     if isinstance(value, relax.Var) and device is not None:
         yield value, device
@@ -111,7 +111,7 @@ def _device(info: StructInfo | None) -> VDevice | None:
 
 
 def _at(var: relax.Var, device: VDevice) -> relax.Var:
-    """Return a variable that knows where it is."""
+    """Return a variable with its device in its struct info."""
     info = var.struct_info
     return replace(var, struct_info=replace(info, vdevice=device)) if isinstance(info, relax.TensorStructInfo) else var
 
@@ -122,7 +122,7 @@ class _Mover(ValueRewriter):
         self._devices = devices
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return a move, or nothing but the operand, in the place of a hint."""
+        """Return the replacement of a hint: a copy, or only the operand."""
         call = binding.value
         if not isinstance(call, relax.Call) or call.op != _HINT:
             return call

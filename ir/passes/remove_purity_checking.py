@@ -1,4 +1,4 @@
-"""Let pure functions hold calls with side effects that together have none (TVM: `RemovePurityChecking`)."""
+"""Allow calls with side effects in functions that are pure as a whole (TVM: `RemovePurityChecking`)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .transform import declare_pass, map_functions
 @declare_pass("RemovePurityChecking")
 @deep
 def remove_purity_checking(mod: IRModule) -> IRModule:
-    """Mark pure functions so that calls with side effects may stand in them, and call what is pure like everything else.
+    """Mark pure functions so that they may contain calls with side effects, and turn pure calls into ordinary calls.
 
-    Inner functions too. Lowering needs it, as memory is written in place.
+    This includes inner functions. Lowering requires it, as memory is written in place.
     """
     return map_functions(mod, relax.Function, lambda function: rewrite(function, _unchecked))
 
 
 def lowered(mod: IRModule) -> IRModule:
-    """Return `mod` in the form in which memory may be handled: without dataflow blocks, and unchecked."""
+    """Return `mod` in the form that memory passes need: without dataflow blocks and purity checks."""
     return remove_purity_checking(to_non_dataflow(mod))
 
 

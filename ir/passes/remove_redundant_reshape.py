@@ -1,4 +1,4 @@
-"""Reshape once what is reshaped again, and not at all what has the shape already (TVM: `RemoveRedundantReshape`)."""
+"""Merge consecutive reshapes, and remove those that do not change the shape (TVM: `RemoveRedundantReshape`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RESHAPE = Op("relax.reshape")
 @declare_pass("RemoveRedundantReshape")
 @deep
 def remove_redundant_reshape(mod: IRModule) -> IRModule:
-    """Reshape what a reshaped tensor was made of, and leave out what changes no shape."""
+    """Merge consecutive reshapes into one, and remove reshapes that do not change the shape."""
 
     def simplified(function: relax.Function) -> relax.Function:
         changed = function if PRIMITIVE in function.attrs else _Reshaper(function).function(function)
@@ -32,10 +32,10 @@ class _Reshaper(ValueRewriter):
     def __init__(self, function: relax.Function) -> None:
         super().__init__(function)
         self._sources: dict[relax.Expr, relax.Expr] = {}
-        """What variables that are bound to a reshaped tensor were made of."""
+        """Sources of variables that are bound to reshaped tensors."""
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return a value that reshapes the first tensor there was."""
+        """Return a value that reshapes the original source."""
         call = binding.value
         if not isinstance(call, relax.Call) or call.op != _RESHAPE:
             return call

@@ -1,4 +1,4 @@
-"""Remove what private functions return and no caller uses (TVM: `RemoveUnusedOutputs`)."""
+"""Remove results of private functions that no caller uses (TVM: `RemoveUnusedOutputs`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .rewriter import refined_result
 from .transform import declare_pass
 
 Used = Mapping[str, frozenset[int]]
-"""The fields of the tuple that a function returns which some caller uses."""
+"""Fields of the result of each function that some caller uses."""
 
 
 @declare_pass("RemoveUnusedOutputs")
 @deep
 def remove_unused_outputs(mod: IRModule) -> IRModule:
-    """Let private functions that return tuples return those fields only that a caller uses; one field without a tuple."""
+    """Remove fields of results of private functions that no caller uses; a single field is returned without a tuple."""
     counts = {
         name: len(function.ret_struct_info.fields)
         for name, function in functions_only_called(mod).items()
@@ -44,7 +44,7 @@ def remove_unused_outputs(mod: IRModule) -> IRModule:
 
 
 def _results(function: BaseFunc, counts: Mapping[str, int]) -> dict[Node, str]:
-    """The calls of these functions, and the variables that they are bound to, each with the function called."""
+    """Return the calls of these functions, and the variables bound to them, each with the callee."""
     found: dict[Node, str] = {}
     for node in walk(function):
         if isinstance(node, relax.Call) and isinstance(node.op, GlobalVar) and node.op.name_hint in counts:
@@ -56,7 +56,7 @@ def _results(function: BaseFunc, counts: Mapping[str, int]) -> dict[Node, str]:
 
 
 def _uses(function: BaseFunc, results: Mapping[Node, str], counts: Mapping[str, int]) -> list[tuple[str, int | None]]:
-    """The uses of results: a function and the field that is taken, or None where all of it is used."""
+    """Yield the uses of results: a function and the used field, or None if the whole tuple is used."""
     found: list[tuple[str, int | None]] = []
     for node in walk(function):
         for child in children(node):
@@ -66,7 +66,7 @@ def _uses(function: BaseFunc, results: Mapping[Node, str], counts: Mapping[str, 
 
 
 def _with_results(function: relax.Function, kept: frozenset[int]) -> relax.Function:
-    """Return `function` with these fields of its result only."""
+    """Return `function` with only these fields of its result."""
     value, info = function.body.body, function.ret_struct_info
     assert isinstance(info, relax.TupleStructInfo)
     fields = [
@@ -87,7 +87,7 @@ def _select(info: StructInfo | None, kept: frozenset[int]) -> StructInfo:
 
 
 def _with_calls(function: BaseFunc, kept: Used, results: Mapping[Node, str]) -> BaseFunc:
-    """Return `function` with calls that return the kept fields only, and these taken from where they are now."""
+    """Return `function` with calls that return only the kept fields, and accesses to these at their new indices."""
     made: dict[Node, frozenset[int]] = {}
 
     def new(node: Node) -> Node | None:

@@ -18,10 +18,10 @@ from .transform import declare_pass, map_functions
 @declare_pass("RemoveUnusedParameters")
 @deep
 def remove_unused_parameters(mod: IRModule) -> IRModule:
-    """Remove the parameters that private functions do not use, and what their callers compute for these alone.
+    """Remove unused parameters of private functions, and computations of callers that are only used for them.
 
-    A symbolic dimension that only such a parameter told of is passed as a number of its own, `param_<name>`. Where a call
-    does not know it, the function stays as it is.
+    A symbolic dimension determined only by such a parameter is passed as a separate number, `param_<name>`. If a call
+    does not know it, the function is kept.
     """
     changes: dict[str, _Change] = {}
     for name, function in functions_only_called(mod).items():
@@ -36,16 +36,16 @@ def remove_unused_parameters(mod: IRModule) -> IRModule:
 
 
 class _Change(Struct):
-    """A function with fewer parameters."""
+    """Function with fewer parameters."""
 
     function: relax.Function
     old: tuple[relax.Var, ...]
     used: tuple[bool, ...]
     dims: tuple[tir.Var, ...]
-    """Dimensions that the removed parameters told of."""
+    """Dimensions that only the removed parameters determined."""
 
     def arguments(self, call: relax.Call) -> tuple[relax.Expr, ...] | None:
-        """Return the arguments of the new function in the place of `call`; None where a dimension is not known."""
+        """Return the arguments of the new function for `call`; None if a dimension is unknown."""
         bound: Bindings = {}
         for param, arg in zip(self.old, call.args, strict=True):
             bind_dims(infer_struct_info(param), infer_struct_info(arg), bound)
@@ -56,7 +56,7 @@ class _Change(Struct):
 
 
 def _change_of(function: relax.Function) -> _Change | None:
-    """Return what becomes of a function; None where it uses all its parameters."""
+    """Return the reduction of a function; None if it uses all its parameters."""
     mentioned = dict.fromkeys(node for node in walk(function.body) if isinstance(node, relax.Var | tir.Var))
     used = tuple([param in mentioned for param in function.params])
     if all(used):
@@ -72,5 +72,5 @@ def _change_of(function: relax.Function) -> _Change | None:
 
 
 def _told_by(param: relax.Var) -> tuple[tir.Var, ...]:
-    """The dimensions that an argument for `param` tells."""
+    """Return the dimensions that an argument for `param` determines."""
     return () if param.struct_info is None else dimensions_alone(param.struct_info)

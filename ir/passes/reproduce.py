@@ -1,4 +1,4 @@
-"""The smallest module on which a pass goes wrong."""
+"""Reduction of a module on which a pass fails."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .instrument import VerifyEach, breaches
 from .transform import Pass, PassContext
 
 _NAMES = re.compile(r"(?<!pass )'[^']*'|\d+")
-"""What the same reason may say of another program: names, apart from that of the pass, and numbers."""
+"""Parts of a message that may differ between programs: names, except for that of the pass, and numbers."""
 
 
 def symptom(transform: Pass, mod: IRModule) -> Hashable:
-    """Return what goes wrong when a pass runs on `mod`: codes and reasons, or an exception; None if nothing."""
+    """Return the failure of a pass on `mod`: codes and reasons, or an exception; None if it succeeds."""
     try:
         with PassContext(opt_level=3, instruments=[VerifyEach()]):
             transform(mod)
     except TvmsError as problem:
         return tuple([(each.code, _NAMES.sub("", each.message)) for each in problem.diagnostics])
-    except Exception as problem:  # whatever a pass stumbles over is what we are after
+    except Exception as problem:  # any failure of a pass is of interest
         return type(problem)
     return None
 
 
 def smallest_failing(transform: Pass, mod: IRModule, tries: int = 2000) -> IRModule | None:
-    """Return the smallest well-formed module found on which a pass goes wrong as it does on `mod`; None where it does not.
+    """Return the smallest well-formed module found on which a pass fails as on `mod`; None if it does not fail.
 
     The pass runs at most `tries` times.
     """

@@ -1,4 +1,4 @@
-"""Say which functions only give their argument another shape (TVM: `RewriteDataflowReshape`)."""
+"""Recognize loop functions that only reshape their argument (TVM: `RewriteDataflowReshape`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .transform import declare_pass, map_functions
 @declare_pass("RewriteDataflowReshape")
 @deep
 def rewrite_dataflow_reshape(mod: IRModule) -> IRModule:
-    """Replace calls, in dataflow blocks, of loop-level functions that copy all elements in order by `R.reshape`.
+    """Replace calls of loop functions in dataflow blocks that copy all elements in order by `R.reshape`.
 
-    No memory has to be moved for it. What the block outputs stays, as it would share memory with something else.
+    A reshape copies no memory. Outputs of the block are kept, as they would share memory with other values.
     """
     return map_functions(mod, relax.Function, lambda function: _Rewriter(mod, function).function(function))
 
@@ -54,7 +54,7 @@ def _is_same_size(source: object, result: relax.TensorStructInfo) -> bool:
 
 
 def is_reshape(function: object) -> bool:
-    """Whether a loop-level function copies a buffer into another one of as many elements, in order.
+    """Return whether a loop function copies a buffer in order into another one of equal size.
 
     (TVM: `has_reshape_pattern`.)
     """
@@ -84,7 +84,7 @@ def _is_in_order(
 
 
 def _flat(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
-    """The place of an element in row-major order."""
+    """Return the offset of an element in row-major order."""
     pairs = zip(indices, buffer.shape, strict=True)
     zero: tir.PrimExpr = d.dim(0)
     return reduce(lambda place, pair: add(mul(place, pair[1]), pair[0]), pairs, zero)

@@ -1,4 +1,4 @@
-"""Rewriting graph-level functions binding by binding, in the order of execution."""
+"""Base classes for passes that rewrite graph functions binding by binding, in execution order."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .flatten import flatten
 
 
 class BindingRewriter:
-    """Rewrites functions from the first binding to the last; a pass overrides `binding`, and perhaps `block`.
+    """Rewrites functions from the first binding to the last; a pass overrides `binding` and, if needed, `block`.
 
-    What `replaced` maps a variable to stands in its place from there on, in everything that is rewritten after it.
+    `replaced` maps variables to the expressions that replace them in everything rewritten later.
     """
 
     def __init__(self) -> None:
         self.replaced: dict[Node, Node] = {}
 
     def function(self, function: relax.Function) -> relax.Function:
-        """Return `function` with its body rewritten; itself where nothing changes."""
+        """Return `function` with its body rewritten, the same object if nothing changes."""
         body = self.sequence(function.body)
         return function if body is function.body else replace(function, body=body)
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
-        """Return a body with its blocks rewritten; a block that loses all its bindings goes."""
+        """Return a body with its blocks rewritten; blocks that become empty are removed."""
         blocks = tuple([block for old in body.blocks if (block := self.block(old)).bindings])
         value = self.use(body.body)
         if value is body.body and _same(blocks, body.blocks):
@@ -47,7 +47,7 @@ class BindingRewriter:
         return block if _same(bindings, block.bindings) else replace(block, bindings=bindings)
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
-        """Return a binding with the variables replaced in its value, and what stands inside its value rewritten."""
+        """Return a binding with the variables in its value replaced, and with nested bodies rewritten."""
         value = binding.value
         match value:
             case relax.If():
@@ -62,7 +62,7 @@ class BindingRewriter:
         return binding if value is binding.value else replace(binding, value=value)
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return what takes the place of a binding whose value is rewritten already."""
+        """Return the replacements of a binding whose value has been rewritten."""
         return (binding,)
 
     def use(self, expr: Any) -> Any:
@@ -71,9 +71,9 @@ class BindingRewriter:
 
 
 class ValueRewriter(BindingRewriter):
-    """Rewrites the values of bindings; calls within what a value becomes are bound before it (TVM: `ExprMutator`).
+    """Rewrites the values of bindings; nested calls in a new value are bound before it (TVM: `ExprMutator`).
 
-    A pass overrides `value`. Where what is known of a value changes, its variable is another one from there on.
+    A pass overrides `value`. If the struct info of a value changes, it is bound to a new variable.
     """
 
     def __init__(self, function: relax.Function) -> None:
@@ -82,16 +82,16 @@ class ValueRewriter(BindingRewriter):
         self._new: list[relax.Binding] = []
         self._emitted: dict[int, tuple[relax.Expr, relax.Var]] = {}
         self.in_dataflow = False
-        """Whether the block that is being rewritten is a dataflow block."""
+        """Whether the current block is a dataflow block."""
         self._is_retyped = False
 
     def use(self, expr: Any) -> Any:
-        """Return an expression with the variables replaced; what was known of it is forgotten where it may have changed."""
+        """Return an expression with the variables replaced, without struct info that may have changed."""
         new = super().use(expr)
         return forgotten(new) if self._is_retyped and new is not expr else new
 
     def value(self, binding: relax.Binding) -> relax.Expr:
-        """Return what `binding` is bound to in the new program; it need not be in normal form."""
+        """Return the new value of `binding`, which need not be in normal form."""
         return binding.value
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
@@ -100,14 +100,14 @@ class ValueRewriter(BindingRewriter):
             return super().block(block)
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return a binding with its new value, after those that this needs."""
+        """Return a binding with its new value, preceded by the bindings that this needs."""
         with self.collecting(self.in_dataflow) as new:
             value = self.flat(self.value(binding))
         return (*new, binding if value is binding.value else self.rebound(binding, value))
 
     @contextmanager
     def collecting(self, in_dataflow: bool = False) -> Generator[list[relax.Binding]]:
-        """Give, in a `with`, the list of what is emitted in it, for a block of that kind."""
+        """Collect the bindings emitted in a `with` statement, for a block of the given kind."""
         outer = self._new, self.in_dataflow, self._emitted
         self._new, self.in_dataflow, self._emitted = [], in_dataflow, {}
         try:
@@ -116,7 +116,7 @@ class ValueRewriter(BindingRewriter):
             self._new, self.in_dataflow, self._emitted = outer
 
     def emit(self, value: relax.Expr, hint: str = "") -> relax.Var:
-        """Bind `value` to a new variable before the binding that is being rewritten, once; "_" may stand for many."""
+        """Bind `value` to a new variable before the current binding, once; the name "_" need not be unique."""
         if id(value) in self._emitted:
             return self._emitted[id(value)][1]
         given, value = value, self.flat(value)
@@ -130,15 +130,15 @@ class ValueRewriter(BindingRewriter):
         return var
 
     def append(self, binding: relax.Binding) -> None:
-        """Put a binding before the one that is being rewritten."""
+        """Insert a binding before the current one."""
         self._new.append(binding)
 
     def flat(self, value: relax.Expr) -> relax.Expr:
-        """Return `value` in normal form; the calls within it are emitted."""
+        """Return `value` in normal form, emitting its nested calls."""
         return flatten(value, self.emit)
 
     def rebound(self, binding: relax.Binding, value: relax.Expr) -> relax.Binding:
-        """Return a binding of another value, by a variable that says what is known of it."""
+        """Return a binding of another value, with a variable that has its struct info."""
         if isinstance(binding, relax.MatchCast):
             return replace(binding, value=value)
         info, var = infer_struct_info(value), binding.var
@@ -149,13 +149,13 @@ class ValueRewriter(BindingRewriter):
 
 
 def refined_variable(var: relax.Var, value: relax.Expr) -> relax.Var:
-    """Return a variable that knows what follows from its value, where that is more than it knew."""
+    """Return a variable with the struct info of its value, if that is more precise."""
     info = infer_struct_info(forgotten(value))
     return replace(var, struct_info=info) if _is_more(info, var.struct_info) else var
 
 
 def refined_result(function: relax.Function) -> relax.Function:
-    """Return a function whose signature says what its body returns, where that is more, in terms of its parameters."""
+    """Return a function whose result has the struct info of its body, if more precise, in terms of its parameters."""
     dims = {var: var for var in defined_variables(function) if isinstance(var, tir.Var)}
     info = replace_dims(infer_struct_info(forgotten(function.body.body)), dims, all_known=False)
     if not _is_more(info, function.ret_struct_info):
@@ -164,14 +164,14 @@ def refined_result(function: relax.Function) -> relax.Function:
 
 
 def _is_more(info: StructInfo, known: StructInfo | None) -> bool:
-    """Whether `info` says all that is known, and more (TVM: `IsBaseOf`)."""
+    """Return whether `info` is at least as precise as `known` (TVM: `IsBaseOf`)."""
     if known is None:
         return True
     return structural_equal(join(known, info), known) and not structural_equal(info, known)
 
 
 def commented_bindings(block: relax.BindingBlock) -> tuple[relax.Binding, ...]:
-    """Return the bindings of a block, the first with the block's comments."""
+    """Return the bindings of a block, the first one with the comments of the block."""
     if block.trivia is None or not block.bindings:
         return block.bindings
     first, *others = block.bindings

@@ -1,4 +1,4 @@
-"""Hand functions to the libraries that they name (TVM: `RunCodegen`)."""
+"""Compile functions with the libraries that they name (TVM: `RunCodegen`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .rewriter import BindingRewriter
 from .transform import declare_pass
 
 Codegen: TypeAlias = Callable[[Sequence[relax.Function], Mapping[str, Any]], Sequence[Attrs]]
-"""A library, registered as `relax.ext.<name>`: from its functions and options to external modules."""
+"""Code generator of a library, registered as `relax.ext.<name>`: from functions and options to external modules."""
 
 
 @declare_pass("RunCodegen")
@@ -30,12 +30,13 @@ def run_codegen(
     target_options: Mapping[str, Mapping[str, Any]] | None = None,
     entry_functions: Sequence[str] | None = None,
 ) -> IRModule:
-    """Replace calls of functions with the attribute Codegen by `R.call_dps_packed` of what the library made of them.
+    """Replace calls of functions with the attribute Codegen by `R.call_dps_packed` of library functions.
 
-    A library is the global function `relax.ext.<name>`; `target_options` holds its options under its name. What it
-    returns is kept in the module's attribute `external_mods`, as attributes that print: its kind, and its functions.
+    The code generator is the global function `relax.ext.<name>`; `target_options` holds its options by library name.
+    Its results are kept in the module's attribute `external_mods`, as attributes that can be printed: kind and
+    functions.
 
-    Raises TvmsError: E0907 where no library of that name is registered.
+    Raises TvmsError: E0907 if no library with that name is registered.
     """
     made: dict[str, tuple[str, tuple[relax.Constant, ...]]] = {}
     by_library: dict[str, list[relax.Function]] = {}
@@ -60,7 +61,7 @@ def run_codegen(
 
 
 def lift_constants(function: relax.Function) -> tuple[relax.Function, tuple[relax.Constant, ...]]:
-    """Return `function`, a wrapper around `local_func`, with constants as further parameters of both; and the constants."""
+    """Return a wrapper of `local_func` with constants as additional parameters of both, and the constants."""
     constants = tuple(dict.fromkeys(node for node in walk(function) if isinstance(node, relax.Constant)))
     if not constants:
         return function, ()
@@ -84,7 +85,7 @@ def lift_constants(function: relax.Function) -> tuple[relax.Function, tuple[rela
 
 
 def _find(library: str) -> Codegen:
-    from ..backend import external as external  # registers the libraries that we know
+    from ..backend import external as external  # registers the built-in libraries
 
     codegen = get_global_func(f"relax.ext.{library}", allow_missing=True)
     if codegen is None:

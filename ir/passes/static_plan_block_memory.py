@@ -1,4 +1,4 @@
-"""Let tensors that are not alive at the same time share memory (TVM: `StaticPlanBlockMemory`)."""
+"""Let tensors with disjoint lifetimes share memory (TVM: `StaticPlanBlockMemory`)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .rewriter import ValueRewriter
 from .transform import declare_pass, map_functions
 
 _RANGE = 16
-"""A storage is taken for a tensor that is at most this many times smaller or larger."""
+"""Maximum ratio between the sizes of a tensor and a storage that it reuses, in either direction."""
 _ALIGNMENT = 64
-"""Tensors that share a storage start at multiples of this many bytes."""
+"""Alignment in bytes of tensors that share a storage."""
 
 
 @declare_pass("StaticPlanBlockMemory")
 @deep
 def static_plan_block_memory(mod: IRModule, pack: bool = False) -> IRModule:
-    """Replace `R.builtin.alloc_tensor` by tensors inside storages, which are used again when nothing needs them any more.
+    """Replace `R.builtin.alloc_tensor` by tensors in storages, which are reused after the last use of their tensors.
 
-    Planned is what only loop-level and packed functions of the same block get to see; results of the function are not.
-    Symbolic sizes share with equal ones, or have the upper bounds that the attribute `tir_var_upper_bound` gives.
-    Run it after CallTIRRewrite. With `pack`, tensors of known sizes in one block of the function's body lie in one storage,
-    at offsets: it is hardly larger than what is alive at once.
+    Only tensors that are passed to loop functions and packed functions of the same block are planned, and no results of
+    the function. Tensors of symbolic size share storages of equal size, or have the upper bounds in the attribute
+    `tir_var_upper_bound`. Run it after CallTIRRewrite. With `pack`, all tensors of known size in a block of the
+    function's body share one storage at different offsets, which is hardly larger than the live tensors.
     """
     return map_functions(mod, relax.Function, lambda function: _plan(function, mod, pack))
 
@@ -44,7 +44,7 @@ def _plan(function: relax.Function, mod: IRModule, pack: bool) -> relax.Function
 
 
 class _Storage(Struct, eq=False):
-    """Memory of `size` bytes, and the variable that holds it, from its first use on."""
+    """Storage of `size` bytes, and its variable once it is allocated."""
 
     size: tir.PrimExpr
     dtype: str
@@ -53,11 +53,11 @@ class _Storage(Struct, eq=False):
 
 
 Place: TypeAlias = tuple[_Storage, int]
-"""A storage, and where in it a tensor starts, in bytes."""
+"""Storage, and the offset of a tensor in it, in bytes."""
 
 
 class _Planner:
-    """Gives tensors storages in order of execution (TVM: `StorageAllocator`)."""
+    """Assigns storages to tensors in execution order (TVM: `StorageAllocator`)."""
 
     def __init__(self, tensors: Mapping[relax.Call, Tensor]) -> None:
         self.storages: dict[relax.Call, _Storage] = {}
@@ -65,7 +65,7 @@ class _Planner:
         self._free: list[_Storage] = []
 
     def sequence(self, body: relax.SeqExpr) -> None:
-        """Plan a body; what it takes of the free storages is free again after it, and its own are unknown there."""
+        """Plan a body. Free storages that it uses are free again after it; its own ones are not visible outside."""
         ending: dict[relax.Binding, list[_Storage]] = {}
         for block in body.blocks:
             for binding in block.bindings:
@@ -93,7 +93,7 @@ class _Planner:
                 pass
 
     def _take(self, tensor: Tensor) -> _Storage:
-        """Return a storage for a tensor: the smallest free one that holds it, else the largest, which grows, else a new one."""
+        """Return a storage for a tensor: the smallest free one that fits, or the largest one enlarged, or a new one."""
         found = self._choose(tensor) if tensor.last_use is not None else None
         if found is None:
             return _Storage(tensor.size, tensor.dtype, tensor.scope)
@@ -122,8 +122,10 @@ def _first(pair: tuple[int, _Storage] | None) -> _Storage | None:
 
 
 def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[relax.Call, Place]:
-    """Return a place for each tensor of known size in a block of `body`: large ones first, each as low as it fits among
-    those that are alive at the same time."""
+    """Return a storage and offset for each tensor of known size in a block of `body`.
+
+    Large tensors are placed first, each at the lowest offset that is free during its lifetime.
+    """
     places: dict[relax.Call, Place] = {}
     for block in body.blocks:
         position = {binding: number for number, binding in enumerate(block.bindings)}
@@ -144,7 +146,7 @@ def _packed(body: relax.SeqExpr, tensors: Mapping[relax.Call, Tensor]) -> dict[r
 
 
 class _Life(Struct, eq=False):
-    """A tensor of `size` bytes that is in use from binding `start` to binding `end`."""
+    """Lifetime of a tensor of `size` bytes, from binding `start` to binding `end`."""
 
     call: relax.Call
     size: int
@@ -154,7 +156,7 @@ class _Life(Struct, eq=False):
 
 
 def _lowest(life: _Life, placed: Sequence[_Life]) -> int:
-    """Return the lowest offset at which a tensor meets none that is alive at the same time."""
+    """Return the lowest offset at which a tensor does not overlap others that are alive at the same time."""
     meeting = [each for each in placed if each.start <= life.end and life.start <= each.end]
     offset = 0
     for low, size in sorted((each.offset or 0, each.size) for each in meeting):

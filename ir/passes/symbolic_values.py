@@ -1,4 +1,4 @@
-"""Symbolic dimensions whose values are known (TVM: the first half of `CanonicalizeBindings`)."""
+"""Symbolic dimensions with known values (TVM: first half of `CanonicalizeBindings`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .rewriter import forgotten
 
 
 def use_known_dims(function: relax.Function) -> relax.Function:
-    """Return `function` with what a `match_cast` finds for a symbolic dimension in the place of that dimension.
+    """Return `function` with symbolic dimensions replaced by the values that a `match_cast` gives them.
 
-    Those inside branches stay: what they find holds there only. Raises TvmsError E0909 where two contradict each other.
+    Those inside branches are ignored, as they only hold there. Raises TvmsError E0909 if two contradict each other.
     """
     given, known = set(defined_variables(function)), dict[tir.Var, tir.PrimExpr]()
     found_by: dict[tir.Var, relax.Var] = {}

@@ -1,4 +1,4 @@
-"""Compute heavy operators in float16 (TVM: `ToMixedPrecision`)."""
+"""Compute expensive operators in float16 (TVM: `ToMixedPrecision`)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .transform import declare_pass, map_functions
 
 _FLOATS = ("float16", "float32")
 _LARGEST = 65504
-"""The largest finite number of float16."""
+"""Largest finite float16 number."""
 _ALWAYS = frozenset(
     ("relax.matmul", "relax.outer", "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.attention",
      "relax.nn.attention_bias", "relax.nn.attention_var_len")
 )  # fmt: skip
-"""What is computed in float16, with what `out_dtype` says as the dtype of its sums."""
+"""Operators that are computed in float16, accumulating in `out_dtype`."""
 _FOLLOW = frozenset(
     ("broadcast_to", "concat", "expand_dims", "flatten", "layout_transform", "permute_dims", "reshape", "split", "squeeze",
      "stack", "strided_slice", "image.resize2d", "nn.dropout", "nn.group_norm", "nn.instance_norm", "nn.layer_norm",
      "nn.rms_norm", "nn.relu", "nn.gelu", "nn.gelu_tanh", "nn.silu", "nn.selu")
 )  # fmt: skip
-"""What is computed in float16 where all its operands are; and so is all arithmetic, and pooling."""
+"""Operators that are computed in float16 if all operands are float16, in addition to arithmetic and pooling."""
 
 
 @declare_pass("ToMixedPrecision")
@@ -43,10 +43,10 @@ def to_mixed_precision(
 ) -> IRModule:
     """Cast the float32 operands of products, convolutions and attention in dataflow blocks to float16.
 
-    They add up in `out_dtype`. What follows stays in float16 as long as it is as safe there; results have the dtypes
-    that they had. Parameters named in `fp16_input_names` become float16.
+    They accumulate in `out_dtype`. Following operators stay in float16 if that is safe; results keep their dtypes.
+    Parameters listed in `fp16_input_names` become float16.
 
-    Raises TvmsError: E0902 where `out_dtype` is neither float16 nor float32.
+    Raises TvmsError: E0902 if `out_dtype` is neither float16 nor float32.
     """
     if out_dtype not in _FLOATS:
         raise error("E0902", f"pass 'ToMixedPrecision': out_dtype is {out_dtype!r}", help="say float16 or float32")
@@ -59,7 +59,7 @@ def to_mixed_precision(
 
 
 def _policy(op: Op | relax.Expr) -> str:
-    """ "always", "follow" or "never"."""
+    """Return "always", "follow" or "never"."""
     if not isinstance(op, Op):
         return "never"
     arithmetic = (*families()["unary"], *families()["binary"], *families()["pooling"])
@@ -68,7 +68,7 @@ def _policy(op: Op | relax.Expr) -> str:
 
 
 class _Converter(ValueRewriter):
-    """`replaced` maps a variable to the one that now holds its value, perhaps in float16."""
+    """Converts functions. `replaced` maps a variable to the one that holds its value, possibly in float16."""
 
     def __init__(self, function: relax.Function, out_dtype: str) -> None:
         super().__init__(function)
@@ -77,7 +77,7 @@ class _Converter(ValueRewriter):
         self._params = function.params
 
     def converted(self, function: relax.Function, half_inputs: frozenset[str]) -> relax.Function:
-        """Return the function, with those of its parameters in float16."""
+        """Return the function with the listed parameters in float16."""
         params: list[relax.Var] = []
         for param in function.params:
             info = param.struct_info
@@ -89,7 +89,7 @@ class _Converter(ValueRewriter):
         return normalized(replace(self.function(function), params=tuple(params), struct_info=None))
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Cast the parameters that a dataflow block only needs in float16 at its start."""
+        """Rewrite a block; parameters that it only needs in float16 are cast at its start."""
         if not isinstance(block, relax.DataflowBlock):
             return super().block(block)
         outer = dict(self.replaced)
@@ -102,17 +102,17 @@ class _Converter(ValueRewriter):
         return replace(block, bindings=(*casts, *block.bindings)) if casts else block
 
     def visit(self, binding: relax.Binding) -> relax.Binding:
-        """Leave values in dataflow blocks to `value`."""
+        """Keep values in dataflow blocks unchanged, since `value` handles them."""
         is_left = self.in_dataflow and isinstance(binding, relax.VarBinding)
         return binding if is_left and not isinstance(binding.value, relax.Function) else super().visit(binding)
 
     def use(self, expr: Any) -> Any:
-        """Return an expression on the values as they were."""
+        """Return an expression of the values with their original dtypes."""
         used = {node for node in walk(expr) if node in self.replaced}
         return substitute(expr, {var: _cast(self.replaced[var], var.struct_info) for var in used})  # type: ignore[reportArgumentType]
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Cast what is only needed in float16 right after it is computed."""
+        """Rewrite a binding; a value that is only needed in float16 is cast right after it."""
         done = list(super().binding(binding))
         var = done[-1].var
         if isinstance(var, relax.DataflowVar) and binding.var in self._only_half and _dtypes(var) == {"float32"}:
@@ -146,7 +146,7 @@ class _Converter(ValueRewriter):
                 return self.use(value)
 
     def _in_half(self, call: relax.Call, is_kept: bool) -> relax.Expr:
-        """Return a call on operands in float16; its result too, where it is kept so."""
+        """Return a call on float16 operands, with a float16 result if it is kept in float16."""
         attrs = {**call.attrs, "out_dtype": self._out_dtype} if "out_dtype" in call.attrs else call.attrs
         call = replace(call, args=tuple([_to_half(arg) for arg in call.args]), attrs=attrs, struct_info=None)
         call = replace(call, struct_info=infer_struct_info(call))
@@ -154,7 +154,7 @@ class _Converter(ValueRewriter):
 
 
 def _only_used_in_half(function: relax.Function) -> frozenset[Node]:
-    """The variables whose every use is as an operand of what is computed in float16."""
+    """Return the variables that are only used as operands of float16 operators."""
     half: set[Node] = set()
     other: set[Node] = set(walk(function.body.body))
     for block in (node for node in walk(function) if isinstance(node, relax.BindingBlock)):
@@ -183,7 +183,7 @@ def _leaves(info: StructInfo | None) -> Iterable[StructInfo | None]:
 
 
 def _dtypes(*values: relax.Expr) -> set[str]:
-    """The dtypes of the tensors in values."""
+    """Return the dtypes of the tensors in values."""
     infos = [leaf for value in values for leaf in _leaves(infer_struct_info(value))]
     return {info.dtype for info in infos if isinstance(info, relax.TensorStructInfo)}
 
@@ -193,7 +193,7 @@ def _is_float(args: Sequence[relax.Expr]) -> bool:
 
 
 def _are_half(args: Sequence[relax.Expr]) -> bool:
-    """Whether the tensors among the operands are in float16, apart from constants that may be; and one is."""
+    """Return whether at least one tensor operand is float16 and all others are float16 or constants that fit."""
     tensors = [arg for arg in args if _dtypes(arg)]
     return all(_fits_half(arg) for arg in tensors) and any(_dtypes(arg) == {"float16"} for arg in tensors)
 
@@ -209,7 +209,7 @@ def _fits_half(arg: relax.Expr) -> bool:
 
 
 def _to_half(value: relax.Expr) -> relax.Expr:
-    """Return a value with its float32 tensors as float16."""
+    """Return a value with its float32 tensors cast to float16."""
     return _cast(value, _halved(infer_struct_info(value)))
 
 
@@ -221,7 +221,7 @@ def _halved(info: StructInfo) -> StructInfo:
 
 
 def _cast(value: relax.Expr, wanted: StructInfo | None) -> relax.Expr:
-    """Return a value with the dtypes of `wanted`, where they differ between float16 and float32."""
+    """Return a value cast to the dtypes of `wanted`, between float16 and float32."""
     info = infer_struct_info(value)
     if isinstance(info, relax.TupleStructInfo) and isinstance(wanted, relax.TupleStructInfo):
         if structural_equal(info, wanted):

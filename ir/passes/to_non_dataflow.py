@@ -1,4 +1,4 @@
-"""Make plain blocks of dataflow blocks (TVM: `ToNonDataflow`)."""
+"""Turn dataflow blocks into plain blocks (TVM: `ToNonDataflow`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .transform import declare_pass, map_functions
 @declare_pass("ToNonDataflow")
 @deep
 def to_non_dataflow(mod: IRModule) -> IRModule:
-    """Make one plain block of the blocks of each body, in which side effects are allowed, and their variables by plain ones."""
+    """Merge the blocks of each body into a plain block, which allows side effects, with plain variables."""
     return map_functions(mod, relax.Function, plain_blocks)
 
 

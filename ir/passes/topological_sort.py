@@ -1,4 +1,4 @@
-"""Bring the bindings of dataflow blocks into another order (TVM: `TopologicalSort`)."""
+"""Reorder the bindings of dataflow blocks (TVM: `TopologicalSort`)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _DIRECTIONS = ("from-inputs", "from-outputs")
 @declare_pass("TopologicalSort", opt_level=1)
 @deep
 def topological_sort(mod: IRModule, order: str = "depth-first", direction: str = "from-inputs") -> IRModule:
-    """Order bindings as a search meets them that goes from inputs to what uses them, or from outputs to what they use.
+    """Order bindings as a search visits them, either from inputs to their users or from outputs to their operands.
 
-    Raises TvmsError E0902 for an order or a direction that there is not.
+    Raises TvmsError E0902 for an unknown order or direction.
     """
     for given, known in ((order, _ORDERS), (direction, _DIRECTIONS)):
         if given not in known:
@@ -70,7 +70,7 @@ def _sorted(
 
 
 def used_by(bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var, None]]:
-    """Return, for each bound variable, the others that its value, and its dimensions that stand before it, need."""
+    """Return, for each bound variable, the others that its value and its earlier dimensions depend on."""
     dims: dict[Node, relax.Var] = {}
     uses: dict[relax.Var, dict[relax.Var, None]] = {}
     for binding in bindings:
@@ -78,7 +78,7 @@ def used_by(bindings: Iterable[relax.Binding]) -> dict[relax.Var, dict[relax.Var
         nodes = [node for part in parts if part is not None for node in walk(part)]
         needed = [dims.get(node, node) for node in nodes]
         uses[binding.var] = {node: None for node in needed if isinstance(node, relax.Var) and node is not binding.var}
-        if isinstance(binding, relax.MatchCast):  # it gives the dimensions that stand there first their values
+        if isinstance(binding, relax.MatchCast):  # it gives the dimensions of its struct info their values
             own = (node for node in walk(binding.struct_info) if isinstance(node, tir.Var))
             dims |= {node: binding.var for node in own if node not in dims}
     return uses
@@ -90,7 +90,7 @@ def _search(
     leads: dict[relax.Var, dict[relax.Var, None]],
     order: str,
 ) -> list[relax.Var]:
-    """Return the bound variables as a search meets them, each after all that it needs."""
+    """Return the bound variables in the order of a search, each after its dependences."""
     found: dict[relax.Var, None] = {}
     pending = deque(starts)
     while pending:

@@ -1,7 +1,8 @@
-"""The frame of passes: a pass maps a module to a module, in a context, and passes compose (TVM: `tvm.transform`).
+"""Infrastructure of passes: passes map modules to modules in a context, and can be composed (TVM: `tvm.transform`).
 
-A pass of this folder is declared once, by `declare_pass` on a function from a module (and options) to a module; from that
-come its constructor `relax.transform.<Name>(options)`, its name for `tvms opt`, and what `tvms opt --list` says of it.
+A pass of this folder is declared once, by `declare_pass` on a function from a module (and options) to a module. Its
+constructor `relax.transform.<Name>(options)`, its name for `tvms opt` and the text of `tvms opt --list` follow from
+that.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _P = ParamSpec("_P")
 
 
 class PassInfo(Struct, frozen=True):
-    """What is known of a pass before it runs (TVM: `PassInfo`)."""
+    """Static properties of a pass (TVM: `PassInfo`)."""
 
     name: str
     opt_level: int = 0
-    """A `Sequential` leaves it out in a context of a lower level."""
+    """A `Sequential` skips it in a context with a lower level."""
     required: tuple[str, ...] = ()
-    """The names of passes that a `Sequential` runs right before it."""
+    """Names of passes that a `Sequential` runs right before it."""
     traceable: bool = False
 
 
 class Pass(ABC):
-    """Something that maps a module to a module."""
+    """Function from modules to modules."""
 
     def __init__(self, info: PassInfo) -> None:
         self.info = info
@@ -49,7 +50,7 @@ class Pass(ABC):
     def __call__(self, mod: IRModule) -> IRModule:
         """Run the pass on `mod` in the current context.
 
-        Raises TvmsError: E0901 where the pass returns something else than a module, and what the pass itself refuses.
+        Raises TvmsError: E0901 if the pass does not return a module, and the errors of the pass itself.
         """
         if not isinstance(cast("object", mod), IRModule):
             raise error("E0901", f"pass '{self.info.name}' runs on a module, not on {_kind(mod)}", help=_WRAP)
@@ -68,7 +69,7 @@ class Pass(ABC):
 
     @abstractmethod
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Return the module that `mod` becomes."""
+        """Return the transformed module."""
 
     def __repr__(self) -> str:
         return f"transform.{self.info.name}"
@@ -82,10 +83,10 @@ def _kind(value: object) -> str:
 
 
 class PassContext:
-    """What passes are told from outside, for the extent of a `with` (TVM: `PassContext`).
+    """Context of passes, active in a `with` statement (TVM: `PassContext`).
 
-    `Sequential` leaves out passes of a higher level than `opt_level`, unless they stand in `required_pass`, and those in
-    `disabled_pass`. `instruments` see every pass before and after it runs. `config` holds options by name.
+    `Sequential` skips passes of a higher level than `opt_level`, unless they are in `required_pass`, and those in
+    `disabled_pass`. `instruments` observe the input and output of every pass. `config` holds options by name.
     """
 
     def __init__(
@@ -103,11 +104,11 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """Return the innermost context around the call, or one with the defaults."""
+        """Return the innermost active context, or one with the defaults."""
         return _current.get() or PassContext()
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a `Sequential` runs the pass here."""
+        """Return whether a `Sequential` runs the pass in this context."""
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or info.opt_level <= self.opt_level
@@ -128,13 +129,13 @@ _current: ContextVar[PassContext | None] = ContextVar("pass context", default=No
 
 
 def announce(stage: str) -> None:
-    """Tell the instruments of the current context what the compiler does next."""
+    """Notify the instruments of the current context of the next step of the compiler."""
     for instrument in PassContext.current().instruments:
         instrument.run_stage(stage)
 
 
 class Sequential(Pass):
-    """Passes one after the other (TVM: `Sequential`)."""
+    """Sequence of passes (TVM: `Sequential`)."""
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class Sequential(Pass):
         self.passes = tuple(passes)
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run those passes that the context enables, each after those it requires."""
+        """Run the passes that the context enables, each after those that it requires."""
         for each in self.passes:
             if ctx.pass_enabled(each.info):
                 for name in each.info.required:
@@ -161,7 +162,7 @@ class Sequential(Pass):
 
 
 class _FunctionalPass(Pass):
-    """A pass whose work is a function of the module and the context."""
+    """Pass implemented by a function of the module and the context."""
 
     def __init__(self, transform: Callable[[IRModule, PassContext], IRModule], info: PassInfo) -> None:
         super().__init__(info)
@@ -176,7 +177,7 @@ Wrap = Callable[[Any], Callable[[IRModule, PassContext], IRModule]]
 
 
 def _decorate(wrap: Wrap, target: Any, info: Callable[[str], PassInfo], method: str) -> Any:
-    """Return the pass made of a function, or the class of passes made of a class with `method`."""
+    """Return a pass for a function, or a class of passes for a class with `method`."""
     if not inspect.isclass(target):
         return _FunctionalPass(wrap(target), info(target.__name__))
 
@@ -216,7 +217,7 @@ def _of_dataflow_blocks(function: Callable[[Any, IRModule, PassContext], Any]) -
 
 
 def map_functions(mod: IRModule, kind: type[BaseFunc], function: Callable[[Any], BaseFunc]) -> IRModule:
-    """Return `mod` with `function` applied to each of its functions of `kind`; itself where nothing changes."""
+    """Return `mod` with `function` applied to each of its functions of `kind`, the same object if nothing changes."""
     functions = {name: function(each) if isinstance(each, kind) else each for name, each in mod.functions.items()}
     is_same = all(functions[name] is each for name, each in mod.functions.items())
     return mod if is_same else replace(mod, functions=functions)
@@ -241,14 +242,19 @@ def _decorator(wrap: Wrap, method: str) -> Any:
 
 
 module_pass = _decorator(lambda function: function, "transform_module")
-"""Make a pass of a function of (module, context), or of a class with `transform_module` (TVM: `module_pass`)."""
+"""Create a pass from a function of (module, context), or a class with `transform_module` (TVM: `module_pass`)."""
 function_pass = _decorator(_of_functions(relax.Function), "transform_function")
-"""The same of (function, module, context), for each graph-level function (TVM: `relax.transform.function_pass`)."""
+"""Create a pass from a function of (function, module, context), for each graph function (TVM:
+`relax.transform.function_pass`).
+"""
 dataflowblock_pass = _decorator(_of_dataflow_blocks, "transform_dataflowblock")
-"""The same of (block, module, context), for each dataflow block; the variables that it gives out stay (TVM:
-`relax.transform.dataflowblock_pass`)."""
+"""Create a pass from a function of (block, module, context), for each dataflow block, whose outputs must be kept (TVM:
+`relax.transform.dataflowblock_pass`).
+"""
 prim_func_pass = _decorator(_of_functions(PrimFunc), "transform_function")
-"""The same for each loop-level function (TVM: `tir.transform.prim_func_pass`)."""
+"""Create a pass from a function of (function, module, context), for each loop function (TVM:
+`tir.transform.prim_func_pass`).
+"""
 
 
 # --- Passes that are declared ------------------------------------------------------------------------------------
@@ -304,13 +310,13 @@ _FILES = (
     "update_vdevice",
     "realize_vdevice",
 )
-"""The files of this folder that declare passes."""
+"""Files of this folder that declare passes."""
 
 
 def declare_pass(
     name: str, *, opt_level: int = 0, required: Sequence[str] = ()
 ) -> Callable[[Callable[_P, IRModule]], Callable[_P, IRModule]]:
-    """Declare a function `(mod, **options) -> IRModule` as the pass `name`; the function stays what it is."""
+    """Declare a function `(mod, **options) -> IRModule` as the pass `name`; the function itself is unchanged."""
 
     def declare(function: Callable[_P, IRModule]) -> Callable[_P, IRModule]:
         assert name not in _declared, name
@@ -347,7 +353,7 @@ def declare_pass(
 
 
 def passes() -> Mapping[str, Callable[..., Pass]]:
-    """Return the constructors of all declared passes by name, in the order of their declaration."""
+    """Return the constructors of all declared passes by name, in the order of declaration."""
     from importlib import import_module
 
     for file in _FILES:
@@ -356,7 +362,7 @@ def passes() -> Mapping[str, Callable[..., Pass]]:
 
 
 def get_pass(name: str, *args: Any, **options: Any) -> Pass:
-    """Return the declared pass `name` with its options; TvmsError E0903 where there is none, E0902 for wrong options."""
+    """Return the pass `name` with its options. Raises TvmsError E0903 for an unknown pass, E0902 for wrong options."""
     known = passes()
     if name not in known:
         from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Say other things of parameters, and what follows from these (TVM: `UpdateParamStructInfo`)."""
+"""Change the struct info of parameters, and infer that of all other values (TVM: `UpdateParamStructInfo`)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .transform import declare_pass
 @declare_pass("UpdateParamStructInfo")
 @deep
 def update_param_struct_info(mod: IRModule, sinfo_func: Callable[[relax.Var], StructInfo | None]) -> IRModule:
-    """Give parameters the struct info that `sinfo_func` returns for them; those for which it returns None stay.
+    """Set the struct info of parameters to the result of `sinfo_func`, unless that is None.
 
-    What is known of all other values is inferred anew. Raises TvmsError where operators do not take the new ones.
+    The struct info of all other values is inferred anew. Raises TvmsError if an operator does not accept it.
     """
     changed: dict[str, relax.Function] = {}
     for name, function in mod.functions.items():
@@ -37,11 +37,11 @@ class _Retyper(ValueRewriter):
         self.replaced |= {param: replace(param, struct_info=info) for param, info in infos.items()}
 
     def function(self, function: relax.Function) -> relax.Function:
-        """Return a function with its new parameters, and the result that follows from them."""
+        """Return a function with new parameters, and the struct info of its result inferred from them."""
         params = tuple([self.replaced.get(param, param) for param in function.params])
         body = self.sequence(function.body)
         return refined_result(replace(function, params=params, body=body, ret_struct_info=None, struct_info=None))  # type: ignore[reportArgumentType]
 
     def binding(self, binding: relax.Binding) -> Iterable[relax.Binding]:
-        """Return a binding of a variable that says what follows from its value now."""
+        """Return a binding of a variable with the struct info of its new value."""
         return (self.rebound(binding, binding.value),)

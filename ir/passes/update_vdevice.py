@@ -1,4 +1,4 @@
-"""Put another device in the place of one of the module's (TVM: `UpdateVDevice`).
+"""Replace one of the devices of a module (TVM: `UpdateVDevice`).
 
 x: R.Tensor((2, 3), "float32", "llvm:0")        x: R.Tensor((2, 3), "float32", "cuda:0")
 """
@@ -19,9 +19,9 @@ from .transform import declare_pass
 @declare_pass("UpdateVDevice")
 @deep
 def update_vdevice(mod: IRModule, new_vdevice: VDevice, index: int) -> IRModule:
-    """Let everything that is on the device of number `index` be on `new_vdevice`.
+    """Replace the device with the given `index` by `new_vdevice`.
 
-    Raises TvmsError E0902 where the module has no such device.
+    Raises TvmsError E0902 if the module has no such device.
     """
     devices = mod.global_infos.get("vdevice", ())
     if not 0 <= index < len(devices):
