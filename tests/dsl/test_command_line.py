@@ -105,3 +105,16 @@ def test_files_that_cannot_be_formatted_are_counted_apart(tmp_path: Path, capsys
     assert capsys.readouterr().err.endswith(
         "0 files reformatted, 1 left unchanged, 1 not formatted because of errors\n"
     )
+
+
+@pytest.mark.parametrize("columns", [40, 100])
+def test_nothing_is_cut_off_on_any_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["run", PERCEPTRON, "--interpret"]) == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    for part in ("fc1_weight", "(256, 784)", "float32", "-0.499999", "-0.000756606", "0.499997"):
+        assert part in shown
+    assert all(len(line) <= columns for line in shown.splitlines()[1:])  # the first one is the path
