@@ -59,7 +59,10 @@ def test_unknown_options_show_the_usage_of_the_command(command: str, capsys: pyt
         (["opt", PERCEPTRON, "--passes", "Nope"], "error[E0903]: there is no pass 'Nope'"),
         (["fuzz", "nope"], "error[E0813]: there is no law 'nope'"),
         (["explain", "E9999"], "error[E0804]: there is no code 'E9999'"),
-        (["bench", MATMUL, "--threads", "0"], "error[E0801]: argument --threads: '0' is not a number of at least 1"),
+        (
+            ["bench", MATMUL, "--threads", "0"],
+            "error[E0801]: argument --threads: expected an integer of at least 1, got '0'",
+        ),
     ],
 )
 def test_names_that_do_not_exist_are_usage_errors(
