@@ -64,7 +64,7 @@ def _head(context: Context, definition: syntax.Definition, functions: Container[
             raise context.error("E0202", f"expected a target, got {describe(target)}", param.default, usage)
     name = params[0].name
     if name not in functions:
-        message = f"the module has no loop-level function '{name}'"
+        message = f"the module has no loop function '{name}'"
         raise context.error("E0102", message, params[0], did_you_mean(name, context.globals))
     return name, target
 

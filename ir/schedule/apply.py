@@ -51,7 +51,7 @@ def check_single(texts: tuple[ScheduleText, ...]) -> None:
     for text in texts:
         other = first.setdefault(text.function, text)
         if other is not text:
-            message = f"function '{text.function}' has two schedules to choose from"
+            message = f"function '{text.function}' has two schedules for the same target"
             note = Note("the first one is here", other.span)
             is_other_target = kind_of(other.target) != kind_of(text.target)
             help = (

@@ -53,10 +53,10 @@ class Reading(Struct):
             raise Mismatch(f"a {what} of this schedule, not of another one")
         value = self.handles[handle]
         if isinstance(value, ComputeLocation):
-            raise Mismatch(f"a {what}, which none was chosen for")
+            raise Mismatch(f"a {what}, but sample_compute_location chose none")
         node = self.program.current(value)
         if node is None or self.program.function_of(node) is None:
-            raise ALIVE.refuse(f"the {what} that was {handle.origin} is gone")
+            raise ALIVE.refuse(f"the {what} that was {handle.origin} no longer exists")
         return node
 
     def expression(self, value: tir.PrimExpr) -> tir.PrimExpr:
@@ -91,7 +91,7 @@ def read_block(reading: Reading, value: Any) -> tir.Block:
     if isinstance(value, str):
         program = reading.program
         if program.working_on is None:
-            raise Mismatch("a handle, as the schedule works on no function by name: call work_on")
+            raise Mismatch("a handle, as no function was chosen with work_on")
         return program.block_named(value, program.working_on)
     if not isinstance(value, BlockRV):
         raise Mismatch

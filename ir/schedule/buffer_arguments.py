@@ -27,7 +27,7 @@ def read_buffer_index(reading: Reading, value: Any) -> int | str | tir.Buffer:
 def read_storage_scope(reading: Reading, value: Any) -> str:
     scope = read_text(reading, value)
     if not scope.startswith(STORAGE_SCOPES):
-        raise Mismatch(f"a storage scope, which '{scope}' is none of")
+        raise Mismatch
     return scope
 
 
@@ -42,7 +42,7 @@ def read_data_type(reading: Reading, value: Any) -> str:
     with suppress(ValueError):
         if parse_dtype(dtype).code not in ("handle", "void"):
             return dtype
-    raise Mismatch(f"a dtype of numbers, which '{dtype}' is none of")
+    raise Mismatch
 
 
 @kind("LoopOrBlocks", "a loop, or a list of blocks")

@@ -51,31 +51,33 @@ class Condition(Struct, frozen=True):
         return Refused(self, reason, places, help or self.remedy, argument, position)
 
 
-ARGUMENT = Condition("E0501", "every argument is what the primitive takes", "see its signature: help(Schedule.…)")
-EXISTS = Condition("E0502", "what is named exists, once", "sch.show() prints the program as it is")
-ALIVE = Condition("E0503", "the loop or block still exists", "get it anew: a primitive took it apart")
+ARGUMENT = Condition(
+    "E0501", "the arguments match the signature of the primitive", "see help(Schedule.…) for the signature"
+)
+EXISTS = Condition(
+    "E0502", "the named block or function exists and is unique", "print the current program with sch.show()"
+)
+ALIVE = Condition("E0503", "the loop or block still exists", "get a new handle, as a primitive has replaced it")
 PIPELINED = Condition(
     "E0588",
     "every loop that is annotated as a software pipeline can run as one",
-    "unannotate the loop first, and annotate it again when its body is as it shall be",
+    "unannotate the loop first, and annotate it again when its body is final",
 )
 RUNS_TO_THE_END = Condition(
     "E0590",
     "no loop of the function ends early",
-    "guard what the jump skips by a condition, instead of 'break' or 'continue'",
+    "use a condition instead of 'break' or 'continue'",
 )
 PLAIN_LOOP = Condition(
     "E0504", "the loop has no annotation and no thread binding", "do this before the loop is annotated or bound"
 )
 STARTS_AT_ZERO = Condition(
-    "E0505", "the loop starts at 0", "let the loop start at 0, and add its start where it is used"
+    "E0505", "the loop starts at 0", "let the loop start at 0, and add the offset to its variable"
 )
 ONE_INFERRED = Condition("E0506", "at most one factor is inferred", "give all factors but one")
 POSITIVE = Condition("E0507", "every factor is positive", "give factors of at least 1")
-NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or take others")
-IN_ORDER = Condition(
-    "E0534", "iterations that touch the same element, one writing it, stay in order", "take the blocks apart first"
-)
+NESTED = Condition("E0510", "each loop is the only child of the one before", "reorder the loops, or choose others")
+IN_ORDER = Condition("E0534", "dependent iterations stay in order", "put the blocks into separate loops first")
 PLAIN_ITERATORS = Condition(
     "E0515", "every iterator of the block is spatial or a reduction", "leave the order of this block as it is"
 )
@@ -87,34 +89,36 @@ AFFINE = Condition(
 
 STAGE_PIPELINE = Condition(
     "E0517",
-    "the scope is a pipeline of stages: blocks read what was fully written before, and nothing is written after it is read",
+    "the scope is a stage pipeline: blocks only read written elements, and no element is written after it is read",
     "compute the producers fully before they are read, and write each buffer once",
 )
 COMPLETE = Condition(
     "E0518",
-    "the block is complete: all iterators are spatial, it alone writes its output, and reads none of it",
+    "the block is complete: its iterators are spatial, and it is the only writer of its output, which it does not read",
     "use it on a block that only computes new elements",
 )
 REDUCTION = Condition(
     "E0519",
-    "the block is a reduction: it has T.init, affine bindings, spatial and reduction iterators, and alone writes its output",
+    "the block is a reduction: it has T.init, affine bindings, spatial and reduction iterators, and no other block writes its output",
     "use it on a block with T.init",
 )
 COMPLETE_OR_REDUCTION = Condition(
     "E0520", "the block is complete or a reduction", "see tvms explain E0518 and tvms explain E0519"
 )
 COMPACT = Condition(
-    "E0521", "every block under the loop is complete or a reduction", "do this before the block is taken apart"
+    "E0521", "every block under the loop is complete or a reduction", "do this before the block is decomposed"
 )
 NOT_OUTPUT = Condition(
-    "E0522", "the block writes only what its scope allocates", "cache_write it first, and use the block before the copy"
+    "E0522",
+    "the block writes only buffers that its scope allocates",
+    "cache_write it first, and use the block before the copy",
 )
 FIXED_DOMAINS = Condition(
     "E0589",
     "the domains of the block's iterators are the same in every iteration of the loops around it",
     "give the iterator a domain that holds for all iterations, such as T.axis.spatial(n, k)",
 )
-NOT_ROOT = Condition("E0523", "the block is not the root block", "name a block inside")
+NOT_ROOT = Condition("E0523", "the block is not the root block", "choose a block inside of it")
 
 
 def name_of(node: tir.Stmt) -> str:

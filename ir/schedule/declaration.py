@@ -81,7 +81,7 @@ class Primitive(Struct, frozen=True, eq=False):
                 given[argument.name] = (*given.get(argument.name, ()), value)
             elif argument is None or index >= len(by_position):
                 count = f"at most {len(by_position)} argument{'s' * (len(by_position) != 1)} by position"
-                raise ARGUMENT.refuse(f"it takes {count}, but {len(args)} are given", help=usage)
+                raise ARGUMENT.refuse(f"expected {count}, got {len(args)}", help=usage)
             else:
                 given[argument.name] = value
         names = [each.name for each in self.arguments]
@@ -89,13 +89,13 @@ class Primitive(Struct, frozen=True, eq=False):
             if name not in names:
                 near = get_close_matches(name, names, n=1)
                 help = f"did you mean '{near[0]}'?" if near else usage
-                raise ARGUMENT.refuse(f"it has no argument '{name}'", help=help)
+                raise ARGUMENT.refuse(f"unknown argument '{name}'", help=help)
             if name in given:
                 raise ARGUMENT.refuse(f"argument '{name}' is given twice", help=usage)
             given[name] = value
         for index, argument in enumerate(self.arguments):
             if argument.required and argument.name not in given:
-                raise ARGUMENT.refuse(f"it needs argument {index + 1}, '{argument.name}'", help=usage)
+                raise ARGUMENT.refuse(f"missing argument {index + 1}, '{argument.name}'", help=usage)
         return given
 
     def as_call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

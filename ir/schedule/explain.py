@@ -63,7 +63,7 @@ class Nest(Struct, frozen=True):
     def unrolled(self) -> str:
         """Unrolled loops; empty if there are none."""
         names = [loop.loop_var.name for loop in self.loops if loop.kind is tir.ForKind.UNROLLED]
-        return f"{', '.join(names)} written out" if names else ""
+        return f"{', '.join(names)} unrolled" if names else ""
 
     @property
     def gains(self) -> tuple[str, ...]:

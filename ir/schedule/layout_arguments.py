@@ -26,12 +26,12 @@ _INDEX_DTYPE = "int64"
 
 INJECTIVE = Condition(
     "E0553",
-    "the index map is known to take each element to a place of its own, from 0 on",
-    "use all indices, in sums, quotients and remainders of them, or say assume_injective_transform=True",
+    "the index map is provably injective, with non-negative indices",
+    "use all indices, in sums, quotients and remainders, or set assume_injective_transform=True",
 )
 PADDING_VALUE = Condition(
     "E0555",
-    "the value of the padding is one expression of the dtype of the buffer, which reads no buffer",
+    "the padding value is a single expression with the dtype of the buffer, which reads no buffer",
     "give a number of that dtype, or lambda i, j: …, with an index for each dimension of the new layout",
 )
 
@@ -51,8 +51,8 @@ class Layout(Struct, frozen=True):
         index_map, separators = self._made(argument, dimensions)
         count = len(index_map.initial_indices)
         if count != dimensions:
-            reason = f"it maps {count} indices, but there are {dimensions}"
-            raise ARGUMENT.refuse(reason, argument=argument, help="give it one parameter for each")
+            reason = f"expected a map of {dimensions} indices, got {count}"
+            raise ARGUMENT.refuse(reason, argument=argument, help="declare one parameter for each index")
         program.recorded[argument] = index_map
         return _typed(_resolved(index_map, self.reading), dtype), separators
 
@@ -95,14 +95,14 @@ class Padding(Struct, frozen=True):
 
     def _check(self, value: tir.IndexMap, argument: str, buffer: tir.Buffer) -> None:
         if len(value.final_indices) != 1:
-            raise PADDING_VALUE.refuse(f"{len(value.final_indices)} values fill the padding", argument=argument)
+            raise PADDING_VALUE.refuse(f"expected 1 padding value, got {len(value.final_indices)}", argument=argument)
         (expression,) = value.final_indices
         if expression.dtype != buffer.dtype:
-            reason = f"the padding is {expression.dtype}, but '{buffer.name}' holds {buffer.dtype}"
+            reason = f"the padding value is {expression.dtype}, but the elements of '{buffer.name}' are {buffer.dtype}"
             raise PADDING_VALUE.refuse(reason, argument=argument)
         load = next((each for each in walk(expression) if isinstance(each, tir.BufferLoad)), None)
         if load is not None:
-            raise PADDING_VALUE.refuse(f"the padding reads '{load.buffer.name}'", argument=argument)
+            raise PADDING_VALUE.refuse(f"the padding value reads '{load.buffer.name}'", argument=argument)
 
 
 def parameters_of(function: Callable[..., Any], dimensions: int) -> dict[str, tir.Var]:
@@ -126,7 +126,7 @@ def _index(value: Any, argument: str) -> tir.PrimExpr:
     if isinstance(value, int):
         return make.const(value, _INDEX_DTYPE)
     if not isinstance(value, tir.PrimExpr):
-        raise ARGUMENT.refuse(f"it returns {value!r}, no index", argument=argument, help="let it return expressions")
+        raise ARGUMENT.refuse(f"expected an index, got {value!r}", argument=argument, help="return index expressions")
     return value
 
 
@@ -196,7 +196,7 @@ def buffer_accessed(
         which, index = named
         regions = block.reads if which == "read" else block.writes
         if not 0 <= index < len(regions):
-            reason = f"{name_of(block)} {which}s {len(regions)} buffers, not number {index}"
+            reason = f"index {index} is out of range: {name_of(block)} {which}s {len(regions)} buffers"
             raise ACCESSED.refuse(reason, block, argument="buffer")
         return which, regions[index].buffer
     found = {

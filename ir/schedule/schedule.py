@@ -108,7 +108,9 @@ class Schedule:
         except Refused as refused:
             raise error(refused.condition.code, refused.reason, None, refused.help) from None
         except Mismatch as mismatch:
-            raise error("E0501", f"get: expected {mismatch}", None, "ask the schedule that made the handle") from None
+            raise error(
+                "E0501", f"get: expected {mismatch}", None, "use the schedule that created the handle"
+            ) from None
 
     def get_sref(self, rand_var_or_stmt: BlockRV | LoopRV | tir.Block | tir.For) -> StmtSRef:
         """Return the reference to a block or loop."""
@@ -135,7 +137,7 @@ class Schedule:
     def work_on(self, func_name: str) -> None:
         """Look block names up in function `func_name` from now on. Raises E0102 if it does not exist."""
         if not isinstance(self.mod.functions.get(func_name), tir.PrimFunc):
-            raise error("E0102", f"the module has no loop-level function '{func_name}'")
+            raise error("E0102", f"the module has no loop function '{func_name}'")
         state = self._state
         self._state = State(state.module, state.handles, state.insts, func_name, state.seed)
 
@@ -207,7 +209,7 @@ class Schedule:
     @staticmethod
     def _check_count(names: tuple[str, ...], results: list[Any], span: Span | None) -> None:
         if len(names) != len(results):
-            message = f"{len(results)} results, but {len(names)} name{'s' * (len(names) != 1)} for them"
+            message = f"expected names for {len(results)} results, got {len(names)}"
             raise error("E0204", message, span, f"bind {len(results)} names")
 
     # --- Primitives ------------------------------------------------------------------------------------------

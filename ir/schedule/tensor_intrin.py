@@ -30,10 +30,10 @@ class TensorIntrin(Struct, frozen=True):
         Raises ValueError if the name is taken, unless `override`, or if the functions do not take the same buffers.
         """
         if not override and TensorIntrin.get(name, allow_missing=True) is not None:
-            raise ValueError(f"an intrinsic '{name}' is registered already")
+            raise ValueError(f"intrinsic '{name}' is already registered")
         for function in (desc, impl):
             if any(parameter not in function.buffer_map for parameter in function.params):
-                raise ValueError(f"intrinsic '{name}' takes more than buffers")
+                raise ValueError(f"intrinsic '{name}' has parameters that are not buffers")
         if [_kind(desc, each) for each in desc.params] != [_kind(impl, each) for each in impl.params]:
             raise ValueError(f"the description and the implementation of intrinsic '{name}' take different buffers")
         _registered[name] = TensorIntrin(desc, impl)
@@ -44,7 +44,7 @@ class TensorIntrin(Struct, frozen=True):
         if name not in _registered:
             _read_text(name)
         if name not in _registered and not allow_missing:
-            raise ValueError(f"no intrinsic is called '{name}'")
+            raise ValueError(f"unknown intrinsic '{name}'")
         return _registered.get(name)
 
 

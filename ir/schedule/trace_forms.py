@@ -69,7 +69,7 @@ def apply_json(json: Any, schedule: Any) -> None:
         decisions = dict(chosen)
         steps = [(_primitive(kind), inputs, attributes, outputs) for kind, inputs, attributes, outputs in insts]
     except (TypeError, ValueError) as mismatch:
-        raise _no_trace("it is no list of instructions, with a list of decisions") from mismatch
+        raise _no_trace("expected a list of instructions and a list of decisions") from mismatch
     known: dict[str, Any] = {"None": None}
     for position, (primitive, inputs, attributes, outputs) in enumerate(steps):
         args, named = primitive.as_call(_arguments(primitive, list(inputs), list(attributes), known))
@@ -154,7 +154,7 @@ def _node(value: Any, names: Mapping[Any, str]) -> Any:
 def _primitive(kind: str) -> Primitive:
     found = next((each for each in PRIMITIVES.values() if kind_of(each) == kind), None)
     if found is None:
-        raise _no_trace(f"there is no instruction '{kind}'")
+        raise _no_trace(f"unknown instruction '{kind}'")
     return found
 
 
@@ -190,7 +190,7 @@ def _decoded(value: Any, known: Mapping[str, Any]) -> Any:
             if len(value) > 1 and value[0] == value[-1] == '"':
                 return value[1:-1]
             if value not in known:
-                raise _no_trace(f"'{value}' is what no instruction before has named")
+                raise _no_trace(f"'{value}' is not the result of an earlier instruction")
             return known[value]
         case ["IndexMap", [*names], [*indices]]:
             own = {name: tir.Var("int64", name) for name in names}
@@ -222,4 +222,4 @@ def _text(value: Any, names: Mapping[Any, str]) -> str:
 
 
 def _no_trace(reason: str) -> Exception:
-    return error("E0569", f"this is no trace: {reason}", None, "give what trace.as_json() returns")
+    return error("E0569", f"invalid trace: {reason}", None, "pass the result of trace.as_json()")

@@ -91,7 +91,7 @@ def test_refusals_are_findings(file: str, capfd: pytest.CaptureFixture[str]) -> 
     text = FILE.replace("S.vectorize(i1)", "S.split(i1, factors=[3, 5])")
     Path(file).write_text(text, encoding="utf-8")
     assert main(["schedule", file]) == 1
-    first = "error[E0508]: argument 2, 'factors' to split: loop 'i_1' runs 16 times, more than 15"
+    first = "error[E0508]: argument 2, 'factors' to split: loop 'i_1' has 16 iterations, more than 15"
     assert capfd.readouterr().err.startswith(f"{first}\n   --> add.tvms:14:5\n")
 
 
@@ -135,7 +135,7 @@ def test_chooses_by_target(file: str, capfd: pytest.CaptureFixture[str]) -> None
     Path(file).write_text(TWO_TARGETS, encoding="utf-8")
     assert main(["schedule", file]) == 1
     error = capfd.readouterr().err
-    assert error.startswith("error[E0529]: function 'add_one' has two schedules to choose from\n")
+    assert error.startswith("error[E0529]: function 'add_one' has two schedules for the same target\n")
     assert "  = help: choose one with --target or --apply\n" in error
     assert main(["schedule", file, "--target", "cuda"]) == 0
     assert 'thread="threadIdx.x"' in capfd.readouterr().out

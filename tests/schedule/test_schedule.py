@@ -178,11 +178,11 @@ def test_a_refusal_names_the_line_of_python() -> None:
     ("call", "message"),
     [
         (lambda s: s.get_block("D"), "error[E0502]: get_block: no block is called 'D' in function 'matmul'"),
-        (lambda s: s.get_block("C", "nothing"), "error[E0502]: get_block: the module has no loop-level function 'nothing'"),
+        (lambda s: s.get_block("C", "nothing"), "error[E0502]: get_block: the module has no loop function 'nothing'"),
         (lambda s: s.split("i", [2, 8]), "error[E0501]: argument 1, 'loop' to split: expected a loop, got 'i'"),
-        (lambda s: s.split(s.get_loops("C")[0]), "error[E0501]: split: it needs argument 2, 'factors'"),
-        (lambda s: s.unroll(s.get_loops("C")[0], 4), "error[E0501]: unroll: it takes at most 1 argument by position, but 2 are given"),
-        (lambda s: s.unroll(s.get_loops("C")[0], lop=4), "error[E0501]: unroll: it has no argument 'lop'"),
+        (lambda s: s.split(s.get_loops("C")[0]), "error[E0501]: split: missing argument 2, 'factors'"),
+        (lambda s: s.unroll(s.get_loops("C")[0], 4), "error[E0501]: unroll: expected at most 1 argument by position, got 2"),
+        (lambda s: s.unroll(s.get_loops("C")[0], lop=4), "error[E0501]: unroll: unknown argument 'lop'"),
         (lambda s: s.unroll(s.get_loops("C")[0], loop=4), "error[E0501]: unroll: argument 'loop' is given twice"),
         (
             lambda s: s.annotate(s.get_block("C"), 1, 2),
@@ -194,15 +194,15 @@ def test_a_refusal_names_the_line_of_python() -> None:
         ),
         (
             lambda s: s.transform_layout("C", "C", lambda i, j: (i, "j")),
-            "error[E0501]: argument 3, 'index_map' to transform_layout: it returns 'j', no index",
+            "error[E0501]: argument 3, 'index_map' to transform_layout: expected an index, got 'j'",
         ),
         (
             lambda s: s.transform_layout("C", "A", lambda i, j: (i // 5, i % 5, j), pad_value=lambda *at: first_of(s)),
-            "error[E0555]: argument 4, 'pad_value' to transform_layout: the padding reads 'A'",
+            "error[E0555]: argument 4, 'pad_value' to transform_layout: the padding value reads 'A'",
         ),
         (
             lambda s: tvms.Schedule(two_functions()).get_block("C"),
-            "error[E0501]: get_block: it needs 'func_name', as the module has several functions",
+            "error[E0501]: get_block: 'func_name' is missing, and the module has several functions",
         ),
     ],
 )  # fmt: skip
@@ -231,7 +231,7 @@ def test_the_schedule_of_the_target_is_applied() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         apply_schedules(tvms.parse(MATMUL + TILED + TILED.replace("tiled", "again"), "two.tvms"), "llvm")
     assert str(caught.value).startswith(
-        "error[E0529]: function 'matmul' has two schedules to choose from\n   --> two.tvms:15:1"
+        "error[E0529]: function 'matmul' has two schedules for the same target\n   --> two.tvms:15:1"
     )
 
 
@@ -239,14 +239,14 @@ def test_the_schedule_of_the_target_is_applied() -> None:
     ("text", "message"),
     [
         ("S.schedule s():\n    pass", "error[E0105]: schedule 's' does not say which function it is for"),
-        ("S.schedule s(matmull):\n    pass", "error[E0102]: the module has no loop-level function 'matmull'"),
+        ("S.schedule s(matmull):\n    pass", "error[E0102]: the module has no loop function 'matmull'"),
         ("S.schedule s(matmul, level=3):\n    pass", "error[E0105]: a schedule has no parameter 'level'"),
         ("S.schedule s(matmul, target=3):\n    pass", "error[E0202]: expected a target, got 3"),
         ("S.schedule s(matmul):\n    S.splitt(i)", "error[E0103]: 'S' has no form 'splitt'"),
         ("S.schedule s(matmul):\n    S.unroll(i)", "error[E0101]: name 'i' is not defined"),
         ("S.schedule s(matmul):\n    T.serial(3)", "error[E0207]: a schedule calls primitives only"),
         ("S.schedule s(matmul):\n    for i in range(3):\n        pass", "error[E0207]: a schedule holds calls of primitives"),
-        ("S.schedule s(matmul):\n    S.get_block()", "error[E0501]: get_block: it needs argument 1, 'name'"),
+        ("S.schedule s(matmul):\n    S.get_block()", "error[E0501]: get_block: missing argument 1, 'name'"),
         ("S.schedule s(matmul):\n    pass\n\nS.schedule s(matmul):\n    pass", "error[E0104]: two schedules are called 's'"),
         ("T.prim_func f(a=3):\n    pass", "error[E0013]: a default value of a parameter is not part of the language"),
     ],
@@ -261,7 +261,7 @@ def test_says_that_names_do_not_fit_the_results() -> None:
     text = tvms.parse(MATMUL + 'S.schedule s(matmul):\n    i, j = S.get_loops("C")\n', "s.tvms")
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.Schedule(text).replay(text.schedules["s"])
-    assert str(caught.value).startswith("error[E0204]: 3 results, but 2 names for them\n   --> s.tvms:")
+    assert str(caught.value).startswith("error[E0204]: expected names for 3 results, got 2\n   --> s.tvms:")
 
 
 def test_several_results_may_have_one_name() -> None:

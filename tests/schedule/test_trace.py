@@ -138,17 +138,15 @@ def test_instructions_are_taken_and_given() -> None:
 @pytest.mark.parametrize(
     ("json_obj", "message"),
     [
-        (3, "it is no list of instructions, with a list of decisions"),
-        ([[["GetBlok", [], ["B"], ["b0"]]], []], "there is no instruction 'GetBlok'"),
-        ([[["GetLoops", ["b7"], [], []]], []], "'b7' is what no instruction before has named"),
+        (3, "expected a list of instructions and a list of decisions"),
+        ([[["GetBlok", [], ["B"], ["b0"]]], []], "unknown instruction 'GetBlok'"),
+        ([[["GetLoops", ["b7"], [], []]], []], "'b7' is not the result of an earlier instruction"),
     ],
 )
 def test_refuses_what_is_no_trace(json_obj: Any, message: str) -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         Trace.apply_json_to_schedule(json_obj, Schedule(tvms.parse(PROGRAM)))
-    assert (
-        str(caught.value) == f"error[E0569]: this is no trace: {message}\n  = help: give what trace.as_json() returns"
-    )
+    assert str(caught.value) == f"error[E0569]: invalid trace: {message}\n  = help: pass the result of trace.as_json()"
 
 
 def test_refuses_to_write_down_variables_of_the_program() -> None:
@@ -160,7 +158,7 @@ def test_refuses_to_write_down_variables_of_the_program() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         schedule.trace.as_json()
     assert str(caught.value).split("\n")[0] == (
-        "error[E0569]: this is no trace: 'n' is a variable of the program, which a trace cannot name"
+        "error[E0569]: invalid trace: 'n' is a variable of the program, which a trace cannot name"
     )
 
 

@@ -82,7 +82,7 @@ def test_a_block_inside_is_not_cached_without_what_starts_its_sum() -> None:
     with pytest.raises(ScheduleError) as caught:
         schedule.cache_write("B", 0, "local")
     assert str(caught.value) == (
-        "error[E0551]: argument 1, 'block' to cache_write: block 'B' reads what 'B' has held before\n"
+        "error[E0551]: argument 1, 'block' to cache_write: block 'B' reads earlier values of 'B'\n"
         "  = help: compute the buffer fully before it is read"
     )
 

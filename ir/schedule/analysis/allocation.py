@@ -19,7 +19,9 @@ from .pipeline import is_region_covered
 from .scope import Scope
 
 ALLOCATED = Condition(
-    "E0582", "a block of the function allocates the buffer", "take a buffer of T.alloc_buffer: cache_write makes one"
+    "E0582",
+    "a block of the function allocates the buffer",
+    "choose a buffer of T.alloc_buffer; cache_write creates one",
 )
 
 
@@ -91,10 +93,8 @@ def check_threads(program: Program, site: tir.Block, buffer: tir.Buffer) -> None
             if not before or not is_region_covered(program, scope, each):
                 outside.append(each)
         if under and outside:
-            reason = (
-                f"each thread of {name_of(loop)} would have a '{buffer.name}' of its own, and {name_of(outside[0])}"
-            )
-            raise STAGE_PIPELINE.refuse(f"{reason} needs what another one writes", outside[0], loop)
+            reason = f"each thread of {name_of(loop)} would have its own '{buffer.name}', and {name_of(outside[0])}"
+            raise STAGE_PIPELINE.refuse(f"{reason} needs elements that another thread writes", outside[0], loop)
 
 
 def _touches(block: tir.Block, buffer: tir.Buffer) -> bool:

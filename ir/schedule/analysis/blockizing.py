@@ -31,8 +31,8 @@ from .scope import scope_root
 _Stmt = TypeVar("_Stmt", bound=tir.Stmt)
 DIVISIBLE = Condition(
     "E0580",
-    "what becomes a block is a nest of loops around one block, or several such nests side by side, and each iterator "
-    "is made of a part that the loops outside tell and one that the loops inside tell",
+    "the target is a nest of loops around one block, or several adjacent nests, and each iterator is divided into a part "
+    "of the outer loops and a part of the inner loops",
     "split the loops where the part ends, and reorder them so that the inner part is innermost",
 )
 
@@ -74,7 +74,7 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
         realize.iter_values, domains_of(loops), variables, realize.predicate, simplify_trivial_iterators=not keeps_units
     )
     if parts is None:
-        reason = "mix the loops inside with those outside, or do not count up by one"
+        reason = "combine inner and outer loops, or do not have stride 1"
         raise DIVISIBLE.refuse(f"the iterators of {name_of(block)} {reason}", block)
     if block.init is not None:
         check_reduction(program, block, scope_root(program, block))
@@ -118,9 +118,9 @@ def divide(program: Program, block: tir.Block, inside: tuple[tir.For, ...], keep
 def _check_nest(realize: tir.BlockRealize, inside: tuple[tir.For, ...], outside: tuple[tir.For, ...]) -> None:
     for loop, child in zip(inside, (*inside[1:], realize), strict=False):
         if loop.body is not child:
-            raise DIVISIBLE.refuse(f"more than one block, or a condition, stands under {name_of(loop)}", loop)
+            raise DIVISIBLE.refuse(f"{name_of(loop)} contains a condition, or more than one block", loop)
         if uses(loop.min, outside) or uses(loop.extent, outside):
-            raise DIVISIBLE.refuse(f"the domain of {name_of(loop)} varies with a loop outside", loop)
+            raise DIVISIBLE.refuse(f"the domain of {name_of(loop)} varies with an outer loop", loop)
 
 
 def _up_to(extent: tir.PrimExpr) -> tir.Range:

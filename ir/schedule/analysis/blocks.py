@@ -44,7 +44,7 @@ def why_not_reduction(program: Program, block: tir.Block, writers: Scope) -> str
             return f"its iterator '{axis.var.name}' is {axis.iter_type.value}"
     axis = reduced_outside(program, block)
     if axis is not None:
-        return f"its reduction over '{axis.name}' goes on in the next run of its scope"
+        return f"its reduction over '{axis.name}' continues in the next execution of its scope"
     return _shared_output(block, writers) or _reduction_index(block)
 
 
@@ -64,7 +64,7 @@ def _shared_output(block: tir.Block, writers: Scope) -> str | None:
     for region in block.writes:
         others = [each for each in writers.writers.get(region.buffer, ()) if each is not block]
         if others:
-            return f"'{region.buffer.name}' is written by {name_of(others[0])} too"
+            return f"{name_of(others[0])} also writes '{region.buffer.name}'"
     return None
 
 
@@ -80,7 +80,7 @@ def _reduction_index(block: tir.Block) -> str | None:
             for index in node.indices:
                 used = next((each for each in walk(index) if each in reduced), None)
                 if isinstance(used, tir.Var):
-                    return f"its reduction iterator '{used.name}' picks the element of '{node.buffer.name}'"
+                    return f"its reduction iterator '{used.name}' determines the element of '{node.buffer.name}'"
     return None
 
 
@@ -102,7 +102,7 @@ def check_complete_or_reduction(program: Program, block: tir.Block, scope: tir.B
 def check_not_output(block: tir.Block, scope: tir.Block) -> None:
     """Refuse a block that writes a buffer not allocated in its scope (E0522)."""
     if is_output_block(block, scope):
-        raise NOT_OUTPUT.refuse(f"{name_of(block)} writes what lives on after {name_of(scope)}", block)
+        raise NOT_OUTPUT.refuse(f"{name_of(block)} writes a buffer that {name_of(scope)} does not allocate", block)
 
 
 def check_compact_dataflow(program: Program, loop: tir.For) -> None:
@@ -122,10 +122,10 @@ def _why_neither(program: Program, block: tir.Block, writers: Scope) -> str | No
     if complete is None:
         return None
     reduction = why_not_reduction(program, block, writers)
-    return None if reduction is None else f"is not complete ({complete}) and no reduction block ({reduction})"
+    return None if reduction is None else f"is neither complete ({complete}) nor a reduction block ({reduction})"
 
 
 def _check(condition: Condition, block: tir.Block, reason: str | None) -> None:
     if reason is not None:
-        verb = reason if reason.startswith("is not") else f"cannot be used here: {reason}"
+        verb = reason if reason.startswith("is neither") else f"cannot be used here: {reason}"
         raise condition.refuse(f"{name_of(block)} {verb}", block)

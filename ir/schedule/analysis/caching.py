@@ -25,11 +25,13 @@ from .pipeline import bindings_of, bound_region
 from .removal import check_not_opaque
 
 ACCESSED = Condition(
-    "E0547", "the block reads or writes the buffer that is named", "count what T.reads and T.writes list, from 0"
+    "E0547", "the block reads or writes the selected buffer", "give an index into T.reads or T.writes, from 0"
 )
-ONE_WRITER = Condition("E0548", "one block of the scope writes the buffer", "merge the writers, or take another buffer")
+ONE_WRITER = Condition(
+    "E0548", "at most one block of the scope writes the buffer", "merge the writers, or choose another buffer"
+)
 IN_BOUNDS = Condition(
-    "E0549", "what is copied is known to lie in the buffer", "keep the condition on what is accessed inside the block"
+    "E0549", "the copied region is known to lie in the buffer", "keep the condition on the access inside the block"
 )
 
 
@@ -38,7 +40,9 @@ def accessed_buffer(block: tir.Block, index: int | str | tir.Buffer, writes: boo
     regions, verb = (block.writes, "writes") if writes else (block.reads, "reads")
     if isinstance(index, int):
         if not 0 <= index < len(regions):
-            raise ACCESSED.refuse(f"{name_of(block)} {verb} {len(regions)} buffers, not number {index}", block)
+            raise ACCESSED.refuse(
+                f"index {index} is out of range: {name_of(block)} {verb} {len(regions)} buffers", block
+            )
         return regions[index].buffer
     found = [each.buffer for each in regions if each.buffer is index or each.buffer.name == index]
     if len(dict.fromkeys(found)) != 1:
@@ -150,7 +154,7 @@ def check_in_bounds(program: Program, scope: tir.Block, region: tir.BufferRegion
     whole = tuple([tir.Range(make.const(0, extent.dtype), extent) for extent in region.buffer.shape])
     domains = fixed_domains(program, scope) | {axis.var: axis.dom for axis in scope.iter_vars if axis.dom is not None}
     if not lies_in(region.region, whole, domains).is_proven:
-        raise IN_BOUNDS.refuse(f"{name_of(scope)} may access '{region.buffer.name}' out of its bounds", scope)
+        raise IN_BOUNDS.refuse(f"{name_of(scope)} may access '{region.buffer.name}' out of bounds", scope)
 
 
 def _simplified(axis: tir.Range) -> tir.Range:

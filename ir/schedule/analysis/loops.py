@@ -10,7 +10,7 @@ from ..conditions import PLAIN_LOOP, STARTS_AT_ZERO, Condition, name_of
 from ..program import Program
 
 ALONE = Condition(
-    "E0558", "the block is all that the loops around it hold", "take what else they hold out of the loops first"
+    "E0558", "the loops around the block contain nothing else", "move other statements out of the loops first"
 )
 
 
@@ -57,6 +57,6 @@ def outermost_loop(program: Program, block: tir.Block) -> tir.Stmt:
     inner: tir.Stmt = program.realize_of(block)
     for loop in reversed(program.loops_of(block)):
         if loop.body is not inner:
-            raise ALONE.refuse(f"{name_of(block)} is not all that {name_of(loop)} holds", block, loop)
+            raise ALONE.refuse(f"{name_of(loop)} contains more than {name_of(block)}", block, loop)
         inner = loop
     return inner

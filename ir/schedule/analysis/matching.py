@@ -19,9 +19,8 @@ from .bindings import Domains
 
 MATCHES = Condition(
     "E0581",
-    "the block computes what the description of the intrinsic says, loop by loop, on parts of buffers that lie as the "
-    "intrinsic wants them",
-    "compare it with tvms.tir.TensorIntrin.get(name).desc; split, reorder, cache and blockize to make them alike",
+    "the block matches the description of the intrinsic loop by loop, including the layouts of its buffers",
+    "compare it with tvms.tir.TensorIntrin.get(name).desc; split, reorder, cache and blockize to make them equal",
 )
 
 
@@ -50,17 +49,17 @@ class Matching:
 
     def _buffer(self, mine: tir.Buffer, other: tir.Buffer) -> None:
         if other not in self.buffers and mine in self.buffers.values():
-            raise self._differ(f"'{mine.name}' stands in the place of two buffers")
+            raise self._differ(f"'{mine.name}' corresponds to two buffers")
         known = self.buffers.setdefault(other, mine)
         if known is not mine:
-            raise self._differ(f"it has '{mine.name}' where '{known.name}' is to be")
+            raise self._differ(f"expected '{known.name}', got '{mine.name}'")
         if mine.dtype != other.dtype or mine.scope != other.scope:
             kinds = f"{mine.dtype} in {mine.scope}, not {other.dtype} in {other.scope}"
-            raise self._differ(f"'{mine.name}', in the place of '{other.name}', is {kinds}")
+            raise self._differ(f"'{mine.name}', which corresponds to '{other.name}', is {kinds}")
 
     def _regions(self, mine: Sequence[tir.BufferRegion], others: Sequence[tir.BufferRegion]) -> None:
         if len(mine) != len(others):
-            raise self._differ(f"it touches {len(mine)} regions where {len(others)} are to be")
+            raise self._differ(f"expected {len(others)} regions, got {len(mine)}")
         for region, other in zip(mine, others, strict=True):
             self._region(region, other)
 
@@ -77,7 +76,7 @@ class Matching:
         ]
         for axis, begin, extent in zip(mine.region, least, extents, strict=True):
             if not self._equal(axis.extent, extent) or not self._equal(axis.min, begin):
-                raise self._differ(f"it touches another part of '{mine.buffer.name}'")
+                raise self._differ(f"it accesses another region of '{mine.buffer.name}'")
 
     def _shifted(self, index: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
         return make.add(start, make.cast(substitute(index, self._variables), start.dtype))
@@ -88,12 +87,12 @@ class Matching:
         self._buffer(buffer, other)
         start = self.starts.get(buffer)
         if start is None or len(indices) < len(others):
-            raise self._differ(f"it touches '{buffer.name}', which is not among its regions, or in fewer axes")
+            raise self._differ(f"it accesses '{buffer.name}', which is not among its regions, or with fewer axes")
         offset = len(indices) - len(others)
         wanted = [*start[:offset], *[self._shifted(each, at) for each, at in zip(others, start[offset:], strict=True)]]
         for index, place in zip(indices, wanted, strict=True):
             if not self._equal(index, place):
-                raise self._differ(f"index {index} of '{buffer.name}' is to be {simplify(place, self._domains)}")
+                raise self._differ(f"expected index {simplify(place, self._domains)} of '{buffer.name}', got {index}")
 
     # --- Statements and expressions ----------------------------------------------------------------------------------
 
@@ -110,12 +109,12 @@ class Matching:
             case tir.BlockRealize(), tir.BlockRealize():
                 self._realize(mine, other)
             case _:
-                raise self._differ(f"it has a {type(mine).__name__} where a {type(other).__name__} is to be")
+                raise self._differ(f"expected a {type(other).__name__}, got a {type(mine).__name__}")
 
     def _loop(self, mine: tir.For, other: tir.For) -> None:
         alike = self._equal(mine.min, other.min) and self._equal(mine.extent, other.extent) and mine.kind is other.kind
         if not alike or (mine.thread_binding is None) != (other.thread_binding is None):
-            raise self._differ(f"{name_of(mine)} is {mine.kind.value} and runs {mine.extent} times, not {other.extent}")
+            raise self._differ(f"{name_of(mine)} is {mine.kind.value} with extent {mine.extent}, not {other.extent}")
         if mine.annotations.keys() != other.annotations.keys():
             raise self._differ(f"{name_of(mine)} has other annotations")
         self._variables[other.loop_var] = make.cast(mine.loop_var, other.loop_var.dtype)
@@ -132,7 +131,7 @@ class Matching:
                 raise self._differ(f"{name_of(mine)} is bound to {value}, not {substitute(wanted, self._variables)}")
         block, described = mine.block, other.block
         if (block.init is None) != (described.init is None) or block.alloc_buffers or block.match_buffers:
-            raise self._differ(f"{name_of(block)} has T.init, or buffers of its own")
+            raise self._differ(f"{name_of(block)} differs in T.init, or has its own buffers")
         for axis, wanted in zip(block.iter_vars, described.iter_vars, strict=True):
             if axis.iter_type is not wanted.iter_type:
                 raise self._differ(
@@ -153,7 +152,7 @@ class Matching:
                 self._access(mine.buffer, mine.indices, other.buffer, other.indices)
             case tir.PrimExpr(), tir.PrimExpr() if _is_index(mine) and _is_index(other):
                 if not self._equal(mine, substitute(other, self._variables)):
-                    raise self._differ(f"{mine} is to be {substitute(other, self._variables)}")
+                    raise self._differ(f"expected {substitute(other, self._variables)}, got {mine}")
             case _ if type(mine) is type(other) and _constant(mine) == _constant(other):
                 for each, wanted in zip(children(mine), children(other), strict=True):
                     self._value(each, wanted)
@@ -162,7 +161,7 @@ class Matching:
             ) is type(other := simplify(other)):
                 self._value(mine, other)
             case _:
-                raise self._differ(f"{mine} is to be {other}")
+                raise self._differ(f"expected {other}, got {mine}")
 
     def _equal(self, mine: tir.PrimExpr, wanted: tir.PrimExpr) -> bool:
         return mine is wanted or prove(make.equal(mine, wanted), self._domains).is_proven

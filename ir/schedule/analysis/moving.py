@@ -34,18 +34,18 @@ from .trivia import joined
 
 BESIDE = Condition(
     "E0574",
-    "the block and the loop stand in the same scope, and the loop does not stand around the block",
-    "take a loop around another block of the scope",
+    "the block and the loop are in the same scope, and the loop is not around the block",
+    "choose a loop around another block of the scope",
 )
 TOGETHER = Condition(
     "E0575",
-    "all blocks that read what is moved (compute_at), or write what it reads (reverse_compute_at), are under the loop",
-    "take a loop further out, or move the other blocks first",
+    "all consumers (compute_at) or producers (reverse_compute_at) of the block are under the loop",
+    "choose an outer loop, or move the other blocks first",
 )
 POSITION = Condition(
     "E0576",
-    "the place under the loop is after all that the block reads, and before all that reads it",
-    "leave 'index' out: -1 is the last such place, -2 the first",
+    "the position under the loop is after all producers and before all consumers of the block",
+    "leave 'index' out, or give -1 for the last such position, -2 for the first",
 )
 _RELAXED = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
 """Thread loops that share a storage scope: a block must provide what all of their iterations need."""
@@ -80,15 +80,15 @@ def move(program: Program, block: tir.Block, loop: tir.For, is_compute_at: bool,
 
 def _check_beside(program: Program, block: tir.Block, loop: tir.For, root: tir.Block) -> None:
     if program.scope_of(loop) is not root:
-        raise BESIDE.refuse(f"{name_of(loop)} stands in another scope than {name_of(block)}", loop, block)
+        raise BESIDE.refuse(f"{name_of(loop)} is in another scope than {name_of(block)}", loop, block)
     around = list(program.around(block))
     if loop in around:
-        raise BESIDE.refuse(f"{name_of(loop)} stands around {name_of(block)} already", loop, block)
+        raise BESIDE.refuse(f"{name_of(loop)} is already around {name_of(block)}", loop, block)
     for each in (*around[: around.index(root)], *program.around(loop)):
         if each is root:
             break
         if not isinstance(each, _PLAIN):
-            raise BESIDE.refuse(f"a condition stands around {name_of(block)} or {name_of(loop)}", loop, block)
+            raise BESIDE.refuse(f"{name_of(block)} or {name_of(loop)} is under a condition", loop, block)
 
 
 def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_at: bool, index: int) -> int:
@@ -104,10 +104,12 @@ def _insertion_point(block: tir.Block, loop: tir.For, scope: Scope, is_compute_a
     first = max([at + 1 for at, part in enumerate(under) if any(each in producers for each in part)], default=0)
     last = min([at for at, part in enumerate(under) if any(each in consumers for each in part)], default=len(under))
     if first > last:
-        raise POSITION.refuse(f"what {name_of(block)} needs and what needs it stand in one another", loop, block)
+        raise POSITION.refuse(
+            f"producers and consumers of {name_of(block)} are interleaved under the loop", loop, block
+        )
     if index not in (-1, -2) and not first <= index <= last:
         allowed = f"from {first} to {last}" if first < last else f"{first}"
-        raise POSITION.refuse(f"place {index} is none: it is {allowed} here", loop, argument="index")
+        raise POSITION.refuse(f"position {index} is not possible: expected {allowed}", loop, argument="index")
     return {-1: last, -2: first}.get(index, index)
 
 
@@ -236,15 +238,19 @@ def _check_after(program: Program, block: tir.Block, before: Place, ran_for_all:
             raise STAGE_PIPELINE.refuse(reason, program.current(each.dst))
     for each in (block, *scope.consumers(block)):
         if not is_region_covered(program, scope, each):
-            raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} might read what is not written yet", each)
+            raise STAGE_PIPELINE.refuse(f"under the loop, {name_of(each)} may read unwritten elements", each)
     if not tells_iterators(block):
         raise SOLVABLE.refuse(f"different iterations of {name_of(block)} may write the same element", block)
     after = _instances(program, block)
     if not ran_for_all and not is_covered(after, [before]).is_proven:
-        raise SOLVABLE.refuse(f"{name_of(block)} might run for iterations that it does not run for now", block)
+        raise SOLVABLE.refuse(
+            f"{name_of(block)} may execute for values of its iterators for which it does not execute now", block
+        )
     runs_all = not (needs_all and is_output_block(block, root)) or runs_for_all(realize, loops)
     if not runs_all and not is_covered(before, [after]).is_proven:
-        raise SOLVABLE.refuse(f"{name_of(block)} might not run for all iterations that it runs for now", block)
+        raise SOLVABLE.refuse(
+            f"{name_of(block)} may not execute for all values of its iterators for which it executes now", block
+        )
     if needs_all and block.init is not None:
         check_starts_first(realize, loops)
     for each in loops:

@@ -22,8 +22,8 @@ from ..conditions import Condition, name_of
 
 SOLVABLE = Condition(
     "E0577",
-    "the iterations that the loop needs follow from the regions that are touched there",
-    "let the block touch one element at a time, at indices that its iterators are told by",
+    "the accessed regions determine the iterations that the loop needs",
+    "access one element at a time, at indices that determine the iterators",
 )
 Box: TypeAlias = Sequence[Interval]
 Regions: TypeAlias = Mapping[tir.Buffer, Sequence[Box]]
@@ -173,7 +173,7 @@ def _solved_apart(
                 found.append(solved)
                 continue
         if not _same(provided, wanted, facts):
-            reason = f"index {axis} of '{buffer.name}' does not tell the iterations of {name_of(block)}"
+            reason = f"index {axis} of '{buffer.name}' does not determine the iterations of {name_of(block)}"
             raise SOLVABLE.refuse(reason, block)
     return found
 

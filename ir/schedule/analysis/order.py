@@ -178,7 +178,7 @@ def check_reorderable(body: tir.Stmt, old: Sequence[tir.For], new: Sequence[tir.
                             if len(blocks) > 1
                             else f"iterations of {name_of(mine.place)}"
                         )
-                        raise IN_ORDER.refuse(f"{who} need '{mine.buffer.name}' in order", *blocks)
+                        raise IN_ORDER.refuse(f"{who} depend on their order through '{mine.buffer.name}'", *blocks)
 
 
 def check_kinds_hold(program: Program, block: tir.Block) -> None:
@@ -245,7 +245,9 @@ def check_independent(program: Program, loop: tir.For, thread: str | None) -> No
             orders = [(pair.mine, pair.other), (pair.other, pair.mine)]
             if not all(pair.is_apart(case) for first, second in orders for case in pair.before(first, second)):
                 where = name_of(mine.place) + ("" if mine.place is other.place else f" and {name_of(other.place)}")
-                reason = f"iterations of {name_of(loop)} may touch one element of '{mine.buffer.name}', in {where}"
+                reason = (
+                    f"iterations of {name_of(loop)} may access the same element of '{mine.buffer.name}', in {where}"
+                )
                 raise IN_ORDER.refuse(reason, loop, *dict.fromkeys((mine.place, other.place)))
 
 

@@ -208,7 +208,7 @@ def why_no_stage_pipeline(program: Program, root: tir.Block) -> tuple[str, tuple
         if outside is not None:
             return f"a statement outside of blocks uses '{outside.buffer.name}', as {name_of(block)} does", (block,)
         if not is_region_covered(program, scope, block):
-            return f"{name_of(block)} may read what no block before it has written", (block,)
+            return f"{name_of(block)} may read elements that no preceding block has written", (block,)
     return None
 
 

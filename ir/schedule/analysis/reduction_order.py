@@ -44,12 +44,14 @@ def _is_ordered(block: tir.Block) -> bool:
 def check_orderless(block: tir.Block, *places: tir.Stmt) -> None:
     """Refuse a reduction whose result may depend on the order of its iterations (E0534)."""
     if depends_on_order(block):
-        reason = f"of equal values {name_of(block)} may keep the first: its reduction would run in another order"
+        reason = (
+            f"{name_of(block)} may keep the first of equal values, and its reduction would execute in another order"
+        )
         axes = [axis for axis in block.iter_vars if axis.iter_type is COMM_REDUCE]
         found = order_matters(block, axes) if axes else None
         if found is not None and not found.among_equals:
             reason = f"the result of {name_of(block)} depends on the order of its reduction: {found.example}"
-        raise IN_ORDER.refuse(reason, block, *places, help="leave the loops of its reduction in their order")
+        raise IN_ORDER.refuse(reason, block, *places, help="keep the order of the loops of its reduction")
 
 
 def check_same_order(realize: tir.BlockRealize, old: Sequence[tir.For], new: Sequence[tir.For]) -> None:
@@ -75,13 +77,13 @@ def check_starts_first(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) ->
     """Refuse loops that repeat an iteration of a reduction, or execute its first one after another one (E0577)."""
     block = realize.block
     if not is_bijective(realize.iter_values, domains_of(loops), realize.predicate):
-        raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} might run twice", block)
+        raise SOLVABLE.refuse(f"iterations of the reduction {name_of(block)} may execute twice", block)
     first = [axis.dom.min for axis in block.iter_vars if axis.iter_type is COMM_REDUCE and axis.dom is not None]
     for domains, given, _, later in _later_iterations(realize, loops):
         starts = [make.equal(value, least) for value, least in zip(later, first, strict=True)]
         at_start = reduce(make.logical_and, starts, make.const(True, "bool"))
         if not prove(make.logical_not(at_start), domains, given).is_proven:
-            raise SOLVABLE.refuse(f"the reduction {name_of(block)} might go on before it begins", block)
+            raise SOLVABLE.refuse(f"the reduction {name_of(block)} may continue before its T.init", block)
 
 
 def _later_iterations(

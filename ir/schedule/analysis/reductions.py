@@ -20,14 +20,14 @@ from .loops import is_one
 
 KNOWN_REDUCER = Condition(
     "E0579",
-    "each element is combined with a new value by a reducer that is known, and starts from its identity: +, *, min, "
+    "each element is combined with a new value by a known reducer, and initialized with its identity: +, *, min, "
     "max, pairs of sums, argmin and argmax",
     "write T.init and the update in one of these forms",
 )
 STARTS_ALIKE = Condition(
     "E0572",
-    "a loop nest of its own starts the same elements: each iteration of the block runs once, where its conditions hold",
-    "decompose_reduction before the loops are split or repeated in this way",
+    "a separate nest can initialize the same elements: each instance executes once, and its predicate is known",
+    "use decompose_reduction before the loops are split or repeated",
 )
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 Values: TypeAlias = tuple[tir.PrimExpr, ...]
@@ -47,7 +47,9 @@ def check_runs_once(
     """
     _check_not_empty(realize, loops)
     if not any(is_bijective(realize.iter_values, domains_of(each), realize.predicate) for each in (loops, below)):
-        raise STARTS_ALIKE.refuse(f"iterations of {name_of(realize)} may repeat others", below[0], realize.block)
+        raise STARTS_ALIKE.refuse(
+            f"instances of {name_of(realize)} may execute more than once", below[0], realize.block
+        )
     for each in below:
         if each not in dropped and (uses(each.min, dropped) or uses(each.extent, dropped)):
             raise STARTS_ALIKE.refuse(f"the domain of {name_of(each)} varies with a reduction", each, realize.block)
@@ -70,7 +72,7 @@ def _check_not_empty(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> N
             continue
         is_empty = make.less_equal(each.extent, 0)
         if not any(prove(make.less_equal(dom.extent, 0), {}, (is_empty,)).is_proven for dom in own):
-            reason = f"{name_of(each)} may run for no iteration, and {name_of(realize)} starts nothing then"
+            reason = f"{name_of(each)} may be empty, and then {name_of(realize)} initializes nothing"
             raise STARTS_ALIKE.refuse(reason, each, realize.block)
 
 
@@ -84,7 +86,7 @@ def start_condition(
     domains = {each: domain for each, domain in domains_of(loops).items() if each not in first}
     for each in parts:
         if each not in own and not prove(substitute(each, first), domains, own).is_proven:
-            reason = f"whether '{each}' holds in the first iteration of the reduction is not known"
+            reason = f"it is unknown whether '{each}' holds in the first iteration of the reduction"
             raise STARTS_ALIKE.refuse(reason, dropped[0], realize.block)
     return reduce(make.logical_and, reversed(own), _TRUE) if len(own) != 1 else own[0]
 
@@ -173,7 +175,7 @@ def reduction_of(block: tir.Block) -> Reduction:
     for each in updates:
         start = starts.get(each.buffer)
         if start is None or not structural_equal(start.indices, updates[0].indices):
-            reason = f"T.init of {name_of(block)} does not start the element of '{each.buffer.name}' that is updated"
+            reason = f"T.init of {name_of(block)} does not initialize the updated element of '{each.buffer.name}'"
             raise KNOWN_REDUCER.refuse(reason, block)
         if not structural_equal(each.indices, updates[0].indices):
             raise KNOWN_REDUCER.refuse(f"{name_of(block)} updates elements at different indices", block)
@@ -183,7 +185,7 @@ def reduction_of(block: tir.Block) -> Reduction:
         if structural_equal(found.identity, tuple([starts[each.buffer].value for each in updates])):
             _check_values(block, found)
             return found
-    raise KNOWN_REDUCER.refuse(f"no reducer is known that updates as {name_of(block)} does, from its T.init", block)
+    raise KNOWN_REDUCER.refuse(f"T.init and the update of {name_of(block)} do not form a known reduction", block)
 
 
 def reducer_of(block: tir.Block) -> Reducer | None:
@@ -208,7 +210,7 @@ def _stores(block: tir.Block, node: tir.Stmt | None) -> list[tir.BufferStore]:
     parts = node.seq if isinstance(node, tir.SeqStmt) else (node,)
     found = [each for each in parts if isinstance(each, tir.BufferStore) and each.predicate is None]
     if len(found) != len(parts):
-        raise KNOWN_REDUCER.refuse(f"{name_of(block)} does more than to store elements", block)
+        raise KNOWN_REDUCER.refuse(f"{name_of(block)} does more than store elements", block)
     return found
 
 
@@ -222,7 +224,7 @@ def _updates(block: tir.Block) -> list[tir.BufferStore]:
     stores = _stores(block, body)
     if not variables:
         if len(stores) > 1:
-            raise KNOWN_REDUCER.refuse(f"{name_of(block)} stores one element before it computes the other", block)
+            raise KNOWN_REDUCER.refuse(f"{name_of(block)} stores one element before it computes another", block)
         return stores
     by_value = {each.value: each for each in stores}
     if len(by_value) != len(stores) or by_value.keys() != variables.keys():
@@ -266,4 +268,4 @@ def _check_values(block: tir.Block, found: Reduction) -> None:
     for value in found.values:
         for each in walk(value):
             if (isinstance(each, tir.BufferLoad) and each.buffer in own) or each in bound:
-                raise KNOWN_REDUCER.refuse(f"what {name_of(block)} combines depends on what is combined so far", block)
+                raise KNOWN_REDUCER.refuse(f"the new values of {name_of(block)} depend on its partial result", block)

@@ -31,7 +31,7 @@ from .scope import Scope
 from .written import ALL_WRITTEN, FRESH, check_starts_anew, check_written_before
 
 ONE_POINT = Condition(
-    "E0562", "the block holds no other, and accesses the buffer at one index only", "cache_read or cache_write the buffer"
+    "E0562", "the block contains no other block, and accesses the buffer at a single index", "cache_read or cache_write the buffer"
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ class Reindexing(Struct, frozen=True):
         """Refuse out-of-bounds reads (E0549), duplicate writes (E0553), and unwritten elements (E0551, E0552)."""
         domains = {axis.var: axis.dom for axis in self.axes if axis.dom is not None}
         if not _is_injective(self.places, self.axes):
-            raise INJECTIVE.refuse(f"iterations of {name_of(self.block)} might share a place", self.block)
+            raise INJECTIVE.refuse(f"iterations of {name_of(self.block)} may get the same index", self.block)
         starts_anew = self.writes and self.block.init is not None
         others = self.block.reads if self.writes else self.block.writes
         if not starts_anew and any(region.buffer is self.old for region in others):
@@ -83,13 +83,13 @@ class Reindexing(Struct, frozen=True):
                 reason = f"{name_of(self.block)} may leave elements of '{self.old.name}' unwritten"
                 raise ALL_WRITTEN.refuse(reason, self.block)
             if not _is_injective(self.indices, self.axes):
-                reason = f"iterations of {name_of(self.block)} might write one element of '{self.old.name}'"
+                reason = f"iterations of {name_of(self.block)} may write the same element of '{self.old.name}'"
                 raise INJECTIVE.refuse(reason, self.block)
         else:
             whole = tuple([tir.Range(make.const(0, size.dtype), size) for size in self.old.shape])
             outer = fixed_domains(program, self.block)
             if not lies_in(_ranges(self.indices), whole, {**outer, **domains}).is_proven:
-                reason = f"{name_of(self.block)} may access '{self.old.name}' out of its bounds"
+                reason = f"{name_of(self.block)} may access '{self.old.name}' out of bounds"
                 raise IN_BOUNDS.refuse(reason, self.block)
 
     def _copy(self, loops: Loops, name: str) -> tuple[tir.Stmt, tir.Block]:
@@ -133,7 +133,7 @@ def access_indices(block: tir.Block, buffer: tir.Buffer) -> tuple[tir.PrimExpr, 
         check_not_opaque(part, buffer)
         for node in walk(part):
             if isinstance(node, tir.Block):
-                raise ONE_POINT.refuse(f"{name_of(block)} holds {name_of(node)}", block)
+                raise ONE_POINT.refuse(f"{name_of(block)} contains {name_of(node)}", block)
             if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer is buffer:
                 found.append(node.indices)
     check_not_opaque(block, buffer)
@@ -176,7 +176,9 @@ def check_covers(program: Program, block: tir.Block) -> None:
         check_affine(program, block)
     for axis, values in zip(block.iter_vars, found.indices, strict=True):
         if not fills(values, axis):
-            raise ALL_WRITTEN.refuse(f"{name_of(block)} may not run for all of iterator '{axis.var.name}'", block)
+            raise ALL_WRITTEN.refuse(
+                f"{name_of(block)} may not execute for all values of iterator '{axis.var.name}'", block
+            )
 
 
 def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar]) -> None:
@@ -185,7 +187,7 @@ def _check_runs(program: Program, block: tir.Block, axes: Sequence[tir.IterVar])
     used = {each for axis, value in bound if axis in axes for each in walk(value)}
     for loop in program.loops_of(block):
         if loop.loop_var not in used and not prove(make.greater_equal(loop.extent, 1)).is_proven:
-            raise ALL_WRITTEN.refuse(f"{name_of(loop)} may run for no iteration of {name_of(block)}", block, loop)
+            raise ALL_WRITTEN.refuse(f"{name_of(loop)} around {name_of(block)} may be empty", block, loop)
 
 
 def _is_injective(indices: Sequence[tir.PrimExpr], axes: Sequence[tir.IterVar]) -> bool:

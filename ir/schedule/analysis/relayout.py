@@ -25,7 +25,7 @@ from .removal import OPAQUE
 from .trivia import joined
 
 NOT_CALLED = Condition(
-    "E0556", "nothing in the module calls a function whose parameters change", "cache_read or cache_write the buffer, and lay out the copy"
+    "E0556", "no function whose parameters change is called in the module", "cache_read or cache_write the buffer, and change the layout of the copy"
 )  # fmt: skip
 _TRUE = tir.IntImm("bool", 1)
 _Vars = Sequence[tir.Var]
@@ -38,7 +38,7 @@ def is_parameter(function: tir.PrimFunc, buffer: tir.Buffer) -> bool:
     for node in walk(function.body):
         if isinstance(node, tir.Block) and any(each is buffer for each in node.alloc_buffers):
             return False
-    raise OPAQUE.refuse(f"'{buffer.name}' is a part of another buffer", argument="buffer")
+    raise OPAQUE.refuse(f"'{buffer.name}' is a view of another buffer", argument="buffer")
 
 
 def check_not_called(program: Program, name: str) -> None:

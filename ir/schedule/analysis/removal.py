@@ -15,7 +15,7 @@ from .trivia import joined
 
 ONLY_LEAF = Condition("E0545", "another block remains in the scope", "keep the block: its scope would be empty")
 OPAQUE = Condition(
-    "E0544", "the buffer is accessed by its elements only", "access it by its elements, not by its address or a view"
+    "E0544", "the buffer is accessed only by its elements", "access it by its elements, not by its address or a view"
 )
 
 
@@ -29,7 +29,7 @@ def remove_leaf(program: Program, block: tir.Block) -> tir.Stmt:
     while isinstance(around, tir.For):
         nest, around = around, program.statement_around(around)
     if not isinstance(around, tir.SeqStmt):
-        raise ONLY_LEAF.refuse(f"{name_of(block)} is all that stands in its place", block)
+        raise ONLY_LEAF.refuse(f"nothing would remain in the place of {name_of(block)}", block)
     program.replace(around, sequence(*[each for each in around.seq if each is not nest]))
     return nest
 
@@ -66,13 +66,13 @@ def check_not_opaque(node: tir.Stmt, buffer: tir.Buffer, copied_to: str | None =
             is_declared = is_declared or any(region.buffer is buffer for region in (*each.reads, *each.writes))
         if isinstance(each, tir.MatchBufferRegion) and each.source.buffer is buffer:
             if not (is_declared and each.buffer.scope == copied_to):
-                raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{each.buffer.name}'")
+                raise OPAQUE.refuse(f"'{each.buffer.name}' is a view of a part of '{buffer.name}'")
         elif isinstance(each, tir.Buffer):
             if each is not buffer and each.data is buffer.data:
-                raise OPAQUE.refuse(f"'{buffer.name}' is seen as '{each.name}', too")
+                raise OPAQUE.refuse(f"'{each.name}' is also a view of '{buffer.name}'")
         elif each is buffer.data:
             if not is_declared or buffer.strides:
-                raise OPAQUE.refuse(f"'{buffer.name}' is used by its address")
+                raise OPAQUE.refuse(f"the address of '{buffer.name}' is used")
         else:
             defines = (each.buffer_var,) if isinstance(each, tir.AllocateConst) else ()
             stack.extend([(child, is_declared) for child in children(each) if child not in defines])

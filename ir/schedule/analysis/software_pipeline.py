@@ -78,5 +78,8 @@ def _check_filled(program: Program, loop: tir.For, shared: list[tir.Buffer]) -> 
             if read.buffer in shared and read.buffer in scope.writers:
                 writes = [each for each in scope.producers(block) if each in scope.writers[read.buffer]]
                 if not writes or not is_region_covered(program, scope, block):
-                    reason = f"an iteration may read of '{read.buffer.name}' what an earlier one has written"
-                    raise NotPipelined(reason, "write all that is read in the same iteration, or put both in one stage")
+                    reason = f"an iteration may read elements of '{read.buffer.name}' that an earlier one has written"
+                    raise NotPipelined(
+                        reason,
+                        "write all elements that are read in the same iteration, or put both accesses in one stage",
+                    )

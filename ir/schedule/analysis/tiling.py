@@ -78,7 +78,7 @@ def refitted(decision: Sequence[int], extent: int) -> list[int]:
 def check_count(n: int) -> None:
     """Refuse a number of factors less than 1 (E0501)."""
     if n < 1:
-        raise ARGUMENT.refuse(f"a tile has at least one factor, not {n}", argument="n", help="give a larger 'n'")
+        raise ARGUMENT.refuse(f"expected at least one factor, got {n}", argument="n", help="give a larger 'n'")
 
 
 def check_decision(decision: Sequence[int], n: int) -> None:
@@ -90,5 +90,5 @@ def check_decision(decision: Sequence[int], n: int) -> None:
 def wrong_decision(expected: str, decision: object) -> Refused:
     """Return the refusal of an invalid decision (E0501)."""
     shown = list(decision) if isinstance(decision, tuple) else decision  # type: ignore[reportUnknownArgumentType]
-    help = "leave it out, and one is made"
-    return ARGUMENT.refuse(f"the decision is {expected}, not {shown}", argument="decision", help=help)
+    help = "leave it out to get a new one"
+    return ARGUMENT.refuse(f"invalid decision: expected {expected}, got {shown}", argument="decision", help=help)

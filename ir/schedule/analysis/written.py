@@ -18,7 +18,7 @@ from .removal import uses_address
 from .scope import DepKind, Scope, scope_root
 
 WRITTEN_BEFORE = Condition(
-    "E0550", "all that is read of the buffer has been written before", "compute the buffer fully before it is read"
+    "E0550", "all elements of the buffer are written before they are read", "compute the buffer fully before it is read"
 )
 FRESH = Condition(
     "E0551",
@@ -27,7 +27,7 @@ FRESH = Condition(
 )
 ALL_WRITTEN = Condition(
     "E0552",
-    "the block is known to write all elements that are copied, where they live on after the scope",
+    "the block is known to write all copied elements, if they are used after the scope",
     "do this before the block gets a condition, or let it write all elements",
 )
 
@@ -122,7 +122,7 @@ def check_all_read(program: Program, copying: tir.Block) -> None:
     if is_filled and not written:
         check_written_outside(program, root, read.buffer)
     if not is_filled:
-        raise WRITTEN_BEFORE.refuse(f"a copy of all of '{read.buffer.name}' may read what is not written yet", root)
+        raise WRITTEN_BEFORE.refuse(f"a copy of '{read.buffer.name}' may read unwritten elements", root)
 
 
 def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) -> None:
@@ -130,5 +130,6 @@ def check_starts_anew(program: Program, block: tir.Block, buffer: tir.Buffer) ->
     axis = None if block.init is None else reduced_outside(program, block)
     if axis is not None:
         raise FRESH.refuse(
-            f"{name_of(block)} adds to what '{buffer.name}' has held before, as '{axis.name}' goes on", block
+            f"{name_of(block)} accumulates onto earlier values of '{buffer.name}', as '{axis.name}' continues outside of its scope",
+            block,
         )

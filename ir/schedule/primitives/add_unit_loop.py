@@ -18,7 +18,7 @@ def add_unit_loop(program: Program, block_or_loop: BlockOrLoop) -> tir.For:
     inside: tir.Stmt = block_or_loop
     if isinstance(block_or_loop, tir.Block):
         if program.scope_of(block_or_loop) is None:
-            raise NOT_ROOT.refuse("no loop can stand around the root block", block_or_loop)
+            raise NOT_ROOT.refuse("the root block cannot be inside of a loop", block_or_loop)
         inside = program.realize_of(block_or_loop)
     loop = tir.For(tir.Var("int32", "u"), make.const(0), make.const(1), tir.ForKind.SERIAL, inside)
     program.replace(inside, loop)

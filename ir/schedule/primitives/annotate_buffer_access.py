@@ -24,7 +24,7 @@ from ..layout_arguments import IndexMap, Layout
 from ..program import Program
 
 DECLARED = Condition(
-    "E0567", "no access is known to lie outside of what is declared", "declare a region around all accesses"
+    "E0567", "no access is known to lie outside of the declared region", "declare a region around all accesses"
 )
 
 
@@ -41,7 +41,7 @@ def annotate_buffer_access(
     """
     regions = _regions(block, buf_type)
     if not 0 <= buffer_index < len(regions):
-        reason = f"{name_of(block)} {buf_type}s {len(regions)} buffers, not number {buffer_index}"
+        reason = f"index {buffer_index} is out of range: {name_of(block)} {buf_type}s {len(regions)} buffers"
         raise ACCESSED.refuse(reason, block, argument="buffer_index")
     buffer = regions[buffer_index].buffer
     region = tir.BufferRegion(buffer, _ranges(program, block, gen_new_ranges, len(buffer.shape)))
@@ -67,7 +67,7 @@ def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, bu
     regions = _regions(block, buf_type)
     for index in buf_index_array:
         if not 0 <= index < len(regions):
-            reason = f"{name_of(block)} {buf_type}s {len(regions)} buffers, not number {index}"
+            reason = f"index {index} is out of range: {name_of(block)} {buf_type}s {len(regions)} buffers"
             raise ACCESSED.refuse(reason, block, argument="buf_index_array")
     kept = tuple([each for at, each in enumerate(regions) if at not in buf_index_array])
     declared = {f"{buf_type}s": kept}
@@ -76,7 +76,9 @@ def unsafe_hide_buffer_access(program: Program, block: Block, buf_type: Text, bu
 
 def _regions(block: tir.Block, which: str) -> tuple[tir.BufferRegion, ...]:
     if which not in EXPLICIT:
-        raise ARGUMENT.refuse(f"'{which}' is no access", argument="buf_type", help='give "read" or "write"')
+        raise ARGUMENT.refuse(
+            f"expected 'read' or 'write', got '{which}'", argument="buf_type", help='give "read" or "write"'
+        )
     return block.reads if which == "read" else block.writes
 
 
@@ -88,7 +90,7 @@ def _ranges(program: Program, block: tir.Block, given: Layout, dimensions: int) 
     change, _ = given.of(program, "gen_new_ranges", len(variables), dtype)
     ends = map_indices(change, variables)
     if len(ends) != 2 * dimensions:
-        reason = f"it gives {len(ends)} begins and ends for {dimensions} dimensions"
+        reason = f"got {len(ends)} begins and ends for {dimensions} dimensions"
         raise ARGUMENT.refuse(reason, argument="gen_new_ranges", help="give a begin and an end for each dimension")
     pairs = zip(ends[::2], ends[1::2], strict=True)
     return tuple([tir.Range(begin, simplify(make.sub(end, begin))) for begin, end in pairs])

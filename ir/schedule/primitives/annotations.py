@@ -10,8 +10,8 @@ from ..conditions import Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-NEW_KEY = Condition("E0526", "the annotation is not there yet", "unannotate it first")
-KNOWN_KEY = Condition("E0527", "the annotation is there", "sch.show() prints the annotations")
+NEW_KEY = Condition("E0526", "the annotation does not exist yet", "unannotate it first")
+KNOWN_KEY = Condition("E0527", "the annotation exists", "print the annotations with sch.show()")
 
 
 @primitive(requires=(NEW_KEY,))
@@ -22,7 +22,7 @@ def annotate(program: Program, block_or_loop: BlockOrLoop, ann_key: Text, ann_va
     Preserves: everything; passes decide what an annotation means. Comments stay.
     """
     if ann_key in block_or_loop.annotations:
-        reason = f"{name_of(block_or_loop)} is annotated with '{ann_key}' already"
+        reason = f"{name_of(block_or_loop)} is already annotated with '{ann_key}'"
         raise NEW_KEY.refuse(reason, block_or_loop, argument="ann_key")
     _set(program, block_or_loop, {**block_or_loop.annotations, ann_key: ann_val})
 

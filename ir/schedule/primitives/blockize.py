@@ -38,7 +38,7 @@ def blockize(program: Program, target: LoopOrBlocks, preserve_unit_iters: Flag =
 def _blockize_loop(program: Program, loop: tir.For, keeps_units: bool) -> tir.Block:
     blocks = program.child_blocks(loop)
     if len(blocks) != 1:
-        raise DIVISIBLE.refuse(f"{len(blocks)} blocks stand under {name_of(loop)}, not one", loop, *blocks)
+        raise DIVISIBLE.refuse(f"expected one block under {name_of(loop)}, got {len(blocks)}", loop, *blocks)
     (block,) = blocks
     loops = program.loops_of(block)
     divided = divide(program, block, loops[loops.index(loop) :], keeps_units)
@@ -52,12 +52,12 @@ def _blockize_blocks(program: Program, blocks: Sequence[tir.Block], keeps_units:
     parts: list[Divided] = []
     for block in blocks:
         if block.init is not None:
-            raise DIVISIBLE.refuse(f"{name_of(block)} has T.init", block, help="decompose_reduction it first")
+            raise DIVISIBLE.refuse(f"{name_of(block)} has T.init", block, help="use decompose_reduction first")
         loops = program.loops_of(block)
         inside = loops[loops.index(place) + 1 :] if isinstance(place, tir.For) else loops
         nest = nests[blocks.index(block)]
         if nest is not (inside[0] if inside else program.realize_of(block)):
-            raise DIVISIBLE.refuse(f"a condition or a variable stands around {name_of(block)}", block)
+            raise DIVISIBLE.refuse(f"{name_of(block)} is under a condition or a variable binding", block)
         part = divide(program, block, inside, keeps_units)
         parts.append(_with_axes(program, part, parts[0], block) if parts else part)
     whole = replace(
@@ -77,9 +77,7 @@ def _side_by_side(
 ) -> tuple[tir.For | tir.Block, tir.SeqStmt, list[tir.Stmt]]:
     """Return the loop or block that contains the adjacent blocks, its sequence, and the statements with the blocks."""
     if len(set(blocks)) < 2 or len(set(blocks)) < len(blocks):
-        raise DIVISIBLE.refuse(
-            f"{len(set(blocks))} different blocks are given, not several", *blocks, argument="target"
-        )
+        raise DIVISIBLE.refuse(f"expected several different blocks, got {len(set(blocks))}", *blocks, argument="target")
     scopes = [program.scope_of(block) for block in blocks]
     other = next((block for block, scope in zip(blocks, scopes, strict=True) if scope is not scopes[0]), None)
     if other is not None:
@@ -90,12 +88,12 @@ def _side_by_side(
     seq = shared[0]
     if not isinstance(seq, tir.SeqStmt):
         raise DIVISIBLE.refuse(
-            f"{name_of(blocks[0])} and {name_of(blocks[1])} stand in branches of one condition", *blocks
+            f"{name_of(blocks[0])} and {name_of(blocks[1])} are in different branches of a condition", *blocks
         )
     nests = [path[path.index(seq) - 1] for path in paths]
     first = seq.seq.index(nests[0])
     if list(seq.seq[first : first + len(nests)]) != nests:
-        raise DIVISIBLE.refuse("other statements stand between the blocks, or they are given in another order", *blocks)
+        raise DIVISIBLE.refuse("the blocks are not adjacent, or not given in their order", *blocks)
     return place, seq, nests
 
 
@@ -107,7 +105,9 @@ def _with_axes(program: Program, part: Divided, first: Divided, block: tir.Block
         for a, b in zip(mine, other, strict=True)
     )
     if not alike or not structural_equal(part.predicate, first.predicate):
-        raise DIVISIBLE.refuse(f"the loops outside tell {name_of(block)} another part of its iterators", block)
+        raise DIVISIBLE.refuse(
+            f"the outer loops determine other parts of the iterators of {name_of(block)} than of the first block", block
+        )
     names = {mine.var: other.var for mine, other in zip(part.axes, first.axes, strict=True)}
     return replace(
         part,

@@ -36,7 +36,7 @@ def cache_index(
     """
     scope = scope_root(program, block)
     if cse_thresh < 0:
-        raise ARGUMENT.refuse(f"nothing repeats {cse_thresh} times", argument="cse_thresh", help="give 0 or more")
+        raise ARGUMENT.refuse(f"expected 0 or more, got {cse_thresh}", argument="cse_thresh", help="give 0 or more")
     loops = {loop.loop_var for loop in program.loops_of(block)}
     caches = [_Cached(at, each, block, storage_scope) for at, each in enumerate(_candidates(block, loops, cse_thresh))]
     around = [program.realize_of(block), *program.around(program.realize_of(block))]

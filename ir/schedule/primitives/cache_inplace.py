@@ -41,7 +41,7 @@ def cache_inplace(
     _check_no_views(block, buffer)
     domains = fixed_domains(program, block) | {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     if not lies_in(written.region, read.region, domains).is_proven:
-        reason = f"{name_of(block)} may leave what it writes of '{buffer.name}' as it was, without reading it"
+        reason = f"{name_of(block)} may leave elements of '{buffer.name}' unchanged without reading them"
         raise ALL_WRITTEN.refuse(reason, block)
     place = program.parent(block)
     assert place is not None
@@ -53,7 +53,7 @@ def cache_inplace(
             f"{name_of(block)} may read elements of '{buffer.name}' that no block has written", block
         )
     if is_made and not is_one(program.realize_of(block).predicate):
-        reason = f"a condition keeps {name_of(block)} from running where the copy of '{buffer.name}' would read it"
+        reason = f"{name_of(block)} has a predicate, so that the copy of '{buffer.name}' may read unwritten elements"
         raise WRITTEN_BEFORE.refuse(reason, block)
     cache = Cache(buffer, region_in(program, block, read, place), storage_scope, is_compact=False)
     copy_in, first = cache.copy(is_read=True)
@@ -81,8 +81,8 @@ def _check_no_views(block: tir.Block, buffer: tir.Buffer) -> None:
     """Refuse a buffer that has views or strides, which a copy would not have (E0544)."""
     for node in walk(block):
         if isinstance(node, tir.MatchBufferRegion) and node.source.buffer is buffer:
-            raise OPAQUE.refuse(f"a part of '{buffer.name}' is seen as '{node.buffer.name}'", block)
+            raise OPAQUE.refuse(f"'{node.buffer.name}' is a view of a part of '{buffer.name}'", block)
         if isinstance(node, tir.Buffer) and node is not buffer and node.data is buffer.data:
-            raise OPAQUE.refuse(f"'{buffer.name}' is seen as '{node.name}', too", block)
+            raise OPAQUE.refuse(f"'{node.name}' is also a view of '{buffer.name}'", block)
     if buffer.strides:
-        raise OPAQUE.refuse(f"'{buffer.name}' has strides, which the copy has not", block)
+        raise OPAQUE.refuse(f"'{buffer.name}' has strides, but the copy does not", block)

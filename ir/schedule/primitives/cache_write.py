@@ -52,7 +52,7 @@ def cache_write(
         if scope.blocks.index(each) > scope.blocks.index(block):
             readers.append(each)
         elif not (_reads_own(program, block, buffer) if each is block else is_later(program, scope, block, each)):
-            raise FRESH.refuse(f"{name_of(each)} reads what '{buffer.name}' has held before", each)
+            raise FRESH.refuse(f"{name_of(each)} reads earlier values of '{buffer.name}'", each)
     check_starts_anew(program, block, buffer)
     named = [each for each in readers if each in (consumer_blocks or ())]
     for each in named:

@@ -23,7 +23,7 @@ from ..program import Program
 from .compute_inline import compute_inline
 
 CAN_BE_INLINED = Condition(
-    "E0568", "the block can be inlined, where that was chosen", "sample the location anew, without a decision"
+    "E0568", "the block can be inlined, if inlining was chosen", "sample the location again without a decision"
 )
 
 

@@ -30,12 +30,12 @@ from ..conditions import COMPLETE, NOT_OUTPUT, NOT_ROOT, STAGE_PIPELINE, Conditi
 from ..declaration import primitive
 from ..program import Program
 
-NO_INIT = Condition("E0540", "the block has no T.init", "decompose_reduction it first")
-ONE_WRITE = Condition("E0541", "the block writes one buffer", "take another block, or split this one by hand")
+NO_INIT = Condition("E0540", "the block has no T.init", "use decompose_reduction first")
+ONE_WRITE = Condition("E0541", "the block writes one buffer", "choose another block, or write this one as several")
 INLINABLE = Condition(
     "E0542",
-    "the block is one store A[f(i, j, …)] = g(i, j, …), where f gives each element once",
-    "keep the block, and use compute_at to bring it near its consumers",
+    "the block is a single store A[f(i, j, …)] = g(i, j, …) with an injective f",
+    "use compute_at instead, to move the block to its consumers",
 )
 
 
@@ -97,7 +97,7 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
     """Return a function from the indices of an element to its value in `block`; refused if it is unknown."""
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
-        raise INLINABLE.refuse(f"{name_of(block)} is more than one store", block)
+        raise INLINABLE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
     places, values = _inverse(block, store)
 
@@ -111,7 +111,7 @@ def _value_of_element(block: tir.Block) -> Callable[[tuple[tir.PrimExpr, ...]], 
 def check_value(block: tir.Block, value: tir.PrimExpr) -> None:
     """Refuse a value with side effects (E0542), as the number of its evaluations would change."""
     if has_effects(value):
-        raise INLINABLE.refuse(f"{name_of(block)} calls what may have effects", block)
+        raise INLINABLE.refuse(f"{name_of(block)} makes calls that may have side effects", block)
 
 
 def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, ...], dict[tir.Var, tir.PrimExpr]]:
@@ -126,7 +126,7 @@ def _inverse(block: tir.Block, store: tir.BufferStore) -> tuple[tuple[tir.Var, .
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
     if not found.is_detected:
-        raise INLINABLE.refuse(f"{name_of(block)} may not give each element once", block)
+        raise INLINABLE.refuse(f"{name_of(block)} may not compute each element exactly once", block)
     values = inverse_affine_iter_map(found.indices, places)
     for axis in block.iter_vars:
         if axis.dom is not None and is_one(axis.dom.extent):

@@ -32,9 +32,9 @@ from .decompose_reduction import AROUND
 
 PADS = Condition(
     "E0583",
-    "the block stores T.if_then_else(condition, value, constant) in elements of its own, the condition may fail, and "
-    "no block before reads what was there",
-    "write the block as one such store, and take a loop that is bound to no thread",
+    "the block stores T.if_then_else(condition, value, constant), each instance to its own element, the condition may be "
+    "false, and no preceding block reads the output",
+    "write the block as one such store, and choose a loop that is not bound to a thread",
 )
 
 
@@ -60,7 +60,7 @@ def decompose_padding(program: Program, block: Block, loop: Loop) -> tir.Block:
     check_complete(block, scope)
     loops, realize = program.loops_of(block), program.realize_of(block)
     if loop not in loops:
-        raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+        raise AROUND.refuse(f"{name_of(loop)} is not around {name_of(block)}", loop, block, argument="loop")
     below = loops[loops.index(loop) :]
     _check_nest(program, block, loop, below, Scope(scope))
     padding = _padding(realize, loops)
@@ -77,7 +77,7 @@ def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequen
     """Refuse nests in which the padding cannot be written first."""
     for each in program.around(program.realize_of(block)):
         if not isinstance(each, tir.For | tir.SeqStmt):
-            raise PADS.refuse(f"a condition stands around {name_of(block)}", block, loop)
+            raise PADS.refuse(f"{name_of(block)} is under a condition", block, loop)
         if each is loop:
             break
     bound = next((each for each in below if each.thread_binding is not None), None)
@@ -88,30 +88,34 @@ def _check_nest(program: Program, block: tir.Block, loop: tir.For, below: Sequen
     reader = next((each for each in early if any(region.buffer in written for region in each.reads)), None)
     if reader is not None or not tells_iterators(block):
         what = (
-            "iterations write the same elements" if reader is None else f"{name_of(reader)} reads what was there before"
+            "its iterations write the same elements"
+            if reader is None
+            else f"{name_of(reader)} reads its output earlier"
         )
-        raise PADS.refuse(f"{name_of(block)} cannot be padded beforehand: {what}", block)
+        raise PADS.refuse(f"the padding of {name_of(block)} cannot be written first: {what}", block)
 
 
 def _padding(realize: tir.BlockRealize, loops: tuple[tir.For, ...]) -> _Padding:
     block, domains = realize.block, domains_of(loops)
     store = block.body
     if not isinstance(store, tir.BufferStore) or store.predicate is not None or block.init is not None:
-        raise PADS.refuse(f"{name_of(block)} is more than one store", block)
+        raise PADS.refuse(f"{name_of(block)} is not a single store", block)
     value = store.value
     if not isinstance(value, tir.Call) or value.op != Op("tir.if_then_else"):
-        raise PADS.refuse(f"what {name_of(block)} stores is no T.if_then_else", block)
+        raise PADS.refuse(f"{name_of(block)} does not store a T.if_then_else", block)
     condition, inside, constant = value.args
     assert isinstance(inside, tir.PrimExpr)
     if not isinstance(constant, tir.IntImm | tir.FloatImm) or has_effects(inside):
-        raise PADS.refuse(f"{name_of(block)} pads with {constant}, no constant, or its value has effects", block)
+        raise PADS.refuse(
+            f"{name_of(block)} pads with {constant}, which is not constant, or its value has side effects", block
+        )
     here = simplify(make.logical_and(substitute(condition, bindings_of(realize)), realize.predicate))
     for always, word in ((here, "always"), (make.logical_not(here), "never")):
         if prove(always, domains).is_proven:
             raise PADS.refuse(f"the condition of {name_of(block)} {word} holds", block)
     box = [_part(value, here, loops) for value in realize.iter_values]
     if any(each is None for each in box):
-        raise PADS.refuse(f"the iterations of {name_of(block)} where it does not pad are not known", block)
+        raise PADS.refuse(f"the iterations of {name_of(block)} outside of the padding are unknown", block)
     return _Padding(store, here, inside, constant, tuple([each for each in box if each is not None]))
 
 
@@ -214,4 +218,4 @@ def _check_same(realize: tir.BlockRealize, loops: tuple[tir.For, ...], padding: 
     points = tuple([tir.Range(value, make.const(1, value.dtype)) for value in realize.iter_values])
     old = Place(points, domains_of(loops), (padding.condition,))
     if not is_covered(old, [new]).is_proven or not is_covered(new, [old]).is_proven:
-        raise PADS.refuse(f"the iterations of {name_of(realize)} where it does not pad are not known", realize.block)
+        raise PADS.refuse(f"the iterations of {name_of(realize)} outside of the padding are unknown", realize.block)

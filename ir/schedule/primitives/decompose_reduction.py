@@ -22,14 +22,14 @@ from ..declaration import primitive
 from ..program import Program
 from ..tree import sequence
 
-AROUND = Condition("E0570", "the loop stands around the block, in its scope", "take a loop that get_loops gives")
+AROUND = Condition("E0570", "the loop is around the block, in its scope", "choose a loop that get_loops returns")
 ABOVE_REDUCTION = Condition(
     "E0571", "no loop outside of the given one is in a reduction iterator", "give the outermost loop of the reduction"
 )
 UNTOUCHED = Condition(
     "E0573",
-    "what stands under the loop neither writes what T.init reads, nor touches the sum before it is whole",
-    "give a loop further in, or move the other block out of the loop",
+    "no other block under the loop writes an input of T.init, or accesses the output before it is complete",
+    "choose an inner loop, or move the other block out of the loop",
 )
 _TRUE: tir.PrimExpr = tir.IntImm("bool", 1)
 
@@ -46,7 +46,7 @@ def decompose_reduction(program: Program, block: Block, loop: Loop) -> tir.Block
     scope = scope_root(program, block)
     loops = program.loops_of(block)
     if loop not in loops:
-        raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+        raise AROUND.refuse(f"{name_of(loop)} is not around {name_of(block)}", loop, block, argument="loop")
     check_reduction(program, block, scope)
     realize = program.realize_of(block)
     _check_height(realize, loops[: loops.index(loop)], loop)
@@ -84,7 +84,7 @@ def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scop
             continue
         other, is_block = access.block, access.outside is None
         if access.is_write and access.buffer in read:
-            reason = f"{name_of(access.place)} writes '{access.buffer.name}', which T.init of {name_of(block)} touches"
+            reason = f"{name_of(access.place)} writes '{access.buffer.name}', which T.init of {name_of(block)} accesses"
             raise UNTOUCHED.refuse(reason, loop, access.place)
         is_after = is_block and scope.blocks.index(other) > scope.blocks.index(block)
         if (
@@ -92,7 +92,7 @@ def _check_others(program: Program, block: tir.Block, loop: tir.For, scope: Scop
             and access.buffer in written
             and not (is_after and is_region_covered(program, scope, other))
         ):
-            reason = f"{name_of(access.place)} may read a sum of {name_of(block)} that is not whole"
+            reason = f"{name_of(access.place)} may read an incomplete result of {name_of(block)}"
             raise UNTOUCHED.refuse(reason, loop, access.place)
 
 

@@ -15,7 +15,9 @@ from ..conditions import ARGUMENT, NESTED, PLAIN_LOOP, STARTS_AT_ZERO, Condition
 from ..declaration import primitive
 from ..program import Program
 
-INDEPENDENT = Condition("E0511", "the domain of no loop depends on another of them", "fuse loops with fixed extents")
+INDEPENDENT = Condition(
+    "E0511", "the domains of the loops do not depend on each other", "fuse loops with fixed extents"
+)
 _LONGEST_NAME = 120
 
 
@@ -28,7 +30,7 @@ def fuse(program: Program, *loops: Loop, preserve_unit_iters: Flag = True) -> ti
     Preserves: how often, and in which order, every block below executes. The comments of all loops stay, in order.
     """
     if not loops:
-        raise ARGUMENT.refuse("it takes at least one loop", help="write S.fuse(i, j)")
+        raise ARGUMENT.refuse("expected at least one loop", help="write S.fuse(i, j)")
     _check_fusable(program, loops)
     dtype = widest_dtype(*[loop.loop_var for loop in loops])
     fused = tir.Var(dtype, _name(loops))
@@ -75,5 +77,5 @@ def _check_fusable(program: Program, loops: tuple[tir.For, ...]) -> None:
 
 def _why_not_nested(program: Program, outer: tir.For, inner: tir.For) -> str:
     if program.parent(inner) is outer:
-        return f"{name_of(inner)} is not all that {name_of(outer)} holds"
-    return f"{name_of(inner)} does not stand right in {name_of(outer)}"
+        return f"{name_of(outer)} contains more than {name_of(inner)}"
+    return f"{name_of(inner)} is not directly inside of {name_of(outer)}"

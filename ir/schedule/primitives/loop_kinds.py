@@ -17,13 +17,13 @@ from ..tree import walk_statements
 
 INDEPENDENT_ITERATIONS = Condition(
     "E0524",
-    "the loop is in spatial iterators only, or in reductions where it becomes threadIdx",
+    "the loop is only in spatial iterators, or in reductions if it is bound to threadIdx",
     "split the reduction off with rfactor, or run another loop in parallel",
 )
 THREAD = Condition("E0525", "the thread axis exists", "choose blockIdx.x, threadIdx.x, vthread.x, or y and z of them")
 SAME_THREADS = Condition(
     "E0536",
-    "no loop around or inside is bound to the same axis, but to fill shared memory, and all in the kernel have one extent",
+    "no nested loops are bound to the same axis, except to fill shared memory, and its extent is the same in the whole kernel",
     "bind it to another axis, or split it to the same extent",
 )
 THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
@@ -96,7 +96,7 @@ def _check_threads(program: Program, loop: tir.For, axis: str) -> None:
         tag = other.thread_binding.thread_tag
         inner = loop if other in around else other
         if tag == axis != "vthread" and (other in around or other in inside) and not _fills_shared(inner):
-            reason = f"{name_of(other)}, {'around' if other in around else 'inside'} it, is bound to '{axis}' already"
+            reason = f"{name_of(other)}, {'around' if other in around else 'inside'} it, is already bound to '{axis}'"
             raise SAME_THREADS.refuse(reason, loop, other)
         same = first.setdefault(tag, other)
         if not tag.startswith("vthread") and not prove(make.equal(other.extent, same.extent)).is_proven:

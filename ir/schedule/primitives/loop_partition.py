@@ -20,7 +20,7 @@ from ..tree import sequence, walk_statements
 CONSTANT = Condition("E0530", "the domain of the loop is constant", "partition a loop of constant extent")
 FITS = Condition("E0531", "the parts are shorter than the loop", "leave an iteration for the last part")
 NOT_REDUCED = Condition(
-    "E0535", "the loop is in no reduction that has T.init, which would run in each part", "decompose_reduction first"
+    "E0535", "the loop is not in a reduction with T.init, which would execute in each part", "decompose_reduction first"
 )
 _TRUE = tir.IntImm("bool", 1)
 
@@ -69,17 +69,17 @@ def _check_not_reduced(loop: tir.For) -> None:
 def _ends(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[int]:
     """Return the end of each part (TVM: `ConcreteScheduleNode::LoopPartition`)."""
     if not isinstance(loop.min, tir.IntImm) or not isinstance(loop.extent, tir.IntImm):
-        raise CONSTANT.refuse(f"{name_of(loop)} runs {loop.extent} times from {loop.min}", loop)
+        raise CONSTANT.refuse(f"{name_of(loop)} has start {loop.min} and extent {loop.extent}", loop)
     count = sum(each is None for each in factors)
     if count > 1:
-        raise ONE_INFERRED.refuse(f"{count} of its parts are to be inferred", loop, argument="factors")
+        raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if factor is not None and (not isinstance(factor, tir.IntImm) or factor.value <= 0):
             raise POSITIVE.refuse(f"factor {index + 1} is {factor}", loop, argument="factors")
     sizes = [None if each is None else _value(each) for each in factors]
     total, extent = sum(each or 0 for each in sizes), loop.extent.value
     if total >= extent:
-        reason = f"{name_of(loop)} runs {extent} times, and the parts given take {total}"
+        reason = f"{name_of(loop)} has {extent} iterations, and the given parts have {total}"
         raise FITS.refuse(reason, loop, argument="factors")
     lengths = [extent - total if each is None else each for each in sizes]
     return list(accumulate([*lengths, *([] if count else [extent - total])], initial=loop.min.value))[1:]

@@ -32,13 +32,13 @@ from .transform_block_layout import BOUND_TO_LOOPS
 
 EINSUM = Condition(
     "E0565",
-    "the block writes one buffer, from others, each at an iterator for each dimension, which runs over all of it",
-    "take apart what else the block does",
+    "the block writes one buffer and reads others, and each index is an iterator over the whole dimension",
+    "move other computations to separate blocks",
 )
 ADDS_NOTHING = Condition(
     "E0566",
-    "what padded iterations compute does no harm: zeros add nothing to a sum, and divide nothing",
-    "pad the spatial iterators only, or sum products of what is padded",
+    "padded iterations do not change the result: zeros do not contribute to reductions, and are not divisors",
+    "pad only spatial iterators, or reduce products of padded operands",
 )
 _Padded = Mapping[tir.Var, tir.PrimExpr]
 
@@ -86,8 +86,10 @@ def _nest_of(program: Program, block: tir.Block) -> tir.Stmt:
 
 def _check_padding(block: tir.Block, padding: tuple[int, ...]) -> None:
     if len(padding) != len(block.iter_vars) or any(each < 1 for each in padding):
-        reason = f"{list(padding)} are no sizes for the {len(block.iter_vars)} iterators of {name_of(block)}"
-        raise ARGUMENT.refuse(reason, argument="padding", help="give a positive number for each")
+        reason = (
+            f"expected {len(block.iter_vars)} positive sizes for the iterators of {name_of(block)}, got {list(padding)}"
+        )
+        raise ARGUMENT.refuse(reason, argument="padding", help="give a positive size for each iterator")
 
 
 def _padded_extents(block: tir.Block, padding: tuple[int, ...]) -> dict[tir.Var, tir.PrimExpr]:
@@ -105,13 +107,13 @@ def _check_einsum(block: tir.Block) -> None:
     """Refuse a block with indices other than one iterator for each dimension (E0565, E0562)."""
     written = [region.buffer for region in block.writes]
     if len(written) != 1 or any(region.buffer in written for region in block.reads):
-        raise EINSUM.refuse(f"{name_of(block)} writes not one buffer, from others", block)
+        raise EINSUM.refuse(f"{name_of(block)} does not write exactly one buffer, or also reads it", block)
     if not surely_stores(block.body, written[0]):
         raise EINSUM.refuse(f"{name_of(block)} may leave elements of '{written[0].name}' unwritten", block)
     declared = {region.buffer for region in (*block.reads, *block.writes)}
     hidden = next((each for each in buffers_of(block) if each not in declared), None)
     if hidden is not None:
-        raise EINSUM.refuse(f"{name_of(block)} does not declare that it accesses '{hidden.name}'", block)
+        raise EINSUM.refuse(f"{name_of(block)} does not declare its accesses to '{hidden.name}'", block)
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer
@@ -122,12 +124,14 @@ def _check_einsum(block: tir.Block) -> None:
             dom = domains.get(index) if isinstance(index, tir.Var) else None
             fits = make.equal(dom.extent, size) if dom is not None else make.logical_and(make.equal(index, 0), make.equal(size, 1))  # fmt: skip
             if not prove(fits).is_proven:
-                raise EINSUM.refuse(f"index {index} of '{buffer.name}' is no iterator over {size}", block)
+                raise EINSUM.refuse(f"index {index} of '{buffer.name}' is not an iterator over {size}", block)
     spatial = {axis.var for axis in block.iter_vars if axis.iter_type is DATA_PAR}
     used = {each for index in access_indices(block, written[0]) for each in walk(index)}
     others = [axis for axis in block.iter_vars if axis.iter_type not in (DATA_PAR, COMM_REDUCE)]
     if others or not spatial <= used:
-        raise EINSUM.refuse(f"{name_of(block)} has iterators that neither pick what it writes nor are summed up", block)
+        raise EINSUM.refuse(
+            f"{name_of(block)} has iterators that are neither in the index of its output nor reductions", block
+        )
 
 
 def _check_runs_for_all(program: Program, block: tir.Block) -> None:
@@ -135,7 +139,7 @@ def _check_runs_for_all(program: Program, block: tir.Block) -> None:
     domains = domains_of(program.loops_of(block))
     predicate = program.realize_of(block).predicate
     if not prove(predicate, domains).is_proven:
-        reason = f"{name_of(block)} may leave elements unwritten: it runs only where {predicate}"
+        reason = f"{name_of(block)} may leave elements unwritten: it executes only if {predicate}"
         raise EINSUM.refuse(reason, block)
 
 
@@ -150,7 +154,7 @@ def _check_loops(program: Program, block: tir.Block, padded: _Padded) -> None:
             and axis.dom is not None
             and prove(make.equal(loop.extent, axis.dom.extent)).is_proven
         ):
-            reason = f"iterator '{axis.var.name}' of {name_of(block)} is bound to {value}, no loop over all of it"
+            reason = f"iterator '{axis.var.name}' of {name_of(block)} is bound to {value}, not to a loop over its whole domain"
             raise BOUND_TO_LOOPS.refuse(reason, block)
 
 
@@ -162,7 +166,7 @@ def _check_harmless(block: tir.Block, padded: _Padded) -> None:
             raise ADDS_NOTHING.refuse(f"{name_of(block)} divides by {node.b}, which may be a padded 0", block)
     for axis in block.iter_vars:
         if axis.iter_type is COMM_REDUCE and axis.var in padded and not _vanishes_where(block, axis.var):
-            reason = f"zeros might add something to the sum over '{axis.var.name}' in {name_of(block)}"
+            reason = f"zeros may change the reduction over '{axis.var.name}' in {name_of(block)}"
             raise ADDS_NOTHING.refuse(reason, block)
 
 

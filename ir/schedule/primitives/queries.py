@@ -15,9 +15,11 @@ def get_block(program: Program, name: Text, func_name: Text | None = None) -> ti
     """Return the block called `name` in function `func_name`, or in the current function."""
     function = func_name or program.working_on
     if function is None:
-        raise ARGUMENT.refuse("it needs 'func_name', as the module has several functions", help="or call work_on")
+        raise ARGUMENT.refuse(
+            "'func_name' is missing, and the module has several functions", help="give func_name, or call work_on"
+        )
     if not isinstance(program.module.functions.get(function), tir.PrimFunc):
-        raise EXISTS.refuse(f"the module has no loop-level function '{function}'")
+        raise EXISTS.refuse(f"the module has no loop function '{function}'")
     return program.block_named(name, function)
 
 

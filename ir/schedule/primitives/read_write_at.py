@@ -28,8 +28,8 @@ from .decompose_reduction import AROUND
 
 ONE_WAY = Condition(
     "E0587",
-    "under the loop, the buffer is written no more once it is read (read_at), or read no more once it is written (write_at)",
-    "take a loop under which the blocks that write it stand before those that read it, or apart from them",
+    "under the loop, the buffer is not written after it is read (read_at), or not read after it is written (write_at)",
+    "choose a loop under which the buffer is only read or only written, or change the order of the blocks",
 )
 _SHARED = (AROUND, ACCESSED, STAGE_PIPELINE, OPAQUE, ONE_WAY, WRITTEN_BEFORE, IN_ORDER)
 
@@ -78,7 +78,7 @@ class _Site:
     ) -> None:
         self.program, self.loop, self.writes, self.storage_scope = program, loop, writes, storage_scope
         if loop not in program.loops_of(block):
-            raise AROUND.refuse(f"{name_of(loop)} does not stand around {name_of(block)}", loop, block, argument="loop")
+            raise AROUND.refuse(f"{name_of(loop)} is not around {name_of(block)}", loop, block, argument="loop")
         self.buffer = accessed_buffer(block, index, writes)
         self.root = scope_root(program, loop)
         check_stage_pipeline(program, self.root)
@@ -97,7 +97,7 @@ class _Site:
         for each in walk_statements(self.loop):
             thread = each.thread_binding if isinstance(each, tir.For) else None
             if thread is not None and not is_shared(self.storage_scope, thread.thread_tag):
-                reason = f"each thread of {name_of(each)} would have a copy of its own"
+                reason = f"each thread of {name_of(each)} would have its own copy"
                 raise STAGE_PIPELINE.refuse(reason, self.loop, each)
 
     def _positions(self, writes: bool) -> list[int]:
@@ -120,7 +120,7 @@ class _Site:
         """Refuse a copy of elements that the blocks under the loop may leave unwritten (E0552)."""
         places = [place for part in parts_of(self.loop) for place in sure_writes(part, self.buffer)]
         if not is_covered(Place(self.box), places, self.domains).is_proven:
-            reason = f"what is under {name_of(self.loop)} may leave elements of '{self.buffer.name}' unwritten"
+            reason = f"the blocks under {name_of(self.loop)} may leave elements of '{self.buffer.name}' unwritten"
             raise ALL_WRITTEN.refuse(reason, self.loop)
 
     def copy(self, changed: range, at: int) -> tir.Block:

@@ -22,8 +22,8 @@ from .cache_read import only_writer
 
 SAME_ITERATORS = Condition(
     "E0563",
-    "the index map uses the iterators that pick the element, and no others",
-    "let it use those that stand in the index of the buffer",
+    "the index map uses exactly the iterators in the index of the buffer",
+    "use the iterators that occur in the index of the buffer",
 )
 _SHARED = (
     ACCESSED,
@@ -88,7 +88,7 @@ def _reindexed(
     _check_iterators(block, axes, used_axes(block, places))
     shape = map_shape(change, extents)
     if shape is None:
-        raise INJECTIVE.refuse(f"iterations of {name_of(block)} might have no place", block)
+        raise INJECTIVE.refuse(f"iterations of {name_of(block)} may get a negative index", block)
     new = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}".replace(".", "_"), shape, storage_scope)
     reindexing = Reindexing(block, buffer, indices, new, places, axes, writes)
     reindexing.check(program)
@@ -100,7 +100,11 @@ def _reindexed(
 def _check_iterators(block: tir.Block, used: tuple[tir.IterVar, ...], mapped: tuple[tir.IterVar, ...]) -> None:
     for axis in block.iter_vars:
         if (axis in used) != (axis in mapped):
-            only = "picks the element, but the map leaves it out" if axis in used else "does not pick the element"
+            only = (
+                "is in the index of the buffer, but not in the index map"
+                if axis in used
+                else "is not in the index of the buffer"
+            )
             reason = f"iterator '{axis.var.name}' of {name_of(block)} {only}"
             raise SAME_ITERATORS.refuse(reason, block, argument="index_map")
 
@@ -116,6 +120,8 @@ def _loops(program: Program, block: tir.Block, axes: tuple[tir.IterVar, ...], sp
     left = {loop.loop_var for loop in inner if loop not in kept}
     conditions = (realize.predicate, *[part for loop in kept for part in (loop.min, loop.extent)])
     if any(each in left for condition in conditions for each in walk(condition)):
-        raise ONE_POINT.refuse(f"whether {name_of(block)} runs depends on loops that the copy has not", block)
+        raise ONE_POINT.refuse(
+            f"the predicate of {name_of(block)} depends on loops that are not around the copy", block
+        )
     domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in kept}
     return Loops(domains, tuple(values), realize.predicate)

@@ -17,13 +17,13 @@ from ..declaration import primitive
 from ..program import Program, child_blocks
 from ..tree import walk_statements
 
-ONCE = Condition("E0512", "every loop is given once", "leave out the second mention")
+ONCE = Condition("E0512", "every loop is given once", "give it only once")
 CHAIN = Condition(
     "E0513",
-    "the loops are one chain, each the only child of the one before",
-    "reorder others, or first move what stands between",
+    "the loops form a perfect nest",
+    "reorder other loops, or move the statements between them first",
 )
-DOMAINS_OUTSIDE = Condition("E0514", "no domain depends on a loop further in", "keep the loop that the domain depends on outside")  # fmt: skip
+DOMAINS_OUTSIDE = Condition("E0514", "no domain depends on an inner loop", "keep the loop that the domain depends on outside")  # fmt: skip
 
 
 @primitive(requires=(ONCE, CHAIN, PLAIN_ITERATORS, AFFINE, DOMAINS_OUTSIDE, IN_ORDER))
@@ -81,16 +81,16 @@ def _chain(program: Program, loops: tuple[tir.For, ...]) -> list[tir.For]:
     scopes = [program.scope_of(loop) for loop in loops]
     for loop, scope in zip(loops, scopes, strict=True):
         if scope is not scopes[0]:
-            raise CHAIN.refuse(f"{name_of(loop)} and {name_of(loops[0])} stand in different blocks", loop, loops[0])
+            raise CHAIN.refuse(f"{name_of(loop)} and {name_of(loops[0])} are in different blocks", loop, loops[0])
     innermost = max(loops, key=lambda loop: len(program.loops_of(loop)))
     nest = (*program.loops_of(innermost), innermost)
     for loop in loops:
         if loop not in nest:
-            raise CHAIN.refuse(f"{name_of(loop)} stands beside {name_of(innermost)}, not around it", loop, innermost)
+            raise CHAIN.refuse(f"{name_of(loop)} is next to {name_of(innermost)}, not around it", loop, innermost)
     chain = list(nest[min(map(nest.index, loops)) :])
     for outer, inner in pairwise(chain):
         if outer.body is not inner:
-            raise CHAIN.refuse(f"{name_of(inner)} is not all that {name_of(outer)} holds", outer, inner)
+            raise CHAIN.refuse(f"{name_of(outer)} contains more than {name_of(inner)}", outer, inner)
     return chain
 
 

@@ -9,7 +9,7 @@ from ..conditions import Condition, name_of
 from ..declaration import primitive
 from ..program import Program
 
-PERMUTATION = Condition("E0528", "the order holds every iterator of the block once", "give 0, 1, … in the new order")
+PERMUTATION = Condition("E0528", "the order contains every iterator of the block once", "give 0, 1, … in the new order")
 
 
 @primitive(requires=(PERMUTATION,))
@@ -20,7 +20,7 @@ def reorder_block_iter_var(program: Program, block: Block, new_order: Integers) 
     """
     if sorted(new_order) != list(range(len(block.iter_vars))):
         given = ", ".join(map(str, new_order))
-        reason = f"[{given}] is no order of the {len(block.iter_vars)} iterators of {name_of(block)}"
+        reason = f"[{given}] is not a permutation of the {len(block.iter_vars)} iterators of {name_of(block)}"
         raise PERMUTATION.refuse(reason, block, argument="new_order")
     realize = program.realize_of(block)
     new = replace(block, iter_vars=tuple([block.iter_vars[index] for index in new_order]))

@@ -37,13 +37,13 @@ from .compute_inline import INLINABLE, NO_INIT, check_value
 
 ONE_PRODUCER = Condition(
     "E0543",
-    "the block reads one buffer that its scope computes, in one block that no other block reads",
+    "the block reads one buffer computed in its scope, which has one writer and no other readers",
     "inline the other producers first, or compute_inline what it reads",
 )
 INVERTIBLE = Condition(
     "E0546",
-    "the block is one store without a condition, whose iterators follow from the element that it reads",
-    "keep the block, and use reverse_compute_at to bring it near its producer",
+    "the block is a single store without a predicate, and the element that it reads determines its iterators",
+    "use reverse_compute_at instead, to move the block to its producer",
 )
 
 
@@ -81,13 +81,13 @@ def _only_producer(block: tir.Block, scope: Scope) -> tuple[tir.Buffer, tir.Bloc
     written = list(dict.fromkeys(region.buffer for region in block.reads if region.buffer in scope.writers))
     if len(written) != 1:
         names = ", ".join([f"'{each.name}'" for each in written]) or "nothing"
-        raise ONE_PRODUCER.refuse(f"{name_of(block)} reads {names} of what its scope computes", block)
+        raise ONE_PRODUCER.refuse(f"{name_of(block)} reads {names} of the buffers computed in its scope", block)
     (buffer,) = written
     writers, readers = scope.writers[buffer], [each for each in scope.readers[buffer] if each is not block]
     if len(writers) != 1 or readers:
         other = (readers or writers)[-1]
         verb = "reads" if readers else "writes"
-        raise ONE_PRODUCER.refuse(f"{name_of(other)} {verb} '{buffer.name}' too", block, other)
+        raise ONE_PRODUCER.refuse(f"{name_of(other)} also {verb} '{buffer.name}'", block, other)
     return buffer, writers[0]
 
 
@@ -97,7 +97,7 @@ def _store_of(producer: tir.Block) -> tuple[tir.BufferStore, tir.PrimExpr | None
     if isinstance(body, tir.IfThenElse) and body.else_case is None:
         body, guard = body.then_case, body.condition
     if not isinstance(body, tir.BufferStore) or body.predicate is not None:
-        raise INLINABLE.refuse(f"{name_of(producer)} is more than one store", producer)
+        raise INLINABLE.refuse(f"{name_of(producer)} is not a single store", producer)
     check_value(producer, body.value)
     return body, guard
 
@@ -112,7 +112,9 @@ def _check_init(producer: tir.Block, made: tir.BufferStore, block: tir.Block) ->
     alike = all(structural_equal(each, made.indices) for each in (starts, *goes_on))
     is_copied = isinstance(store, tir.BufferStore) and _loads(store, made.buffer) == [store.value]
     if not (alike and is_copied):
-        raise INLINABLE.refuse(f"{name_of(producer)} starts from T.init what {name_of(block)} changes", producer)
+        raise INLINABLE.refuse(
+            f"{name_of(producer)} has T.init, and {name_of(block)} does not only copy its result", producer
+        )
 
 
 def _loads(node: Node, buffer: tir.Buffer) -> list[tir.BufferLoad]:
@@ -125,9 +127,9 @@ def _iterators(
     """Return the values of the iterators of `block` for the element that an iteration of its producer computes."""
     store = block.body
     if not is_one(program.realize_of(block).predicate):
-        raise INVERTIBLE.refuse(f"{name_of(block)} runs only where a condition holds", block)
+        raise INVERTIBLE.refuse(f"{name_of(block)} has a predicate", block)
     if not isinstance(store, tir.BufferStore) or store.predicate is not None:
-        raise INVERTIBLE.refuse(f"{name_of(block)} is more than one store", block)
+        raise INVERTIBLE.refuse(f"{name_of(block)} is not a single store", block)
     check_value(block, store.value)
     loads = _loads(store, buffer)
     if not loads or not all(structural_equal(each.indices, loads[0].indices) for each in loads):
@@ -136,7 +138,7 @@ def _iterators(
     point = [tir.Range(index, make.const(1, index.dtype)) for index in read]
     whole = [tir.Range(make.const(0, size.dtype), size) for size in buffer.shape]
     if not lies_in(point, whole, domains).is_proven:
-        reason = f"some iterations of {name_of(block)} need no element that {name_of(producer)} makes"
+        reason = f"some iterations of {name_of(block)} do not read an element that {name_of(producer)} computes"
         raise INVERTIBLE.refuse(reason, block, producer)
     found = detect_iter_map(read, domains, None, IterMapLevel.NO_CHECK)
     known = inverse_affine_iter_map(found.indices, made.indices) if found.is_detected else {}
@@ -149,7 +151,7 @@ def _iterators(
             variable in back and prove(make.equal(back[variable], variable), domains).is_proven
         )
         if not unique:
-            reason = f"iterator '{variable.name}' of {name_of(block)} does not follow from the element that it reads"
+            reason = f"the element that {name_of(block)} reads does not determine its iterator '{variable.name}'"
             raise INVERTIBLE.refuse(reason, block)
     _check_hits(block, producer, made, read, known, domains)
     return known
@@ -168,7 +170,11 @@ def _check_hits(
     inside = substitute(_within(domains), iterators)
     for index, place in zip(read, made.indices, strict=True):
         if not prove(make.equal(substitute(index, iterators), place), ranges, (inside,)).is_proven:
-            raise INVERTIBLE.refuse(f"{name_of(block)} may not read what {name_of(producer)} makes", block, producer)
+            raise INVERTIBLE.refuse(
+                f"{name_of(block)} may read another element than the one that {name_of(producer)} computes",
+                block,
+                producer,
+            )
 
 
 def _within(domains: dict[tir.Var, tir.Range]) -> tir.PrimExpr:

@@ -54,7 +54,7 @@ def rfactor(program: Program, loop: Loop, factor_axis: Integer) -> tir.Block:
     """
     blocks = program.child_blocks(loop)
     if len(blocks) != 1:
-        raise APART.refuse(f"{len(blocks)} blocks stand under it, not one", loop, *blocks)
+        raise APART.refuse(f"expected one block under it, got {len(blocks)}", loop, *blocks)
     (block,) = blocks
     scope = scope_root(program, block)
     check_stage_pipeline(program, scope)
@@ -107,16 +107,16 @@ def _check_nest(
 ) -> None:
     block = realize.block
     if loop not in reduced:
-        raise APART.refuse(f"{name_of(loop)} is in no reduction iterator of {name_of(block)}", loop, block)
+        raise APART.refuse(f"{name_of(loop)} is not in a reduction iterator of {name_of(block)}", loop, block)
     if loop.kind is not tir.ForKind.SERIAL or uses(loop.extent, loops):
         reason = "its extent varies" if uses(loop.extent, loops) else f"it is {loop.kind.value}"
         raise APART.refuse(f"{name_of(loop)} cannot be an axis of a buffer: {reason}", loop)
     inside: tir.Stmt = realize
     for each in program.around(realize):
         if isinstance(each, tir.SeqStmt) and (inside is not each.seq[0] or reduced[0] in program.around(each)):
-            raise APART.refuse(f"another statement stands in the loops of {name_of(block)}, or before it", loop, block)
+            raise APART.refuse(f"the loops of {name_of(block)} contain another statement before it", loop, block)
         if not isinstance(each, tir.For | tir.SeqStmt):
-            raise APART.refuse(f"a condition stands around {name_of(block)}", loop, block)
+            raise APART.refuse(f"{name_of(block)} is under a condition", loop, block)
         inside = each
         if each is loops[0]:
             break
@@ -127,16 +127,16 @@ def _check_nest(
 
 def _check_ties(block: tir.Block, reduction: Reduction, reduced: Sequence[tir.For], loop: tir.For) -> None:
     if reduction.reducer.is_ordered and reduced[0] is not loop:
-        reason = f"of equal values {name_of(block)} keeps the first, and parts of {name_of(loop)} are not in order"
-        raise APART.refuse(reason, loop, reduced[0], help="take the outermost loop of the reduction")
+        reason = (
+            f"{name_of(block)} keeps the first of equal values, but partial results of {name_of(loop)} are not in order"
+        )
+        raise APART.refuse(reason, loop, reduced[0], help="choose the outermost loop of the reduction")
 
 
 def _axis(factor_axis: int, buffer: tir.Buffer) -> int:
     ndim = len(buffer.shape)
     if not -ndim - 1 <= factor_axis <= ndim:
-        reason = (
-            f"'{buffer.name}' has {ndim} axes, so that the new one is from {-ndim - 1} to {ndim}, not {factor_axis}"
-        )
+        reason = f"expected an axis from {-ndim - 1} to {ndim} for '{buffer.name}' with {ndim} axes, got {factor_axis}"
         raise ARGUMENT.refuse(reason, argument="factor_axis")
     return factor_axis + ndim + 1 if factor_axis < 0 else factor_axis
 

@@ -37,7 +37,7 @@ from ..program import Program
 
 UNDER_ONE_LOOP = Condition(
     "E0585",
-    "one loop stands around all blocks that use the buffer",
+    "a loop is around all blocks that use the buffer",
     "compute_at the block under a loop of its consumers",
 )
 ROLLS = Condition(
@@ -92,7 +92,9 @@ def rolling_buffer(program: Program, block: Block, write_buffer_index: Integer) 
     lowest = _common_loop(program, block, consumers)
     for each in consumers:
         if not is_region_covered(program, scope, each):
-            raise STAGE_PIPELINE.refuse(f"{name_of(each)} might read what is not written in the same iteration", each)
+            raise STAGE_PIPELINE.refuse(
+                f"{name_of(each)} may read elements that are not written in the same iteration", each
+            )
     windows = _windows(program, block, buffer, lowest)
     _check_written_before(program, block, buffer, lowest, windows)
     _roll(program, root, (block, *consumers), buffer, windows)
@@ -119,7 +121,7 @@ def _common_loop(program: Program, block: tir.Block, consumers: Sequence[tir.Blo
     for loop in reversed(program.loops_of(block)):
         if consumers and all(loop in each for each in around):
             return loop
-    missing = f"no loop stands around {name_of(block)} and all that read what it writes"
+    missing = f"no loop is around both {name_of(block)} and its consumers"
     raise UNDER_ONE_LOOP.refuse(missing, block, *consumers)
 
 
@@ -138,11 +140,11 @@ def _windows(program: Program, block: tir.Block, buffer: tir.Buffer, lowest: tir
         place = simplify(substitute(axis.min, {loop.loop_var: make.const(0, loop.loop_var.dtype)}))
         found.append(Window(at, loop, span.extent.value, span.extent.value - stride, place))
     if not found:
-        raise ROLLS.refuse(f"no two iterations of {name_of(lowest)} write the same part of '{buffer.name}'", block)
+        raise ROLLS.refuse(f"no two iterations of {name_of(lowest)} write overlapping parts of '{buffer.name}'", block)
     for each in found:
         check_starts_at_zero(each.loop)
         if each.loop.kind not in _SERIAL:
-            raise ROLLS.refuse(f"iterations of {name_of(each.loop)} run in no order", block, each.loop)
+            raise ROLLS.refuse(f"iterations of {name_of(each.loop)} are not ordered", block, each.loop)
     return sorted(found, key=lambda each: loops.index(each.loop))
 
 
@@ -169,7 +171,9 @@ def _check_written_before(
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         outer = any(isinstance(each, tir.Var) and each not in variables for each in walk(value))
         if axis.iter_type is COMM_REDUCE and outer:
-            raise ROLLS.refuse(f"one iteration of {name_of(lowest)} does not finish '{buffer.name}'", block)
+            raise ROLLS.refuse(
+                f"the reduction into '{buffer.name}' is not complete after one iteration of {name_of(lowest)}", block
+            )
     write = next(each for each in block.writes if each.buffer is buffer)
     region, domains = bound_region(write, bindings_of(realize)), domains_of(inner)
     for each in windows:
@@ -178,7 +182,7 @@ def _check_written_before(
         again = Place(region, domains, (realize.predicate, make.logical_not(each.is_new)))
         by = Place(earlier, domains, (substitute(realize.predicate, before),))
         if not is_covered(again, [by], fixed_domains(program, block, inner)).is_proven:
-            reason = f"what {name_of(each.loop)} has not written before might be left out of '{buffer.name}'"
+            reason = f"elements of '{buffer.name}' that the previous iteration of {name_of(each.loop)} has not written may be skipped"
             raise ROLLS.refuse(reason, block, each.loop)
 
 

@@ -17,14 +17,14 @@ def sample_categorical(program: Program, candidates: Integers, probs: Numbers, d
     Preserves: everything; the choice is part of the trace.
     """
     if len(candidates) != len(probs):
-        reason = f"{len(candidates)} candidates have {len(probs)} probabilities"
+        reason = f"got {len(candidates)} candidates and {len(probs)} probabilities"
         raise ARGUMENT.refuse(reason, argument="probs", help="give one for each candidate")
     if any(each < 0 for each in probs) or not sum(probs) > 0:
         help = "give numbers that are not negative, and not all 0"
-        raise ARGUMENT.refuse(f"{list(probs)} are no probabilities", argument="probs", help=help)
+        raise ARGUMENT.refuse(f"{list(probs)} are not valid probabilities", argument="probs", help=help)
     if decision is None:
         decision = program.random.weighted(probs)
     if not 0 <= decision < len(candidates):
-        raise wrong_decision(f"a position from 0 to {len(candidates) - 1}", decision)
+        raise wrong_decision(f"an index from 0 to {len(candidates) - 1}", decision)
     program.decision = decision
     return candidates[decision]

@@ -52,6 +52,10 @@ def sample_partitioned_tile(
 def _check_part(n: int, position: int, divisor: int) -> None:
     if not 0 <= position < n:
         help = f"give one from 0 to {n - 1}"
-        raise ARGUMENT.refuse(f"{n} factors have no position {position}", argument="partition_pos", help=help)
+        raise ARGUMENT.refuse(
+            f"position {position} is out of range for {n} factors", argument="partition_pos", help=help
+        )
     if divisor < 1:
-        raise ARGUMENT.refuse(f"{divisor} divides nothing", argument="innerpart_factor", help="give a positive number")
+        raise ARGUMENT.refuse(
+            f"expected a positive number, got {divisor}", argument="innerpart_factor", help="give a positive number"
+        )

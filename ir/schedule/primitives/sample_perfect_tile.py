@@ -37,8 +37,8 @@ def sample_perfect_tile(
 
 def _sampled(program: Program, extent: int, n: int, largest: int) -> list[int]:
     if largest != -1 and (largest < 1 or (n == 1 and extent > largest)):
-        reason = f"no tile of {n} factors of {extent} ends with at most {largest}"
-        raise ARGUMENT.refuse(reason, argument="max_innermost_factor", help="allow more, or -1: any")
+        reason = f"{extent} is not a product of {n} factors with a last one of at most {largest}"
+        raise ARGUMENT.refuse(reason, argument="max_innermost_factor", help="give a larger limit, or -1 for no limit")
     while True:
         factors = perfect_tile(program.random, extent, n)
         if largest == -1 or factors[-1] <= largest:

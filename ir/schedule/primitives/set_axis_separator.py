@@ -34,7 +34,9 @@ def set_axis_separator(program: Program, block: Block, buffer: AccessedBuffer, a
     if list(axis_separators) != sorted(axis_separators) or any(not 0 <= each <= count for each in axis_separators):
         shown = list(axis_separators)
         help = f"give numbers from 0 to {count}, in order"
-        raise ARGUMENT.refuse(f"{shown} separate no {count} dimensions", argument="axis_separators", help=help)
+        raise ARGUMENT.refuse(
+            f"{shown} are not valid separators of {count} dimensions", argument="axis_separators", help=help
+        )
     if is_parameter(function, old):
         check_not_called(program, name)
     separate(program, name, old, axis_separators)

@@ -22,10 +22,12 @@ from ..program import Program
 from ..tree import statements_in, with_child
 
 COVERS = Condition(
-    "E0508", "the product of the factors is at least the extent of the loop", "make a factor larger, or infer one: None"
+    "E0508",
+    "the product of the factors is at least the extent of the loop",
+    "make a factor larger, or give None to infer one",
 )
 DIVIDES = Condition(
-    "E0509", "without conditions on the blocks, the factors divide the extent", "leave out disable_predication"
+    "E0509", "without predicates on the blocks, the factors divide the extent", "leave out disable_predication"
 )
 
 
@@ -57,7 +59,7 @@ def split(
     condition = make.less(value, loop.extent)
     if not prove(condition, domains).is_proven:
         if disable_predication and not any(map(_is_scalable, extents)):
-            reason = f"without conditions, {name_of(loop)} might run beyond its extent {loop.extent}"
+            reason = f"without a predicate, {name_of(loop)} may execute more than {loop.extent} iterations"
             raise DIVIDES.refuse(reason, loop, argument="disable_predication")
         if not disable_predication:
             body = _guarded(program, body, condition)
@@ -73,7 +75,7 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
     """Return the extents of the new loops, including the inferred one (TVM: `ConcreteScheduleNode::Split`)."""
     count = sum(each is None for each in factors)
     if count > 1:
-        raise ONE_INFERRED.refuse(f"{count} of its factors are to be inferred", loop, argument="factors")
+        raise ONE_INFERRED.refuse(f"{count} of its factors are None", loop, argument="factors")
     for index, factor in enumerate(factors):
         if isinstance(factor, tir.IntImm) and factor.value <= 0:
             raise POSITIVE.refuse(f"factor {index + 1} is {factor.value}", loop, argument="factors")
@@ -87,7 +89,7 @@ def _inferred(loop: tir.For, factors: tuple[tir.PrimExpr | None, ...]) -> list[t
             if isinstance(short, tir.IntImm) and isinstance(loop.extent, tir.IntImm)
             else "not known to be at most"
         )
-        reason = f"{name_of(loop)} runs {loop.extent} times, {relation} {short}"
+        reason = f"{name_of(loop)} has {loop.extent} iterations, {relation} {short}"
         raise COVERS.refuse(reason, loop, argument="factors")
     inferred = simplify(make.ceildiv(loop.extent, product))
     return [inferred if each is None else each for each in given]

@@ -15,7 +15,7 @@ from ..program import Program
 
 ALIGNMENTS = Condition(
     "E0584",
-    "what is said of alignments already is a list of buffer index, axis, factor and offset",
+    "the annotation 'buffer_dim_align' is a list of buffer index, axis, factor and offset",
     "unannotate 'buffer_dim_align' first",
 )
 _KEY = "buffer_dim_align"
@@ -32,15 +32,15 @@ def storage_align(
     """
     buffer = accessed_buffer(block, buffer_index, writes=True)
     if factor <= 0:
-        raise POSITIVE.refuse(f"it is {factor}", argument="factor")
+        raise POSITIVE.refuse(f"expected a positive factor, got {factor}", argument="factor")
     ndim = len(buffer.shape)
     if not -ndim <= axis < ndim:
-        reason = f"'{buffer.name}' has {ndim} axes: it is from {-ndim} to {ndim - 1}, not {axis}"
+        reason = f"expected an axis from {-ndim} to {ndim - 1} for '{buffer.name}' with {ndim} axes, got {axis}"
         raise ARGUMENT.refuse(reason, argument="axis")
     allocating_block(program, block, buffer)
     said: Any = block.annotations.get(_KEY, ())
     if not _are_alignments(said):
-        raise ALIGNMENTS.refuse(f"{name_of(block)} is annotated with other alignments", block)
+        raise ALIGNMENTS.refuse(f"the annotation 'buffer_dim_align' of {name_of(block)} has another form", block)
     place = (buffer_index, axis % ndim)
     known = {each[:2]: each[2:] for each in said} | {place: (factor, offset)}
     alignments = tuple([(*key, *value) for key, value in known.items()])

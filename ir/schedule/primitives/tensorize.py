@@ -36,7 +36,7 @@ def tensorize(
     intrinsic = TensorIntrin.get(tensor_intrin, allow_missing=True)
     if intrinsic is None:
         raise EXISTS.refuse(
-            f"no intrinsic is called '{tensor_intrin}'", argument="tensor_intrin",
+            f"unknown intrinsic '{tensor_intrin}'", argument="tensor_intrin",
             help="register it with tvms.tir.TensorIntrin.register",
         )  # fmt: skip
     became: dict[tir.Stmt, tir.Stmt | None] = {}
@@ -44,7 +44,7 @@ def tensorize(
     if isinstance(block_or_loop, tir.For):
         blocks = program.child_blocks(block_or_loop)
         if len(blocks) != 1:
-            raise DIVISIBLE.refuse(f"{len(blocks)} blocks stand under it, not one", block_or_loop, *blocks)
+            raise DIVISIBLE.refuse(f"expected one block under it, got {len(blocks)}", block_or_loop, *blocks)
         loops = program.loops_of(blocks[0])
         inside = loops[loops.index(block_or_loop) :]
         realize = divide(program, blocks[0], inside, preserve_unit_iters).block(f"{blocks[0].name_hint}_o")
@@ -107,5 +107,5 @@ def _check_compact(
         return
     inner = list(zip(axes, buffer.shape, strict=True))[len(axes) - len(view.shape) + 1 :]
     if buffer.strides or any(str(axis.extent) != str(extent) for axis, extent in inner):
-        reason = f"the part of '{buffer.name}' does not lie side by side, as the intrinsic wants '{view.name}'"
-        raise MATCHES.refuse(reason, place, help=f"lay '{buffer.name}' out in tiles: transform_layout")
+        reason = f"the region of '{buffer.name}' is not contiguous, as the intrinsic requires of '{view.name}'"
+        raise MATCHES.refuse(reason, place, help=f"change the layout of '{buffer.name}' to tiles with transform_layout")

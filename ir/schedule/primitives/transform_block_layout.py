@@ -33,16 +33,16 @@ from ..program import Program
 
 BOUND_TO_LOOPS = Condition(
     "E0559",
-    "each iterator is bound to the loop at its place, and to all of it",
+    "each iterator is bound to the loop at the same position, over its whole domain",
     "use it before the loops are split, fused or reordered",
 )
 ONE_KIND = Condition(
-    "E0560", "each new iterator is made of spatial ones alone, or of reductions alone", "keep the two apart in the index map"
+    "E0560", "each new iterator depends only on spatial iterators, or only on reductions", "separate the two kinds in the index map"
 )  # fmt: skip
 ONE_TO_ONE = Condition(
     "E0561",
-    "the index map is known to take the iterators to new ones one to one, without gaps",
-    "use all iterators, and let the divisors divide their extents",
+    "the index map is provably bijective on the iterators",
+    "use all iterators, and divisors of their extents",
 )
 
 
@@ -80,7 +80,7 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
     extents = tuple([loop.extent for loop in loops])
     sizes, undone = map_shape(change, extents), inverse(change, extents)
     if sizes is None or undone is None or not is_one_to_one(change, extents):
-        raise ONE_TO_ONE.refuse(f"it is not known to be one to one for {name_of(block)}", block, argument="index_map")
+        raise ONE_TO_ONE.refuse(f"it is not known to be bijective for {name_of(block)}", block, argument="index_map")
     _check_reduction(block, change)
     check_kinds_hold(program, block)
     variables = [tir.Var(place.dtype, f"v{at}") for at, place in enumerate(undone.places)]
@@ -107,17 +107,17 @@ def transform_block_layout(program: Program, block: Block, index_map: IndexMap) 
 def _check_nest(program: Program, block: tir.Block, loops: tuple[tir.For, ...]) -> None:
     realize = program.realize_of(block)
     if loops and (tuple(nest_of(loops[0], len(loops))) != loops or loops[-1].body is not realize):
-        raise ALONE.refuse(f"{name_of(block)} is not all that {name_of(loops[0])} holds", block, loops[0])
+        raise ALONE.refuse(f"{name_of(loops[0])} contains more than {name_of(block)}", block, loops[0])
     for loop in loops:
         check_plain(loop)
         check_starts_at_zero(loop)
     if len(loops) != len(block.iter_vars):
-        reason = f"{name_of(block)} has {len(block.iter_vars)} iterators in {len(loops)} loops"
+        reason = f"{name_of(block)} has {len(block.iter_vars)} iterators, but {len(loops)} loops"
         raise BOUND_TO_LOOPS.refuse(reason, block)
     for loop, axis, value in zip(loops, block.iter_vars, realize.iter_values, strict=True):
         domain = tir.Range(loop.min, loop.extent)
         if value is not loop.loop_var or not structural_equal(axis.dom, domain):
-            reason = f"iterator '{axis.var.name}' of {name_of(block)} does not run over all of {name_of(loop)}"
+            reason = f"iterator '{axis.var.name}' of {name_of(block)} does not cover the domain of {name_of(loop)}"
             raise BOUND_TO_LOOPS.refuse(reason, block, loop)
 
 
@@ -140,7 +140,7 @@ def _kind(block: tir.Block, change: tir.IndexMap, at: int, size: tir.PrimExpr) -
     if is_one(size):
         return DATA_PAR
     if len(kinds) != 1:
-        reason = f"number {at} of the new iterators is made of spatial ones and reductions"
+        reason = f"new iterator {at} depends on both spatial iterators and reductions"
         raise ONE_KIND.refuse(reason, block, argument="index_map")
     return kinds.pop()
 

@@ -18,10 +18,10 @@ from .set_axis_separator import separate
 
 NO_GAPS = Condition(
     "E0554",
-    "the index map leaves no place empty, or the value for those is given",
-    "let the divisors divide the shape, or give pad_value",
+    "the index map needs no padding, or pad_value is given",
+    "choose divisors that divide the shape, or give pad_value",
 )
-NO_STRIDES = Condition("E0557", "the buffer has no strides of its own", "declare it without strides")
+NO_STRIDES = Condition("E0557", "the buffer has no explicit strides", "declare it without strides")
 
 
 @primitive(requires=(ACCESSED, OPAQUE, NO_STRIDES, INJECTIVE, NO_GAPS, PADDING_VALUE, NOT_CALLED))
@@ -80,14 +80,18 @@ def _moved(
     undone = None if believes_injective else inverse(change, old.shape)
     shape = map_shape(change, old.shape)
     if shape is None or (undone is None and not believes_injective):
-        raise INJECTIVE.refuse(f"two elements of '{old.name}' might share a place, or have none", argument="index_map")
+        raise INJECTIVE.refuse(
+            f"elements of '{old.name}' may get the same index, or a negative one", argument="index_map"
+        )
     new = replace(old, shape=shape, axis_separators=())
     relayout = Relayout(old, new, change)
     dtype = change.initial_indices[0].dtype if old.shape else "int32"
     padding = None if pad_value is None else pad_value.of(program, "pad_value", len(shape), old, dtype)
     if undone is not None and undone.has_padding:
         if padding is None:
-            raise NO_GAPS.refuse(f"no element of '{old.name}' is where {undone.padding}", argument="index_map")
+            raise NO_GAPS.refuse(
+                f"positions with {undone.padding} belong to no element of '{old.name}'", argument="index_map"
+            )
         PaddingFiller(relayout, undone, padding).fill(program, root_of(program, block))
     change_buffer(program, name, relayout)
     return new

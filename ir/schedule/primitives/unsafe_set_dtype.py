@@ -50,5 +50,5 @@ def _check_accessed_by_elements(site: tir.Block, buffer: tir.Buffer) -> None:
     while stack:
         each = stack.pop()
         if each in pointers or (isinstance(each, tir.Call) and each.op == Op("tir.address_of")):
-            raise OPAQUE.refuse(f"'{buffer.name}', or a buffer beside it, is used by its address")
+            raise OPAQUE.refuse(f"the address of '{buffer.name}', or of another buffer next to it, is used")
         stack.extend([] if isinstance(each, tir.Buffer) else children(each))
