@@ -128,9 +128,8 @@ _ALIASES = {
 }
 """Aliases of public modules under TVM's names, so that a program runs after changing its imports."""
 
-sys.meta_path.insert(
-    0, AliasFinder(_ALIASES)
-)  # aliases come first: a module below an alias could also be found by its own path
+# The finder comes first: a module below an alias could also be found by its own path.
+sys.meta_path.insert(0, AliasFinder(_ALIASES))
 
 
 def __getattr__(name: str) -> Any:

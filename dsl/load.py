@@ -80,7 +80,9 @@ def parse_source(
         raise TvmsError(tuple(sorted((*mistakes, *more), key=lambda each: each.span.start if each.span else 0)))
     if not module.functions and not module.name:
         raise error(
-            "E0004", f"'{source.name}' holds no definition", help="write a T.prim_func, an R.function or an I.ir_module"
+            "E0004",
+            f"'{source.name}' contains no definition",
+            help="write a T.prim_func, an R.function or an I.ir_module",
         )
     return module
 
@@ -150,9 +152,9 @@ def read_source(path: str) -> Source:
     nul = text.find("\0")
     if nul >= 0:
         line = text.count("\n", 0, nul) + 1
-        raise error("E0003", f"'{name}' holds a NUL character in line {line}", help="is it a binary file?")
+        raise error("E0003", f"'{name}' contains a NUL character in line {line}", help="is it a binary file?")
     if lone := _LONE_RETURN.search(text):
         line = text.count("\n", 0, lone.start()) + 1
-        message = f"'{name}' ends line {line} by a carriage return alone"
-        raise error("E0020", message, help="save the file with line feeds at the ends of its lines")
+        message = f"line {line} of '{name}' ends with a carriage return alone"
+        raise error("E0020", message, help="save the file with line feeds at the ends of lines")
     return Source(name, text)

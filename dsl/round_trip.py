@@ -28,27 +28,27 @@ def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:
 def _check_dialect(module: IRModule, name: str, dialect: str) -> Iterator[Diagnostic]:
     if dialect != "tvms":
         module = replace(module, schedules={})
-    report = "this is a bug of tvms: please report it with the file"
+    report = "this is a bug in tvms: please report it with the file"
     text = script(module, dialect)
     try:
         again = parse(text, f"{name} printed in {dialect}")
     except TvmsError as problem:
-        yield Diagnostic("E0450", f"{name}: what is printed in {dialect} cannot be read", help=report)
+        yield Diagnostic("E0450", f"{name}: the text printed in {dialect} cannot be read", help=report)
         yield from problem.diagnostics
         return
     difference = first_difference(module, again, map_free_vars=True)
     if difference is not None:
-        message = f"{name}: what is printed in {dialect} is read as another program, which differs at {difference}"
+        message = f"{name}: the text printed in {dialect} is read as another program, which differs at {difference}"
         yield Diagnostic("E0451", message, help=report)
     second = script(again, dialect)
     if second != text:
         place = f"first in line {_first_difference(text, second)}"
-        message = f"{name}: what is printed in {dialect} prints differently after it was read, {place}"
+        message = f"{name}: the text printed in {dialect} changes when it is read and printed again, {place}"
         yield Diagnostic("E0452", message, help=report)
     formatted = format_text(text + "\n").removesuffix("\n")
     if formatted != text:
         place = f"first in line {_first_difference(text, formatted)}"
-        yield Diagnostic("E0453", f"{name}: the formatter changes what is printed in {dialect}, {place}", help=report)
+        yield Diagnostic("E0453", f"{name}: the formatter changes the text printed in {dialect}, {place}", help=report)
 
 
 def _first_difference(a: str, b: str) -> int:

@@ -298,7 +298,7 @@ class Context:
     def expanding(self, use: syntax.Syntax, names: Scope) -> Generator[None]:
         """Build, inside, the expansion of `use`, in which the names of `names` are defined; errors mention this use."""
         outer, self.scope = self.scope, names
-        self.uses.append(Note("in what this use of a macro stands for", self.span(use)))
+        self.uses.append(Note("in the expansion of this macro", self.span(use)))
         try:
             yield
         finally:

@@ -139,8 +139,8 @@ def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Fa
     nearest = elsewhere(node.attr, owner.name)
     if nearest == f"did you mean '{name}'?":
         if context.tir is None:
-            return context.error("E0207", f"{name} stands before parentheses", node, f"write {name}(…)")
-        return context.error("E0201", f"{name} belongs in a graph-level function", node, "open one by R.function")
+            return context.error("E0207", f"{name} has to be called", node, f"write {name}(…)")
+        return context.error("E0201", f"{name} belongs in a graph-level function", node, "open one with R.function")
     help = did_you_mean(node.attr, owner.members) or nearest
     return context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", place, help)
 
@@ -245,7 +245,7 @@ def _lambda(context: Context, node: syntax.Lambda) -> Closure:
 
 def _misplaced(context: Context, node: syntax.Expr) -> Any:
     what = "a slice" if isinstance(node, syntax.Slice) else "'*'"
-    raise context.error("E0207", f"{what} has no meaning here", node)
+    raise context.error("E0207", f"{what} is not allowed here", node)
 
 
 _EVALUATORS: dict[type, Callable[[Context, Any], Any]] = {

@@ -45,7 +45,7 @@ def define_imports(context: Context, node: syntax.Import) -> None:
     for name, dotted in node.names:
         package = dotted.partition(".")[0]
         if package and package not in _PACKAGES:
-            help = "leave it out: nothing is ever loaded, and only imports of tvm.script mean something"
+            help = "remove it: nothing is ever loaded, and only imports of tvm.script have an effect"
             raise context.error("E0101", f"there is no module '{package}'", node, help)
         value: Any = Namespace("", {"tvm": _tvm()})
         for part in dotted.split("."):

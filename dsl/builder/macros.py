@@ -73,7 +73,7 @@ def _is_hygienic(context: Context, definition: syntax.Definition) -> bool:
 
 def _check_limits(context: Context, site: Site, definition: syntax.Definition) -> None:
     if len(context.uses) >= MAX_NESTED:
-        message = f"more than {MAX_NESTED} macros are used inside each other"
-        site.error("E0010", message, "let one of them end the circle")
+        message = f"macros are nested more than {MAX_NESTED} deep"
+        site.error("E0010", message, "break the recursion")
         raise TooManyErrors
     context.pay((definition.end - definition.start) // TEXT, site.node)

@@ -70,7 +70,7 @@ def module_global_infos(site: Site, global_infos: Attributes) -> dict[str, tuple
     """`I.module_global_infos({"vdevice": [I.vdevice("llvm")]})`: objects that functions refer to by index."""
     for key, infos in global_infos.items():
         if not is_tuple(infos):
-            raise site.error("E0202", f"the global infos '{key}' are a list, not {describe(infos)}")
+            raise site.error("E0202", f"expected a list of global infos for '{key}', got {describe(infos)}")
     return global_infos
 
 
@@ -167,8 +167,8 @@ class _Builder:
             if found and found[1].lstrip("0") != str(VERSION):
                 start = self.context.source.text.find(line)
                 place = syntax.Name(line, start=start, end=start + len(line))
-                message = f"the text is of version {found[1][:20]} of the language, which is not known"
-                self.context.error("E0022", message, place, f"write it in version {VERSION}: #tvms {VERSION}")
+                message = f"version {found[1][:20]} of the language is not supported"
+                self.context.error("E0022", message, place, f"change this line to `#tvms {VERSION}`")
 
     def _check_single(self, modules: Sequence[syntax.Definition], others: Sequence[syntax.Stmt]) -> None:
         context = self.context
@@ -261,8 +261,8 @@ class _Builder:
         elif form_name == "I.module_global_infos":
             context.global_infos = {**context.global_infos, **value}
         else:
-            help = "a module holds functions, macros, plain constants, I.module_attrs and I.module_global_infos"
-            raise context.error("E0106", "this has no meaning in a module", node, help)
+            help = "use functions, macros, plain constants, I.module_attrs and I.module_global_infos"
+            raise context.error("E0106", "this statement is not allowed in a module", node, help)
         if node.trivia is not None:
             self.parts.append((form_name.removeprefix("I."), node.trivia))
         return None
@@ -274,9 +274,7 @@ class _Builder:
             first = self.constants.setdefault(name, node.target)
             if first is not node.target:
                 note = Note("its first value is here", context.span(first))
-                context.error(
-                    "E0209", f"constant '{name}' is given two values", node.target, "rename one of them", note
-                )
+                context.error("E0209", f"constant '{name}' is assigned twice", node.target, "rename one of them", note)
         define(context, node.target, value)
 
     def define_macro(self, definition: syntax.Definition) -> None:
@@ -294,18 +292,18 @@ class _Builder:
         try:
             if head is None:
                 what = "@I.ir_module" if definition.params is None else "@T.prim_func or @R.function"
-                message = f"'{definition.name}' does not say what it is"
+                message = f"definition '{definition.name}' has no decorator"
                 raise context.error("E0107", message, _name(definition), f"write {what} above it")
             value = opener(context, head)
             known = value.name if isinstance(value, Form) else None
             if known not in (_MODULE, _PRIM_FUNC, _FUNCTION, _SCHEDULE, *MACROS):
-                help = "T.prim_func, R.function, T.macro, S.schedule and I.ir_module do"
-                raise context.error("E0107", f"{describe(value)} opens no definition", head, help)
+                help = "use T.prim_func, R.function, T.macro, S.schedule or I.ir_module"
+                raise context.error("E0107", f"{describe(value)} does not open a definition", head, help)
         except Failed:
             context.scope.define(definition.name, POISON)
             return None
         if (definition.params is None) != (known == _MODULE):
-            what = "a module takes no parameters" if known == _MODULE else "a function has parameters in parentheses"
+            what = "a module takes no parameters" if known == _MODULE else "a function needs parameters in parentheses"
             written = definition.name if known == _MODULE else f"{definition.name}()"
             context.error("E0021", what, _name(definition), f"write {known} {written}:")
         self.kinds[id(definition)] = known

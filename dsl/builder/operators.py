@@ -145,7 +145,7 @@ def _check_size(context: Context, node: syntax.Binary, left: Any, right: Any) ->
             context.pay(_characters(left, right, op) // CHARACTERS, node)
     elif isinstance(left, int) and isinstance(right, int) and _bits(left, right, op) > MAX_BITS:
         message = f"'{op}' makes an integer of more than {MAX_BITS:,} bits"
-        raise context.error("E0010", message, node, "an integer of a program has at most 64 bits")
+        raise context.error("E0010", message, node, "use an integer of at most 64 bits")
 
 
 def _characters(left: Any, right: Any, op: str) -> int:

@@ -39,7 +39,7 @@ def bare_struct_info(builder: BlockBuilder, name: str, node: syntax.Attribute) -
     """Return the struct info of `R.Tensor` without arguments; raise E0103 if `name` is not a kind of struct info."""
     if name not in FORMS:
         help = did_you_mean(name, FORMS) or f"call it: {name}(…)"
-        raise builder.context.error("E0103", f"'{name}' has no meaning by itself", node, help)
+        raise builder.context.error("E0103", f"'{name}' is not allowed without arguments", node, help)
     return build_struct_info(builder, name, syntax.Call(node, (), (), start=node.start, end=node.end))
 
 
@@ -98,14 +98,16 @@ def _tensor_shape(builder: BlockBuilder, node: syntax.Expr) -> relax.Expr | None
 def _ndim(builder: BlockBuilder, node: syntax.Expr | None) -> int:
     value = -1 if node is None else values.evaluate(builder, node)
     if not isinstance(value, int) or value < -1:
-        reason = f"ndim is {describe(value)}, not a count of dimensions"
+        reason = f"expected a number of dimensions for ndim, got {describe(value)}"
         raise builder.context.error("E0321", reason, node or syntax.Constant(None))
     return value
 
 
 def _check_ndim(builder: BlockBuilder, ndim: int, rank: int, call: syntax.Call) -> int:
     if ndim not in (-1, rank):
-        raise builder.context.error("E0321", f"ndim is {ndim}, but the shape has {rank} dimensions", call, "drop ndim")
+        raise builder.context.error(
+            "E0321", f"ndim is {ndim}, but the shape has {rank} dimensions", call, "remove ndim"
+        )
     return rank
 
 
@@ -155,7 +157,7 @@ def _prim(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> relax.P
     value = None if node is None else _prim_value(builder, node, dtype)
     if value is None and not dtype:
         help = 'write R.Prim("int64") or R.Prim(value="n")'
-        raise builder.context.error("E0105", "R.Prim lacks both a dtype and a value", call, help)
+        raise builder.context.error("E0105", "R.Prim needs a dtype or a value", call, help)
     return relax.PrimStructInfo(value.dtype if value else dtype, value, span=builder.context.span(call))
 
 
@@ -173,7 +175,7 @@ def _dtensor(builder: BlockBuilder, given: Arguments, call: syntax.Call) -> rela
     mesh, how = given.get("device_mesh"), given.get("placement")
     if mesh is None or how is None:
         help = 'write R.DTensor(shape, dtype, "mesh[0]", "S[0], R")'
-        raise builder.context.error("E0105", "R.DTensor lacks its device mesh or its placement", call, help)
+        raise builder.context.error("E0105", "R.DTensor needs a device mesh and a placement", call, help)
     span = builder.context.span(call)
     return relax.DTensorStructInfo(tensor, device_mesh(builder, mesh), placement(builder, how), span=span)
 

@@ -84,7 +84,7 @@ def _bind_match_cast(builder: BlockBuilder, target: Target, cast: MatchCastReque
         if reason:
             message = f"the annotation of '{target.name}' contradicts its match_cast: {reason}"
             raise builder.context.error(
-                "E0308", message, target.node, "drop the annotation: match_cast says it already"
+                "E0308", message, target.node, "remove the annotation: match_cast declares the struct info"
             )
     value = builder.operand(cast.value)
     var = new_var(builder, target, cast.struct_info)
@@ -101,8 +101,8 @@ def define_symbolic(builder: BlockBuilder, target: Target, var: tir.Var) -> None
         named = replace(var, name=target.name, span=context.span(target.node))
         context.scope.define(target.name, named)
     elif known.dtype != var.dtype:
-        message = f"'{target.name}' is a variable of dtype {known.dtype} already, not {var.dtype}"
-        notes = (Note("it is first named here", known.span),) if known.span else ()
+        message = f"'{target.name}' already has dtype {known.dtype}, not {var.dtype}"
+        notes = (Note("it is defined here", known.span),) if known.span else ()
         raise context.error("E0313", message, target.node, f"write {target.name} = T.{known.dtype}()", *notes)
 
 
@@ -112,10 +112,10 @@ def unpack(builder: BlockBuilder, targets: list[Target], value: Any, node: synta
         value = builder.operand(builder.inferred(value))
     elements = values.tuple_fields(value) if isinstance(value, tuple | relax.Expr) else None
     if elements is None:
-        help = "only a tuple is unpacked; bind the value to one name"
-        raise builder.context.error("E0312", "the value has no elements that are known", node, help)
+        help = "bind the value to one name: only a tuple can be unpacked"
+        raise builder.context.error("E0312", "the elements of the value are not known", node, help)
     if len(elements) != len(targets):
-        message = f"{count(len(targets), 'name')} for a tuple of {count(len(elements), 'element')}"
+        message = f"cannot unpack a tuple of {count(len(elements), 'element')} into {count(len(targets), 'name')}"
         raise builder.context.error("E0312", message, whole)
     nodes = node.elements if isinstance(node, syntax.Tuple | syntax.List) else (node,) * len(targets)
     for index, (target, place) in enumerate(zip(targets, nodes, strict=True)):

@@ -122,10 +122,10 @@ def _call_value(builder: BlockBuilder, node: syntax.Call) -> Any:
     if not isinstance(callee, GlobalVar | relax.Var | relax.ExternFunc):
         if isinstance(callee, Form | Closure | Method):
             return expressions.evaluate_call(context, node)
-        help = "a function of the module is called as Module.f(…), an external one with R.call_packed(…)"
+        help = "call a function of the module as Module.f(…), an external one with R.call_packed(…)"
         raise context.error("E0303", f"{describe(callee)} cannot be called", node.func, help)
     for keyword in node.keywords:
-        raise context.error("E0105", "a function takes its arguments by position", keyword, "drop the name")
+        raise context.error("E0105", "a function takes its arguments by position", keyword, "remove the name")
     args = tuple(values.to_expr(builder, values.evaluate(builder, arg), arg) for arg in node.args)
     return relax.Call(callee, args, span=context.span(node))
 

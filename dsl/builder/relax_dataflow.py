@@ -39,15 +39,15 @@ def output_names(builder: BlockBuilder, body: tuple[syntax.Stmt, ...]) -> list[s
     output: syntax.Call | None = None
     for statement in body:
         if output is not None and not isinstance(statement, syntax.Return):
-            help = "move it before R.output, or behind the block"
-            context.error("E0309", "a dataflow block ends with its R.output", statement, help)
+            help = "move it before R.output, or after the block"
+            context.error("E0309", "R.output is not the last statement of its dataflow block", statement, help)
             break
         output = output or _output_call(builder, statement)
     for node in output.args if output else ():
         if isinstance(node, syntax.Name) and node.id in defined:
             names.append(node)
         elif isinstance(node, syntax.Name):
-            help = "output only what an assignment of this block binds"
+            help = "output only variables that this block binds"
             context.error("E0309", f"this dataflow block does not bind '{node.id}'", node, help)
         else:
             context.error("E0309", "R.output takes the names of variables", node, "bind the value to a name first")

@@ -62,12 +62,12 @@ def _as_dimension(
             pass
     if not isinstance(value, tir.PrimExpr) or not (is_scalar or is_int(value.dtype)):
         reason = f"{describe(value)} is not a dimension"
-        raise context.error("E0321", reason, node, "a dimension is an integer, or an expression of int64 variables")
+        raise context.error("E0321", reason, node, "write an integer, or an expression of int64 variables")
     if not is_scalar and value.dtype != "int64":
         if not isinstance(value, tir.IntImm):
-            reason = f"a dimension is int64, not {value.dtype}"
+            reason = f"expected a dimension of dtype int64, got {value.dtype}"
             raise context.error(
-                "E0321", reason, node, 'declare its variables by T.int64(), or write T.Cast("int64", …)'
+                "E0321", reason, node, 'declare its variables with T.int64(), or write T.Cast("int64", …)'
             )
         value = tir.IntImm("int64", value.value, span=value.span)
     return value

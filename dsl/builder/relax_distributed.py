@@ -71,7 +71,7 @@ def _device(site: Site, dev_type: Integer, dev_id: Integer = 0) -> VDevice:
     kind = next((kind for kind, number in DEVICE_TYPES.items() if number == dev_type), None)
     if kind is None:
         help = "write " + ", ".join(f"{number} for {kind}" for kind, number in DEVICE_TYPES.items())
-        raise site.error("E0321", f"there is no type of device {dev_type}", help, site.argument("dev_type", 0))
+        raise site.error("E0321", f"{dev_type} is not the number of a device type", help, site.argument("dev_type", 0))
     return VDevice({"kind": kind}, dev_id, span=site.span)
 
 

@@ -94,7 +94,9 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     context = builder.context
     if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
         help = "write R.function before it"
-        raise context.error("E0307", "only graph-level functions stand inside a graph-level function", definition, help)
+        raise context.error(
+            "E0307", "only graph-level functions can be nested in a graph-level function", definition, help
+        )
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     target = Target(definition.name, place, leaves)
     if definition.name not in names_in(definition):
@@ -141,7 +143,7 @@ def _parameter(builder: BlockBuilder, param: syntax.Param) -> relax.Var:
     context = builder.context
     check_no_value(context, param)
     if param.annotation is None:
-        help = f"write {param.name}: R.Tensor(…), or R.Object where nothing is known"
+        help = f"write {param.name}: R.Tensor(…), or R.Object if nothing is known"
         raise context.error("E0305", f"parameter '{param.name}' has no struct info", param, help)
     var = relax.Var(param.name, struct_info=struct_info(builder, param.annotation), span=context.span(param))
     context.scope.define(param.name, var)
@@ -187,7 +189,7 @@ def _flag(context: Context, definition: syntax.Definition, name: str, default: b
     if node is None:
         return default
     if not isinstance(node, syntax.Constant) or not isinstance(node.value, bool):
-        raise context.error("E0321", f"'{name}' of R.function is True or False", node)
+        raise context.error("E0321", f"expected True or False for '{name}' of R.function", node)
     return node.value
 
 
@@ -208,8 +210,8 @@ def _body(builder: BlockBuilder, definition: syntax.Definition) -> relax.Expr | 
     relax_statements.build_statements(builder, definition.body)
     if not any(isinstance(statement, syntax.Return) for statement in definition.body):
         place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
-        help = "end it with return, followed by a value: return R.tuple() where there is none"
-        context.error("E0306", f"function '{definition.name}' returns nothing", place, help)
+        help = "end it with `return value`, or `return R.tuple()` if there is no result"
+        context.error("E0306", f"function '{definition.name}' has no return", place, help)
     return None
 
 
@@ -218,7 +220,9 @@ def _returned(builder: BlockBuilder, statement: syntax.Return) -> relax.Expr | N
     builder.keep_comments(statement)
     with context.recover():
         if statement.value is None:
-            raise context.error("E0306", "return has no value", statement, "write return R.tuple() where there is none")
+            raise context.error(
+                "E0306", "return has no value", statement, "write `return R.tuple()` if there is no result"
+            )
         value = values.evaluate(builder, statement.value)
         return value if isinstance(value, relax.Call) else values.to_expr(builder, value, statement.value)
     return None

@@ -51,16 +51,16 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
             functions.build_local_function(builder, statement, leaves)
         case syntax.Import():
             help = "move it to the top of the file"
-            raise builder.context.error("E0207", "an import in the body of a function", statement, help)
+            raise builder.context.error("E0207", "imports are not allowed in a function", statement, help)
         case syntax.Pass():
             pass
         case syntax.Return():
             help = "end the function with one return, outside of if and else"
-            raise context.error("E0306", "return stands only at the end of a function", statement, help)
+            raise context.error("E0306", "return is only allowed at the end of a function", statement, help)
         case _:
             what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")
-            help = "it holds assignments, R.dataflow blocks, if and else, nested functions and a return"
-            raise context.error("E0307", f"a graph-level function cannot hold {what}", statement, help)
+            help = "use assignments, R.dataflow blocks, if and else, nested functions and a return"
+            raise context.error("E0307", f"a graph-level function cannot contain {what}", statement, help)
 
 
 _NAMES_OF_STATEMENTS: dict[type, str] = {
@@ -101,17 +101,17 @@ def _expression(builder: BlockBuilder, statement: syntax.ExprStmt) -> None:
     if name == "R.output" and builder.in_dataflow:
         return  # `output_names` has read it
     if name == "R.output":
-        help = "it stands at the end of a block `with R.dataflow():`"
-        raise context.error("E0309", "R.output stands outside of a dataflow block", node, help)
+        help = "move it to the end of a block `with R.dataflow():`"
+        raise context.error("E0309", "R.output is outside a dataflow block", node, help)
     value = values.evaluate(builder, node)
     if isinstance(value, str) or value is ...:
         return
     if not isinstance(value, relax.Expr):
-        raise context.error("E0311", f"{describe(value)} is no statement", node, "drop it, or bind it to a name")
+        raise context.error("E0311", f"{describe(value)} is not a statement", node, "remove it, or bind it to a name")
     expr = builder.inferred(value)
     if not is_void(expr.struct_info):
-        help = f"bind it to a name, or to _ where it is not needed: _ = {_source_of(builder, node)}"
-        raise context.error("E0311", "the value of this expression is lost", node, help)
+        help = f"bind it to a name, or to _ if it is not needed: _ = {_source_of(builder, node)}"
+        raise context.error("E0311", "the value of this expression is not used", node, help)
     bind(builder, Target("_", node, is_output=False, trivia=statement.trivia), expr)
 
 
@@ -125,7 +125,7 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
     context = builder.context
     if builder.in_dataflow:
         help = "end the dataflow block before it"
-        raise context.error("E0310", "a dataflow block cannot hold a branch", statement.condition, help)
+        raise context.error("E0310", "a dataflow block cannot contain a branch", statement.condition, help)
     condition = values.to_expr(builder, values.evaluate(builder, statement.condition), statement.condition)
     then = _branch(builder, statement.body, "_then", statement)
     if not statement.orelse:
@@ -137,14 +137,18 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
     (then_var, then_body), (else_var, else_body) = then, otherwise
     if then_var.name_hint != else_var.name_hint:
         message = f"the branches bind different variables last: '{then_var.name_hint}' and '{else_var.name_hint}'"
-        raise context.error("E0310", message, statement.condition, "let both end with an assignment to the same name")
+        raise context.error("E0310", message, statement.condition, "end both with an assignment to the same name")
     span = context.span(statement)
     name = syntax.Name(then_var.name_hint, start=statement.condition.start, end=statement.condition.end)
     value = relax.If(condition, then_body, else_body, span=span)
     bind(builder, Target(then_var.name_hint, name, leaves, None, statement.trivia), value)
     result = then_var.name_hint
     for body in (statement.body, statement.orelse):
-        _hide(builder, body, lambda _: f"only '{result}', which both branches bind last, leaves them")
+        _hide(
+            builder,
+            body,
+            lambda _: f"use '{result}', which both branches bind last: their other names are not visible here",
+        )
 
 
 def _branch(
@@ -160,7 +164,7 @@ def _branch(
         return None
     if branch is None or isinstance(branch[0], relax.DataflowVar):
         help = "end it with an assignment to a name that both branches bind"
-        raise context.error("E0310", "a branch binds no variable at its end", statement.condition, help)
+        raise context.error("E0310", "a branch does not end with a binding", statement.condition, help)
     return branch
 
 
@@ -194,7 +198,7 @@ def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
     is_dataflow = isinstance(opened, syntax.Call) and values.dotted(builder, opened.func) == "R.dataflow"
     if not is_dataflow or statement.target is not None:
         raise builder.context.error(
-            "E0307", "a graph-level function has no such block", opened, "write with R.dataflow():"
+            "E0307", "only R.dataflow() opens a block in a graph-level function", opened, "write with R.dataflow():"
         )
 
 

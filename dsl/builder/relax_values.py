@@ -126,7 +126,7 @@ def _binary(builder: BlockBuilder, node: syntax.Binary) -> Any:
         if not isinstance(value, relax.Expr):
             other = right if value is left else left
             help = f"write {_as_constant(value, other)} for a tensor, R.prim_value(…) for a scalar"
-            reason = f"'{node.op}' needs a graph-level value on both sides, not {describe(value)}"
+            reason = f"'{node.op}' needs graph-level values on both sides, got {describe(value)}"
             raise context.error("E0303", reason, side, help)
     if node.op not in _BINARY_OPERATORS:
         help = "call the operator by its name, such as R.logical_and(…)"
@@ -187,7 +187,7 @@ def _subscript(builder: BlockBuilder, node: syntax.Subscript) -> Any:
         return expressions.evaluate(context, node)
     if not isinstance(index, int):
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
-        raise context.error("E0303", "a graph-level value is indexed by one plain number", node, help)
+        raise context.error("E0303", "expected one plain number as the index of a graph-level value", node, help)
     return tuple_item(builder, value, index, node)
 
 
@@ -201,12 +201,12 @@ def tuple_item(builder: BlockBuilder, value: Any, index: int, node: syntax.Expr)
     fields = tuple_fields(value)
     if fields is None:
         help = "take elements of a tensor with R.strided_slice(…) or R.take(…)"
-        raise builder.context.error("E0304", "only a tuple has elements to be picked by index", node, help)
+        raise builder.context.error("E0304", "only a tuple can be indexed", node, help)
     if not -len(fields) <= index < len(fields):
         from .relax_arguments import count
 
         raise builder.context.error(
-            "E0304", f"index {index} is outside a tuple of {count(len(fields), 'element')}", node
+            "E0304", f"index {index} is out of range for a tuple of {count(len(fields), 'element')}", node
         )
     if isinstance(value, tuple | relax.Tuple):
         return fields[index]

@@ -50,9 +50,9 @@ def _head(context: Context, definition: syntax.Definition, functions: Container[
     """Return the function that a schedule applies to, and its target."""
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     params = definition.params or ()
-    usage = f'write S.schedule {definition.name}(function, target="llvm"), or leave the target out'
+    usage = f'write S.schedule {definition.name}(function, target="llvm"); the target is optional'
     if not params or params[0].annotation is not None or params[0].default is not None:
-        message = f"schedule '{definition.name}' does not say which function it is for"
+        message = f"schedule '{definition.name}' names no function"
         raise context.error("E0105", message, params[0] if params else place, usage)
     target: Any = None
     for param in params[1:]:
@@ -74,7 +74,7 @@ def _step(context: Context, node: syntax.Stmt) -> Step:
     value = node.value if isinstance(node, syntax.ExprStmt | syntax.Assign) else None
     if not isinstance(value, syntax.Call):
         help = "write S.primitive(…), or names = S.primitive(…)"
-        raise context.error("E0207", "a schedule holds calls of primitives", node, help)
+        raise context.error("E0207", "a schedule can only contain calls of primitives", node, help)
     primitive = _primitive(context, value.func)
     arguments = [each for arg in value.args for each in _positional(context, arg)]
     named = {keyword.name: _argument(context, keyword.value) for keyword in value.keywords}
@@ -94,7 +94,7 @@ def _step(context: Context, node: syntax.Stmt) -> Step:
 def _primitive(context: Context, node: syntax.Expr) -> Primitive:
     is_form = isinstance(node, syntax.Attribute) and isinstance(node.value, syntax.Name) and node.value.id == "S"
     if not is_form or not isinstance(node, syntax.Attribute):
-        raise context.error("E0207", "a schedule calls primitives only", node, "write S.primitive(…)")
+        raise context.error("E0207", "a schedule can only call primitives", node, "write S.primitive(…)")
     found = PRIMITIVES.get(node.attr)
     if found is None:
         place = syntax.Name(node.attr, start=node.end - len(node.attr), end=node.end)

@@ -21,8 +21,8 @@ from .signatures import names_in
 _PROTECTED = ("loop variable", "parameter", "axis")
 """Kinds that cannot be assigned, not even in their own body."""
 _WHICH_TVM = (
-    "TVM 0.21 reads another variable here, TVM 0.27 an assignment: "
-    "an import of 'tir' or 'tirx' from tvm.script tells which is meant"
+    "TVM 0.21 defines another variable here, TVM 0.27 assigns to the outer one: "
+    "import 'tir' or 'tirx' from tvm.script to choose"
 )
 
 
@@ -40,27 +40,29 @@ def check_assigned(context: Context, target: syntax.Expr, value: Any, node: synt
         kind, is_inner = _kind(context, binding), binding.depth < context.scope.depth
         is_new_axis = is_inner and _is_axis(context, value) and context.dialect.startswith("tvm-")
         if kind in _PROTECTED and not is_new_axis:
-            help = "give the new value a name of its own"
-            raise context.error("E0211", f"{kind} '{name}' is assigned", target, help, *_notes(context, binding))
+            help = "give the new value another name"
+            raise context.error("E0211", f"cannot assign to {kind} '{name}'", target, help, *_notes(context, binding))
         if is_inner:
             _refuse(context, name, binding, target)
 
 
 def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr) -> None:
     notes, kind = _notes(context, binding), _kind(context, binding)
-    help = "give it a name of its own"
+    help = "rename it"
     if kind == "variable":
         help = _remedy(name, getattr(binding.value, "dtype", "float32"))
     if context.dialect.startswith("tvm-"):
-        message = f"this is another {kind} '{name}', which ends with this body"
+        message = f"this defines another {kind} '{name}', which ends with this body"
         return context.warn("E0211", message, target, help, *notes)
-    message = f"{kind} '{name}' cannot change: this would be another one, which ends with this body"
+    message = f"{kind} '{name}' cannot change: this would define another one, which ends with this body"
     which = (Note(_WHICH_TVM),) if context.dialect == "decorated" else ()
     raise context.error("E0211", message, target, help, *which, *notes)
 
 
 def _remedy(name: str, dtype: str) -> str:
-    return f'keep what changes in a buffer of one element: {name} = T.alloc_buffer((1,), "{dtype}"), {name}[0] = …'
+    return (
+        f'store the changing value in a buffer of one element: {name} = T.alloc_buffer((1,), "{dtype}"), {name}[0] = …'
+    )
 
 
 def check_bound(context: Context, what: str, target: syntax.Expr | None) -> None:
@@ -73,8 +75,8 @@ def check_bound(context: Context, what: str, target: syntax.Expr | None) -> None
         binding = context.scope.binding(name)
         if name == "_" or binding is None or binding.depth <= context.tir.depth or binding.value is POISON:
             continue
-        message = f"{what} '{name}' has the name of the {_kind(context, binding)} '{name}' around it"
-        help, notes = "give it a name of its own", _notes(context, binding)
+        message = f"{what} '{name}' shadows the {_kind(context, binding)} '{name}'"
+        help, notes = "rename it", _notes(context, binding)
         if context.dialect.startswith("tvm-"):
             context.warn("E0209", message, target, help, *notes)
         else:
@@ -87,7 +89,7 @@ def _check_distinct(context: Context, target: syntax.Expr, names: Sequence[str])
         return
     for index, name in enumerate(names):
         if name != "_" and name in names[:index]:
-            raise context.error("E0209", f"'{name}' is defined twice here", target, "give each a name of its own")
+            raise context.error("E0209", f"'{name}' is defined twice here", target, "give each another name")
 
 
 def _check_constant(context: Context, name: str, target: syntax.Expr, node: syntax.Stmt) -> None:

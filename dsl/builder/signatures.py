@@ -15,7 +15,7 @@ from ..parser import parse_syntax
 from .context import Context
 from .convert import is_tuple
 
-_HELP = 'a string names a dimension, as "n", or computes with named ones, as "n * 2"'
+_HELP = 'write the name of a dimension, such as "n", or an expression of names, such as "n * 2"'
 
 
 def type_variable(node: syntax.Stmt) -> str | None:
@@ -39,15 +39,15 @@ def type_variables(context: Context, definition: syntax.Definition) -> dict[str,
 def check_no_value(context: Context, param: syntax.Param) -> None:
     """Raise E0013 if a parameter of a function has a default: only those of a schedule may."""
     if param.default is not None:
-        message = "a default value of a parameter is not part of the language"
+        message = "parameters cannot have default values"
         raise context.error("E0013", message, param, "pass the value in every call")
 
 
 def check_private(context: Context, definition: syntax.Definition) -> None:
     """Report E0209 for a private function with a global_symbol."""
     name = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
-    message = f"'{definition.name}' is private, and has a global_symbol"
-    context.error("E0209", message, name, "leave out private=True, or the attribute")
+    message = f"private function '{definition.name}' has a global_symbol"
+    context.error("E0209", message, name, "remove private=True, or the attribute")
 
 
 def quoted(context: Context, text: str, node: syntax.Expr) -> syntax.Expr:

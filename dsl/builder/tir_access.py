@@ -108,7 +108,7 @@ def _index(context: Context, value: Any, place: syntax.Expr, hint: str | None = 
         help = "bind a name to each loop, as in `for i, j in T.grid(16, 16):`" if is_tuple(value) else None
         raise context.error("E0205", f"expected an index, got {describe(value)}", place, help) from None
     if not is_int(index.dtype) and not (index.dtype == "bool" and lanes_of(index.dtype) == 1):
-        raise context.error("E0233", f"an index is an integer, not {index.dtype}", place)
+        raise context.error("E0233", f"expected an integer index, got {index.dtype}", place)
     return index
 
 
@@ -133,6 +133,8 @@ def store(
     if value.dtype != dtype:
         wanted, given = parse_dtype(dtype), parse_dtype(value.dtype)
         if (wanted.lanes, wanted.scalable) != (given.lanes, given.scalable):
-            raise error("E0230", f"{value.dtype} cannot be stored where buffer '{buffer.name}' has {dtype}", span)
+            raise error(
+                "E0230", f"cannot store {value.dtype} to elements of buffer '{buffer.name}' of dtype {dtype}", span
+            )
         value = make.cast(value, dtype, span)
     return tir.BufferStore(buffer, value, checked, predicate, span=span)

@@ -62,7 +62,7 @@ def assign_annotated(context: Context, node: syntax.AnnAssign) -> None:
     """
     target, annotation = node.target, node.annotation
     if not isinstance(target, syntax.Name):
-        raise context.error("E0207", "only a name is declared with a type", target)
+        raise context.error("E0207", "only a name can be declared with a type", target)
     is_let = isinstance(annotation, syntax.Subscript) and _is_let(context, annotation.value)
     if isinstance(annotation, syntax.Subscript) and is_let and len(annotation.indices) == 1:
         annotation = annotation.indices[0]
@@ -149,7 +149,7 @@ def _check_alias(context: Context, target: syntax.Expr, value: Any, node: _Assig
         return
     known = context.scope.get(target.id)
     if isinstance(known, tir.Buffer) and known is not value:
-        message = f"this stores nothing: it lets '{target.id}' stand for buffer '{value.name}'"
+        message = f"this stores nothing: it makes '{target.id}' another name of buffer '{value.name}'"
         raise context.error("E0207", message, node, f"store elements, as in {target.id}[i] = {value.name}[i]")
 
 

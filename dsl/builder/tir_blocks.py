@@ -71,7 +71,7 @@ def block(site: Site, name: Text = "", no_realize: Flag = False) -> BlockFrame:
 def init(site: Site) -> InitFrame:
     """`with T.init():`, what the block does before its first reduction step."""
     if block_of(site).init is not None:
-        raise site.error("E0209", "the block has an init already")
+        raise site.error("E0209", "the block already has an init")
     return InitFrame()
 
 
@@ -80,7 +80,7 @@ def where(site: Site, predicate: Condition) -> None:
     """`T.where(predicate)`: the block runs only if the predicate holds."""
     frame = block_of(site)
     if frame.predicate is not None:
-        raise site.error("E0209", "the block has a predicate already", "join both with 'and'")
+        raise site.error("E0209", "the block already has a predicate", "join both with 'and'")
     frame.predicate = predicate
 
 
@@ -89,7 +89,7 @@ def reads(site: Site, *buffer_slices: Any) -> None:
     """`T.reads(A[i], B[0:16])`: all that the block reads."""
     frame = block_of(site)
     if frame.reads is not None:
-        raise site.error("E0209", "the block says already what it reads", "join both into one T.reads")
+        raise site.error("E0209", "the block already has T.reads", "join both into one T.reads")
     frame.reads = _regions(site, buffer_slices)
 
 
@@ -98,7 +98,7 @@ def writes(site: Site, *buffer_slices: Any) -> None:
     """`T.writes(C[i])`: all that the block writes."""
     frame = block_of(site)
     if frame.writes is not None:
-        raise site.error("E0209", "the block says already what it writes", "join both into one T.writes")
+        raise site.error("E0209", "the block already has T.writes", "join both into one T.writes")
     frame.writes = _regions(site, buffer_slices)
 
 
@@ -137,7 +137,7 @@ def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
         if is_dict(before) and is_dict(value):
             merged[key] = _merged(site, before, value)
         elif key in merged and before != value:
-            raise site.error("E0209", f"the block has another value for attribute '{key}' already")
+            raise site.error("E0209", f"the block already has another value for attribute '{key}'")
         else:
             merged[key] = value
     return merged
@@ -149,7 +149,7 @@ def _merged(site: Site, old: Attrs, new: Attrs) -> Attrs:
 def _axis(site: Site, kind: tir.IterVarType, dom: tir.Range, binding: tir.PrimExpr, dtype: str) -> tir.Var:
     if isinstance(binding, tir.IntImm) and dom.extent in site.function.loops:
         help = f"write {site.name}({binding.value}, {_extent(dom.extent)})"
-        raise site.error("E0203", "the domain of an axis comes before the value that it is bound to", help)
+        raise site.error("E0203", "the domain of an axis must precede its binding", help)
     bits = max(parse_dtype(each).bits for each in (dom.min.dtype, dom.extent.dtype, dtype))
     [name] = site.names(1, f"{site.name} makes 1 axis")
     return _add_axis(site, kind, dom, binding, f"{parse_dtype(dtype).code}{bits}", name)
@@ -208,7 +208,7 @@ def remap(site: Site, kinds: Text, bindings: Exprs, dtype: DTypeName = "int32") 
         if not isinstance(binding, tir.Var) or binding not in loops:
             what = describe(binding)
             help = "write T.axis.spatial or T.axis.reduce with the extent and the expression"
-            raise site.error("E0203", f"{what} is no loop variable", help, site.argument("bindings", 1))
+            raise site.error("E0203", f"expected a loop variable, got {what}", help, site.argument("bindings", 1))
         made.append(_add_axis(site, _AXES[kind], loops[binding], binding, binding.dtype, name))
     return made[0] if len(made) == 1 and isinstance(site.target, syntax.Name | None) else tuple(made)
 
@@ -258,8 +258,8 @@ def _with_regions(context: Context, frame: BlockFrame, made: tir.Block, node: sy
     read, written, opaque_accesses = detect_regions(made, context.tir.visible_buffers())
     if opaque_accesses:
         names = ", ".join(f"'{region.buffer.name}'" for region in opaque_accesses)
-        help = "write T.reads(…) and T.writes(…)"
-        message = f"what block '{frame.name}' accesses through a pointer cannot be detected: {names}"
+        help = "declare them with T.reads(…) and T.writes(…)"
+        message = f"cannot detect the regions that block '{frame.name}' accesses through pointers: {names}"
         raise context.error("E0210", message, node.context, help)
     return replace(
         made,

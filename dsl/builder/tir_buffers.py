@@ -55,7 +55,7 @@ def make_buffer(
 ) -> tir.Buffer:
     """Return a buffer named after the target of the assignment (TVM: `ir_builder.tir.BufferDecl`)."""
     if buffer_type not in ("", "default", "auto", "auto_broadcast"):
-        raise site.error("E0202", f'a buffer is "default" or "auto", not \'{buffer_type}\'')
+        raise site.error("E0202", f'expected buffer_type "default" or "auto", got \'{buffer_type}\'')
     name, span, scope = site.first_name, site.span, scope or "global"
     if data is None:
         data = data_pointer(name, dtype, scope, span)
@@ -126,7 +126,7 @@ def match_buffer(
         if not any(param is each for each in function.params):
             help = "match a parameter of the function, or a region of a buffer"
             raise site.error(
-                "E0201", f"'{param.name}' is no parameter of the function", help, site.argument("param", 0)
+                "E0201", f"'{param.name}' is not a parameter of the function", help, site.argument("param", 0)
             )
         _check_param(site, param)
         function.buffer_map[param] = made
@@ -145,7 +145,7 @@ def _check_param(site: Site, param: tir.Var) -> None:
         message = f"argument 1, 'param', of T.match_buffer: expected a handle parameter, got {describe(param)}"
         raise site.error("E0202", message, f"declare it as {param.name}: T.handle", place)
     if known is not None:
-        raise site.error("E0209", f"'{param.name}' is matched as buffer '{known.name}' already", node=place)
+        raise site.error("E0209", f"'{param.name}' is already matched as buffer '{known.name}'", node=place)
     if site.function.uses(param):
         raise site.error("E0201", f"'{param.name}' is matched after it is used", "match it at the top", place)
 

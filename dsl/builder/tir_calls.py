@@ -157,7 +157,7 @@ def call_intrin(site: Site, dtype: Any, func_name: Text, *args: Argument) -> tir
     func_name = func_name.replace("tirx.", "tir.", 1)
     if ops.get(func_name) is None:
         help = did_you_mean(func_name, ops.INTRINSICS)
-        raise site.error("E0103", f"there is no intrinsic '{func_name}'", help, site.argument("func_name", 1))
+        raise site.error("E0103", f"unknown intrinsic '{func_name}'", help, site.argument("func_name", 1))
     name = _dtype(site, dtype, site.argument("dtype", 0))
     return tir.Call(name, Op(func_name), args, span=site.span)
 
@@ -208,7 +208,7 @@ def config_of(site: Site, config: Any, index: int) -> Attributes:
     if is_dict(config):
         return config
     if not isinstance(config, str) or not config.strip():
-        message = f"{site.name} takes the kind of a target or a dict that describes it, not {describe(config)}"
+        message = f"{site.name}: expected the kind of a target or a dict of its attributes, got {describe(config)}"
         raise site.error("E0202", message, node=site.argument("", index))
     kind, *options = config.split()
     result: Attributes = {"tag" if "/" in kind else "kind": kind}

@@ -95,7 +95,7 @@ def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
     if isinstance(value, tir.Var):
         return value.type_annotation or tir.PrimType(value.dtype)
     message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
-    help = "write -> T.int32, or leave the result out: results are stored in buffers among the parameters"
+    help = "write -> T.int32, or remove the annotation and store results in buffer parameters"
     raise context.error("E0208", message, node, help)
 
 
@@ -140,7 +140,7 @@ def _build_param(
         value = function.dimensions.get(param.name, value)
         function.params.append(value)
         return value
-    message = f"parameter '{param.name}' is a buffer, a handle or a scalar, not {describe(value)}"
+    message = f"expected a buffer, a handle or a scalar for parameter '{param.name}', got {describe(value)}"
     raise context.error("E0208", message, param.annotation)
 
 

@@ -57,7 +57,7 @@ def _loop(
     var = tir.Var(dtype, name, span=_target_span(site))
     value: tir.PrimExpr = var
     if step < 1:
-        raise site.error("E0202", f"a loop goes on by a positive step, not {step}", node=site.argument("step", 2))
+        raise site.error("E0202", f"expected a positive step, got {step}", node=site.argument("step", 2))
     if step > 1:
         stride = make.const(step, dtype)
         value = make.add(make.mul(var, stride), start)
@@ -78,7 +78,7 @@ def _check_bounds(site: Site, *bounds: tir.PrimExpr) -> None:
     for bound in bounds:
         if not is_int(bound.dtype):
             help = 'write an integer, or convert it: T.Cast("int32", …)'
-            raise site.error("E0206", f"the bounds of a loop are integers, not {bound.dtype}", help)
+            raise site.error("E0206", f"expected integer bounds of a loop, got {bound.dtype}", help)
 
 
 def _promoted(bound: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
@@ -165,7 +165,7 @@ def thread_binding(
 def grid(site: Site, *extents: PrimExpr) -> LoopFrame:
     """A nest of serial loops from zero: `for i, j in T.grid(128, 128):`"""
     if not extents:
-        raise site.error("E0105", "T.grid makes no loop without an extent", "give an extent for each loop")
+        raise site.error("E0105", "T.grid needs at least one extent", "give an extent for each loop")
     names = site.names(len(extents), f"T.grid makes {len(extents)} loop{'s' * (len(extents) != 1)}")
     place = _target_span(site)
     loops = [

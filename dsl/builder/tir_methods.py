@@ -42,7 +42,7 @@ def access_ptr(
 ) -> tir.Call:
     """`A.access_ptr("rw")`: a pointer to the buffer, and the kind of access through it (TVM: `Buffer.access_ptr`)."""
     if not 1 <= content_lanes <= MAX_LANES:
-        raise error("E0231", f"a vector of {content_lanes} lanes", site.span, f"give 1 to {MAX_LANES} lanes")
+        raise error("E0231", f"a vector cannot have {content_lanes} lanes", site.span, f"use 1 to {MAX_LANES} lanes")
     start = constant(0, None) if offset is None else offset
     position = make.add(elem_offset_of(buffer), start)
     length = make.sub(_elements(buffer), start)

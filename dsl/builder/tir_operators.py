@@ -132,8 +132,8 @@ def comm_reducer(site: Site, combiner: Any, identity: Exprs) -> tir.CommReducer:
         raise site.error("E0202", message, node=site.argument("combiner", 0))
     names, count = [param.name for param in combiner.node.params], len(identity)
     if len(names) != 2 * count:
-        message = f"the combiner of {count} identit{'y' if count == 1 else 'ies'} takes {2 * count} arguments"
-        raise site.error("E0202", f"{message}, not {len(names)}", node=combiner.node)
+        message = f"expected a combiner of {2 * count} arguments for {count} identit{'y' if count == 1 else 'ies'}"
+        raise site.error("E0202", f"{message}, got {len(names)}", node=combiner.node)
     variables = tuple(
         tir.Var(value.dtype, name, span=site.span) for name, value in zip(names, identity + identity, strict=True)
     )
@@ -155,7 +155,7 @@ def index_map(
 
 def _index_map(site: Site, mapping: Any, dtype: str) -> tir.IndexMap:
     if not isinstance(mapping, Closure):
-        raise site.error("E0202", f"{site.name} takes a lambda, not {describe(mapping)}")
+        raise site.error("E0202", f"{site.name}: expected a lambda, got {describe(mapping)}")
     variables = tuple(tir.Var(dtype, param.name, span=site.span) for param in mapping.node.params)
     result = mapping.call(variables)
     values = result if is_tuple(result) else (result,)

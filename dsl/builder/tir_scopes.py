@@ -38,7 +38,7 @@ def func_attr(site: Site, attrs: Attributes) -> None:
     function = site.function
     for key, value in attrs.items():
         if key in function.attrs:
-            raise site.error("E0209", f"the function has attribute '{key}' already")
+            raise site.error("E0209", f"the function already has attribute '{key}'")
         function.attrs[key] = value
 
 
@@ -156,7 +156,7 @@ def realize(site: Site, buffer_slice: Region, storage_scope: Text, condition: Co
 def assert_stmt(site: Site, condition: Condition, message: Text) -> Frame:
     """`with T.Assert(n > 0, "n is positive"):`: an `assert` with an explicit body."""
     if not is_condition(condition):
-        raise site.error("E0206", f"a condition is bool, not {condition.dtype}", help="compare it with a value")
+        raise site.error("E0206", f"expected a bool condition, got {condition.dtype}", help="compare it with a value")
     return assert_frame(condition, message)
 
 
@@ -234,14 +234,14 @@ def launch_thread(site: Site, thread: Any, extent: PrimExpr) -> Frame:
         thread = env_thread(site, thread, extent.dtype)
     threads: dict[tir.Var, tir.IterVar] = site.function.threads
     if not isinstance(thread, tir.Var) or thread not in threads:
-        help = 'make it with T.env_thread("threadIdx.x")'
-        raise site.error("E0202", f"{describe(thread)} is no thread", help, site.argument("thread", 0))
+        help = 'create it with T.env_thread("threadIdx.x")'
+        raise site.error("E0202", f"expected a thread, got {describe(thread)}", help, site.argument("thread", 0))
     axis = threads[thread]
     if axis.dom is None:
         dom = tir.Range(make.const(0, extent.dtype), extent)
         axis = threads[thread] = tir.IterVar(dom, thread, axis.iter_type, axis.thread_tag, span=axis.span)
     elif not structural_equal(axis.dom.extent, extent):
-        raise site.error("E0202", f"thread '{thread.name}' was launched with another extent before")
+        raise site.error("E0202", f"thread '{thread.name}' was already launched with another extent")
     key = "virtual_thread" if axis.thread_tag == "vthread" else "thread_extent"
 
     def wrap(body: tir.Stmt, span: Span, trivia: Trivia | None) -> tir.Stmt:

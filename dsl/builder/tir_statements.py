@@ -69,7 +69,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
     body: Body = context.tir.body
     value = evaluate(context, node.value)
     if isinstance(node.value, syntax.Binary) and node.value.op in operators.COMPARISONS:
-        raise context.error("E0207", "a comparison is no statement", node, "assign by `=`, or check by `assert`")
+        raise context.error("E0207", "a comparison is not a statement", node, "assign with `=`, or check with `assert`")
     if isinstance(value, Frame):
         body.open(value, context.span(node), node.trivia)
     elif isinstance(value, Expansion):
@@ -85,7 +85,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
         body.keep(node.trivia, node)
     else:
         help = "write it after 'with', with a body" if isinstance(value, BlockFrame | InitFrame) else None
-        raise context.error("E0207", f"{describe(value)} is no statement", node, help)
+        raise context.error("E0207", f"{describe(value)} is not a statement", node, help)
 
 
 # --- Statements with bodies -----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _for(context: Context, node: syntax.For) -> None:
         loop = evaluate_for(context, iterable, node.target)
         if not isinstance(loop, LoopFrame):
             help = "loop over range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll or T.thread_binding"
-            raise context.error("E0207", f"{describe(loop)} is no loop", iterable, help)
+            raise context.error("E0207", f"expected a loop, got {describe(loop)}", iterable, help)
         check_bound(context, "loop variable", node.target)
     except Failed:
         _check_body(context, node.target, node.body)
@@ -114,7 +114,7 @@ def _with(context: Context, node: syntax.With) -> None:
         frame = evaluate_for(context, opener, node.target)
         if not isinstance(frame, Frame | BlockFrame | InitFrame):
             help = f"give it its arguments: {frame.name}(…)" if isinstance(frame, Form) else None
-            raise context.error("E0207", f"{describe(frame)} opens no body", opener, help)
+            raise context.error("E0207", f"{describe(frame)} does not open a body", opener, help)
         check_bound(context, "variable", node.target)
     except Failed:
         _check_body(context, node.target, node.body)
@@ -175,7 +175,7 @@ def _condition(context: Context, value: Any, node: syntax.Expr) -> tir.PrimExpr:
     except Mismatch as mismatch:
         raise context.error("E0202", f"expected {mismatch.expected}, got {describe(value)}", node) from None
     if not operators.is_condition(result):
-        raise context.error("E0206", f"a condition is bool, not {result.dtype}", node, "compare it with a value")
+        raise context.error("E0206", f"expected a bool condition, got {result.dtype}", node, "compare it with a value")
     return result
 
 
@@ -197,11 +197,11 @@ def _strings(message: tuple[Any, ...]) -> list[str]:
 
 def _return(context: Context, node: syntax.Return) -> None:
     if node.value is None:
-        raise context.error("E0207", "a loop-level function returns a value or nothing", node, "leave this out")
+        raise context.error("E0207", "this return has no value", node, "remove it")
     value = evaluate(context, node.value)
     if isinstance(value, tir.Buffer):
         message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
-        help = "store results in buffers among the parameters, and leave this out"
+        help = "store results in buffer parameters, and remove this"
         raise context.error("E0207", message, node, help)
     value = to_expr(context, value, node.value)
     span = context.span(node)
@@ -210,7 +210,7 @@ def _return(context: Context, node: syntax.Return) -> None:
 
 
 def _import(context: Context, node: syntax.Import) -> None:
-    raise context.error("E0207", "an import in the body of a function", node, "move it to the top of the file")
+    raise context.error("E0207", "imports are not allowed in a function", node, "move it to the top of the file")
 
 
 def _definition(context: Context, node: syntax.Definition) -> None:
@@ -220,7 +220,7 @@ def _definition(context: Context, node: syntax.Definition) -> None:
         context.tir.body.keep(node.trivia)
         return define_macro(context, node)
     context.scope.define(node.name, POISON)
-    help = "define it beside it; or let it hold statements, by @T.macro above it"
+    help = "move it out of the function, or make it a macro with @T.macro"
     raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, help)
 
 

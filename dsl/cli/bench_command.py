@@ -127,7 +127,9 @@ def _read(path: str) -> Measurement:
     try:
         return msgspec.json.decode(read_file(path, MIB), type=Measurement)
     except OSError as problem:
-        raise error("E0001", f"'{path}' cannot be read: {problem.strerror}", None, "check the path") from None
+        raise error(
+            "E0001", f"'{path}' cannot be read: {problem.strerror}", None, "check the path and its permissions"
+        ) from None
     except msgspec.MsgspecError as problem:
         help = "write one with tvms bench FILE --json > BASELINE.json"
         raise error("E0809", f"'{path}' is not a measurement: {problem}", None, help) from None

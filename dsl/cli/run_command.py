@@ -113,7 +113,7 @@ def _target(arguments: argparse.Namespace) -> tuple[str, str]:
         return arguments.target, " on the GPU"
     reason = f"; no GPU: {missing}" if missing else ""
     order = arguments.simulate or "ascending"
-    return f"{target.text} -simulate={order}", f" (threads simulated on the processor, {order}{reason})"
+    return f"{target.text} -simulate={order}", f" (threads simulated on the CPU, {order}{reason})"
 
 
 def _find_races(module: IRModule, entry: str, function: Function, values: list[Any], order: ThreadOrder) -> int:

@@ -31,7 +31,7 @@ def format_text(text: str, name: str = "<string>", line_length: int | None = Non
         return text
     after, lines = _parsed(Source(name, formatted))
     if not _same(before, after) or layout(formatted, lines, line_length) != formatted:
-        help = "please report this text; it is left as it is"
+        help = "please report this text; it is not changed"
         raise error("E0017", "the layout of this text cannot be changed safely", Span(source, 0, 0), help)
     return formatted
 

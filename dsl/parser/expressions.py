@@ -79,12 +79,12 @@ class ExpressionTree:
     def resolve(self, chain: list[Expr | Token]) -> Expr:
         if len(chain) > MAX_CHAIN:
             message = f"this expression has more than {MAX_CHAIN // 2:,} operators"
-            help = "name parts of it on lines of their own, or write a loop"
+            help = "assign parts of it to names, or write a loop"
             raise LimitError(Problem("E0010", message, chain[0].start, chain[0].end, help))
         return resolve(chain, self._misplaced_not)
 
     def _misplaced_not(self, token: Token, operator: str) -> None:
-        message = f"`not` cannot stand directly after `{operator}`"
+        message = f"`not` cannot follow `{operator}` directly"
         self.report(Problem("E0008", message, token.start, token.end, "put parentheses around `not …`"))
 
     def attribute(self, value: Expr, dot: Token, name: Token) -> syntax.Attribute:
@@ -109,8 +109,8 @@ class ExpressionTree:
                 keyword = argument
                 continue
             if keyword is not None and not isinstance(argument, syntax.Starred):
-                message = f"an argument without a name stands after `{keyword.name}=…`"
-                help = "put arguments without names first"
+                message = f"positional argument after the named argument `{keyword.name}=…`"
+                help = "put positional arguments first"
                 self.report(Problem("E0008", message, argument.start, argument.end, help))
             positional.append(argument)
         return positional

@@ -10,9 +10,9 @@ from .place import HEAD, Place
 STATEMENTS = {
     "async": "use `def`",
     "await": "call the function directly",
-    "break": "put the condition into the loop, or use `while`",
+    "break": "move the condition into the loop, or use `while`",
     "case": "use `if` and `elif`",
-    "continue": "put the rest of the loop's body under an `if`",
+    "continue": "move the rest of the loop's body under an `if`",
     "del": "names end with their block",
     "except": "check with `assert`",
     "finally": "check with `assert`",
@@ -34,7 +34,7 @@ SIGNS = {
     ";": "put each statement on a line of its own",
     "//": "begin a comment with `#`",
     "/*": "begin a comment with `#`",
-    "@": "multiply tensors by R.matmul, elements in a loop",
+    "@": "multiply tensors with R.matmul, elements in a loop",
 }
 PREFIXES = {"f": "an f-string", "b": "a bytes literal", "r": "a raw string", "u": "a string with a prefix"}
 

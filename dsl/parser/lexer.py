@@ -174,7 +174,7 @@ class Lexer:
     def _nest(self, depth: int, position: int) -> int:
         if depth > MAX_BRACKETS:
             message = f"brackets nest more than {MAX_BRACKETS:,} deep"
-            help = "name parts of the expression on lines of their own"
+            help = "assign parts of the expression to names"
             raise LimitError(Problem("E0010", message, position, position + 1, help))
         return max(0, depth)
 

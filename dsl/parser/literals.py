@@ -60,6 +60,8 @@ def _unescape(match: re.Match[str], offset: int) -> str:
         return ESCAPES[single]
     start, end = match.start() + offset, match.end() + offset
     if point is not None:
-        raise LiteralError("E0011", f"{match.group()} is no character", "characters end at \\U0010ffff", start, end)
+        raise LiteralError(
+            "E0011", f"{match.group()} is not a character", "the last character is \\U0010ffff", start, end
+        )
     help = "write \\\\ for a backslash"
-    raise LiteralError("E0011", f"the escape {match.group()} means nothing", help, start, end)
+    raise LiteralError("E0011", f"unknown escape {match.group()}", help, start, end)

@@ -110,10 +110,10 @@ def _head(place: Place) -> Problem | None:
         help = f"write {form} name{opener.text}"
         return Problem("E0008", "this definition has no name", start, opener.start, help)
     if is_definition and name and opener.text == ":" and place.kind != "NEWLINE":
-        message = "a function has parameters in parentheses"
+        message = "a function needs parameters in parentheses"
         return Problem("E0021", message, start, opener.end, f"write {form} {name[0]}(…):")
     if opener.text == "(" and place.kind == "NEWLINE" and place.previous is last:
-        return Problem("E0008", "this opens no body by itself", start, last.start, "write `with` before it")
+        return Problem("E0008", "this does not open a block", start, last.start, "write `with` before it")
     return None
 
 
@@ -124,12 +124,12 @@ def _number(place: Place) -> Problem | None:
         return None
     text = place.text[number.start : place.token.end]
     help = "write a number alone; T.float32(1) gives one a dtype"
-    return Problem("E0012", f"'{text}' is no number", number.start, place.token.end, help)
+    return Problem("E0012", f"'{text}' is not a number", number.start, place.token.end, help)
 
 
 def _equal_sign(place: Place) -> Problem | None:
     if place.kind == "=" and "BINARY" in place.expected:
-        message = "`=` assigns, but no name to assign to stands here"
+        message = "an assignment is not allowed here"
         notes = () if place.opening else _ended(place)
         return Problem("E0008", message, place.token.start, place.token.end, "compare with `==`", notes)
     return None
@@ -140,9 +140,9 @@ def _bracket(place: Place) -> Problem | None:
     if kind in CLOSING.values():
         if opening is None:
             within = Token(place.tokens[0][1].start, token.start)
-            help = f"remove it, or write the '{OPENING[kind]}' that it closes"
-            notes = ((f"no '{OPENING[kind]}' in here is left to close", within),)
-            return Problem("E0009", f"'{kind}' closes nothing", token.start, token.end, help, notes)
+            help = f"remove it, or add the missing '{OPENING[kind]}'"
+            notes = ((f"no '{OPENING[kind]}' is open in this part", within),)
+            return Problem("E0009", f"unmatched '{kind}'", token.start, token.end, help, notes)
         wanted = CLOSING[opening.text]
         if wanted != kind:
             message, notes = f"'{kind}' does not match '{opening.text}'", (("opened here", _inside(place, opening)),)
@@ -150,7 +150,7 @@ def _bracket(place: Place) -> Problem | None:
     elif opening and opened_by(place.tokens):
         message = f"'{opening.text}' is never closed"
         within = _inside(place, opening)
-        notes = (("this is read as being inside it", within),) if within.end > opening.end else ()
+        notes = (("this is read as its contents", within),) if within.end > opening.end else ()
         return Problem("E0009", message, opening.start, opening.end, f"close it with '{CLOSING[opening.text]}'", notes)
     return None
 
@@ -163,7 +163,7 @@ def _inside(place: Place, opening: Token) -> Token:
 def _ended(place: Place, start: int = 0) -> tuple[tuple[str, Token], ...]:
     """Return a note at the last brackets closed before the place, from token `start` on: possibly too early."""
     closed = closed_last(place.tokens[start : place.index])
-    return (("these brackets end before it", closed),) if closed else ()
+    return (("these brackets are closed before it", closed),) if closed else ()
 
 
 def _expected(place: Place) -> Problem:

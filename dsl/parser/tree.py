@@ -67,9 +67,9 @@ class Tree(ExpressionTree):
         start, head = decorators[0][0], decorators[-1][1]
         if len(decorators) > 1:
             problem, (_, other) = "a definition has one decorator", decorators[0]
-            self.report(Problem("E0016", problem, other.start, other.end, "keep the one that says what it is"))
+            self.report(Problem("E0016", problem, other.start, other.end, "keep the one that opens the definition"))
         if definition.head is not None:
-            problem = "a decorator stands above a definition that is not a `def` or a `class`"
+            problem = "only a `def` or a `class` can have a decorator"
             self.report(Problem("E0016", problem, head.start, head.end, "remove the decorator"))
         trivia = self.comments.trivia(start)
         return replace(definition, start=start, head=head, decorated=True, trivia=trivia)
@@ -201,9 +201,9 @@ class Tree(ExpressionTree):
                 case syntax.Starred():
                     parts.append(part.value)
                 case _:
-                    message = "nothing can be assigned to this expression"
+                    message = "cannot assign to this expression"
                     is_call = isinstance(part, syntax.Call)
-                    help = "an element is written in brackets: A[0]" if is_call else "write a name on the left"
+                    help = "write an element with brackets: A[0]" if is_call else "write a name on the left"
                     self.report(Problem("E0015", message, part.start, part.end, help))
         return target
 

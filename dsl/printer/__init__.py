@@ -31,7 +31,7 @@ def script(node: Any, dialect: str = "tvms", **options: Any) -> str:
     Raise ValueError for an unknown dialect, and for an unsupported value of an option.
     """
     if dialect not in DIALECTS:
-        raise ValueError(f"'{dialect}' is no dialect: choose one of {', '.join(DIALECTS)}")
+        raise ValueError(f"'{dialect}' is not a dialect: choose one of {', '.join(DIALECTS)}")
     chosen = read_options(options)
     text = print_node(node, DIALECTS[dialect], options=chosen)
     return with_carets(text) if chosen.print_line_numbers else text

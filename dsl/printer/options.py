@@ -50,9 +50,9 @@ def read_options(given: dict[str, Any]) -> Options:
             chosen[key] = value
         elif key in _FIXED:
             if value != _FIXED[key]:
-                raise ValueError(f"{key}={value!r} cannot be had: it is always {_FIXED[key]!r}")
+                raise ValueError(f"{key}={value!r} is not supported: it is always {_FIXED[key]!r}")
         elif key != "show_meta":
             near = get_close_matches(key, (*known, *_FIXED, "show_meta"), 1)
             hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
-            raise TypeError(f"there is no option '{key}' of printing; {hint}")
+            raise TypeError(f"unknown printing option '{key}'; {hint}")
     return Options(**chosen)

@@ -48,8 +48,8 @@ def operators() -> str:
     lines = [
         _NOTE, "# Operators", "",
         f"{len(ops)} operators of `R`: {_count(ops.values())}.", "",
-        "Each line says after the meaning what is known: **infer**, the struct info of a call; **numpy**, an oracle;",
-        "**legalise**, a loop-level function, or what else it stands for; **impure**, a call has side effects.",
+        "After its meaning, each line lists what an operator has: **infer**, struct info of a call; **numpy**, an oracle;",
+        "**legalise**, a loop-level function or an expansion to other operators; **impure**, side effects.",
     ]  # fmt: skip
     for family, names in families().items():
         heading = (import_module(f"...ir.ops.{family}", __package__).__doc__ or family).split("\n")[0]
@@ -96,7 +96,7 @@ def diagnostics() -> str:
     """Return the page of the codes, by family."""
     lines = [
         _NOTE, "# Diagnostics", "",
-        f"{len(CODES)} codes. A code has one meaning and is never reused; `tvms explain E0203` says the same.",
+        f"{len(CODES)} codes. A code has one meaning and is never reused; `tvms explain E0203` prints it.",
     ]  # fmt: skip
     for family, title in FAMILIES.items():
         codes = [f"- **{code}** — {text}" for code, text in sorted(CODES.items()) if code.startswith(family)]

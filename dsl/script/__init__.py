@@ -133,7 +133,7 @@ def _source_of(definition: Any) -> Source:
     except (OSError, TypeError):
         name = getattr(definition, "__name__", repr(definition))
         help = "write it to a file, or give its text to tvms.parse"
-        raise error("E0019", f"the source of '{name}' is not to be had", help=help) from None
+        raise error("E0019", f"the source of '{name}' is not available", help=help) from None
     return Source(name, "\n" * (first - 1) + textwrap.dedent("".join(lines)))
 
 

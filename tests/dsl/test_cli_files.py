@@ -132,7 +132,7 @@ def test_lines_that_a_carriage_return_ends_are_refused(tmp_path: Path, capsys: p
     path = tmp_path / "old.tvms"
     path.write_bytes(NEAT.replace("\n", "\r").encode())
     assert main(["fmt", str(path)]) == 2
-    said = f"error[E0020]: '{path}' ends line 1 by a carriage return alone\n"
+    said = f"error[E0020]: line 1 of '{path}' ends with a carriage return alone\n"
     assert capsys.readouterr().err.startswith(said)
     assert b"\n" not in path.read_bytes()
 

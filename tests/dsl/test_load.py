@@ -21,11 +21,11 @@ def message_of(path: str) -> str:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "error[E0004]: 'a.tvms' holds no definition\n  = help: write a T.prim_func, an R.function or an I.ir_module"),
-        (b"# only a comment\n", "error[E0004]: 'a.tvms' holds no definition\n  = help: write a T.prim_func, an R.function or an I.ir_module"),
+        (b"", "error[E0004]: 'a.tvms' contains no definition\n  = help: write a T.prim_func, an R.function or an I.ir_module"),
+        (b"# only a comment\n", "error[E0004]: 'a.tvms' contains no definition\n  = help: write a T.prim_func, an R.function or an I.ir_module"),
         (b"# caf\xe9\n", "error[E0002]: 'a.tvms' is not UTF-8: byte 5 is 0xe9\n  = help: save the file as UTF-8"),
         (b"\xef\xbb\xbf# \xff\n", "error[E0002]: 'a.tvms' is not UTF-8: byte 5 is 0xff\n  = help: save the file as UTF-8"),
-        (b"# a\n# \0\n", "error[E0003]: 'a.tvms' holds a NUL character in line 2\n  = help: is it a binary file?"),
+        (b"# a\n# \0\n", "error[E0003]: 'a.tvms' contains a NUL character in line 2\n  = help: is it a binary file?"),
     ],
     ids=["empty", "comment", "latin-1", "mark", "nul"],
 )  # fmt: skip

@@ -41,12 +41,12 @@ def warnings_of(text: str) -> list[Diagnostic]:
 def test_texts_of_tvm_0_21_shadow_with_a_warning() -> None:
     assert result(V021) == 3
     assert render(warnings_of(V021)) == (
-        "warning[E0211]: this is another variable 'best', which ends with this body\n"
+        "warning[E0211]: this defines another variable 'best', which ends with this body\n"
         "  --> case:8:13\n"
         "   |\n"
         " 8 |             best = A[i]\n"
         "   |             ^^^^\n"
-        '   = help: keep what changes in a buffer of one element: best = T.alloc_buffer((1,), "int32"), best[0] = …\n'
+        '   = help: store the changing value in a buffer of one element: best = T.alloc_buffer((1,), "int32"), best[0] = …\n'
         "note: the variable is defined here\n"
         "  --> case:5:5\n"
         "   |\n"

@@ -52,8 +52,8 @@ def test_an_expression_may_come_with_what_it_mentions() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"int_dtype": "int64"}, ValueError, "int_dtype='int64' cannot be had: it is always 'int32'"),
-        ({"verbose": True}, TypeError, "there is no option 'verbose' of printing; did you mean 'verbose_expr'?"),
+        ({"int_dtype": "int64"}, ValueError, "int_dtype='int64' is not supported: it is always 'int32'"),
+        ({"verbose": True}, TypeError, "unknown printing option 'verbose'; did you mean 'verbose_expr'?"),
     ],
 )
 def test_what_cannot_be_had_is_refused(options: dict[str, Any], kind: type[Exception], message: str) -> None:

@@ -42,5 +42,5 @@ def test_no_color_is_honoured(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 
 def test_an_unknown_dialect_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"^'tvm' is no dialect: choose one of tvms, tvm-0\.21, tvm-0\.27$"):
+    with pytest.raises(ValueError, match=r"^'tvm' is not a dialect: choose one of tvms, tvm-0\.21, tvm-0\.27$"):
         base.GlobalVar("f").script("tvm")

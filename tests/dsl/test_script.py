@@ -123,7 +123,7 @@ def test_a_source_that_is_not_there_is_an_error() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         from_source(names["f"])
     assert str(caught.value) == (
-        "error[E0019]: the source of 'f' is not to be had\n  = help: write it to a file, or give its text to tvms.parse"
+        "error[E0019]: the source of 'f' is not available\n  = help: write it to a file, or give its text to tvms.parse"
     )
 
 

@@ -37,7 +37,7 @@ def _member(namespace: Namespace, name: str) -> Any:
     if isinstance(found, Namespace):
         return _Forms(found)
     if not isinstance(found, Form):
-        raise AttributeError(f"there is no '{namespace.name}.{name}' to call")
+        raise AttributeError(f"'{namespace.name}' has no form '{name}'")
     return _function(found)
 
 
