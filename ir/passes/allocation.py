@@ -60,7 +60,7 @@ class Bounds:
 def _limit(name: str, value: Any, function: relax.Function) -> tir.Range:
     number = value.value if isinstance(value, tir.IntImm) else value
     if not isinstance(number, int) or number < 1:
-        reason = f"the upper bound of dimension '{name}' is {number!r}, not a positive whole number"
+        reason = f"the upper bound of dimension '{name}' is {number!r}, not a positive integer"
         raise error("E0906", reason, function.span, f'write R.func_attr({{"{UPPER_BOUNDS}": {{"{name}": 1024}}}})')
     return tir.Range(d.dim(0), d.dim(number + 1))
 

@@ -97,7 +97,7 @@ class _Options:
         """Return the layout of each buffer."""
         given = self._layouts.get(operator) or [None] * len(infos)
         if len(given) != len(infos):
-            reason = f"'{operator}' has {len(infos)} buffers, but {len(given)} layouts are given"
+            reason = f"expected {len(infos)} layouts for '{operator}', got {len(given)}"
             raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give one for each input and output, or None")
         return [None if each is None else _index_map(each, info) for each, info in zip(given, infos, strict=True)]
 
@@ -119,7 +119,7 @@ def _index_map(given: Any, info: StructInfo) -> tir.IndexMap:
     indices = plain_nodes(result if isinstance(result, tuple | list) else (result,))
     assert isinstance(info, relax.TensorStructInfo)
     if len(names) != info.ndim:
-        reason = f"a layout of {len(names)} indices is given for a tensor of {info.ndim} dimensions"
+        reason = f"expected a layout of {info.ndim} indices, got {len(names)}"
         raise error("E0902", f"pass 'AlterOpImpl': {reason}", help="give one index for each dimension")
     return tir.IndexMap(tuple(variables), tuple([d.as_dim(index) for index in indices]))
 
@@ -175,7 +175,9 @@ def _mapped(info: StructInfo, layout: tir.IndexMap | None) -> StructInfo:
         return info
     shape = map_shape(layout, dims_of(info) or ())
     if shape is None:
-        raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} has no known shape", help="give another one")
+        raise error(
+            "E0902", f"pass 'AlterOpImpl': the layout of {info} has no known shape", help="choose another layout"
+        )
     return tensor_info(shape, info.dtype, len(shape), info.vdevice)
 
 
@@ -189,8 +191,8 @@ def _restored(
         return value
     undone = inverse(layout, dims)
     if undone is None:
-        help = "give one that takes each element to a place of its own"
-        raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} cannot be undone", help=help)
+        help = "give an injective layout"
+        raise error("E0902", f"pass 'AlterOpImpl': the layout of {info} cannot be inverted", help=help)
     backward = tir.IndexMap(undone.places, undone.elements)
     swapped = {
         "axis_separators": separators["input_axis_separators"],

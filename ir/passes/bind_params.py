@@ -48,7 +48,7 @@ def with_params(
         replaced[param] = bound = graph_value(value)
         reason = bind_dims(infer_struct_info(param), infer_struct_info(bound), dims)
         if reason is not None:
-            message = f"the value does not fit parameter '{param.name_hint}' of {name}: {reason}"
+            message = f"the value does not match parameter '{param.name_hint}' of {name}: {reason}"
             raise error("E0906", message, param.span, "give an array of the declared shape and dtype")
     kept = tuple([param for param in function.params if param not in replaced])
     return substitute(replace(function, params=kept), {**replaced, **dims})
@@ -109,5 +109,5 @@ def _graph_function(mod: IRModule, name: str) -> relax.Function:
     function = mod.functions.get(name)
     if not isinstance(function, relax.Function):
         others = ", ".join(own for own, each in mod.functions.items() if isinstance(each, relax.Function))
-        raise error("E0905", f"the module has no graph-level function '{name}'", help=f"it has {others or 'none'}")
+        raise error("E0905", f"the module has no graph function '{name}'", help=f"it has {others or 'none'}")
     return function

@@ -95,5 +95,5 @@ def input_count(function: relax.Function) -> int | None:
     count = given.value if isinstance(given, tir.IntImm) else given
     if not isinstance(count, int) or not 0 <= count <= len(function.params):
         reason = f"{NUM_INPUT} is {count!r}, but the function has {len(function.params)} parameters"
-        raise error("E0906", reason, function.span, "say how many of them, the first ones, are inputs")
+        raise error("E0906", reason, function.span, "give the number of leading parameters that are inputs")
     return count

@@ -15,7 +15,7 @@ _NEW_NAMES = {"UpdateParamType": "UpdateParamStructInfo"}
 def __getattr__(name: str) -> Callable[..., Pass]:
     name = _NEW_NAMES.get(name, name)
     if name.startswith("__") or name not in passes():
-        raise AttributeError(f"there is no pass '{name}'; 'tvms opt --list' shows all")
+        raise AttributeError(f"unknown pass '{name}'; 'tvms opt --list' shows all")
     return passes()[name]
 
 

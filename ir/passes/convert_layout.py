@@ -42,13 +42,13 @@ def _check(name: str, layouts: Sequence[str]) -> None:
     known = {} if op is None else {param.name: param.default for param in op.params}
     if "kernel_layout" not in known or "transpose" in name:
         help = "layouts of relax.nn.conv1d, relax.nn.conv2d and relax.nn.conv3d can be changed"
-        raise error("E0902", f"pass 'ConvertLayout': '{name}' has no layouts to change", help=help)
+        raise error("E0902", f"pass 'ConvertLayout': the layout of '{name}' cannot be changed", help=help)
     originals = (known["data_layout"], known["kernel_layout"], known["data_layout"])
     if len(layouts) not in (2, 3) or not all(_is_layout(*each) for each in zip(layouts, originals, strict=False)):
         wanted = (
             f"give layouts of data and weights, such as ['{originals[0]}', '{originals[1]}'], with the same letters"
         )
-        raise error("E0902", f"pass 'ConvertLayout': {list(layouts)} are no layouts of '{name}'", help=wanted)
+        raise error("E0902", f"pass 'ConvertLayout': {list(layouts)} are not layouts of '{name}'", help=wanted)
 
 
 def _is_layout(text: str, letters: str) -> bool:

@@ -51,7 +51,7 @@ def _decompose(mod: IRModule, func_name: str | None, rules: Mapping[str, Rule]) 
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
         known = ", ".join(name for name, each in mod.functions.items() if isinstance(each, relax.Function))
-        raise error("E0905", f"the module has no graph-level function '{func_name}'", help=f"it has {known}")
+        raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     return replace(mod, functions={**mod.functions, func_name: _Decomposer(function, rules).function(function)})
 
 

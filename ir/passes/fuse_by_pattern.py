@@ -67,7 +67,9 @@ def fuse_ops_by_pattern(
     """
     for name in entry_functions or ():
         if not isinstance(mod.functions.get(name), relax.Function):
-            raise error("E0905", f"the module has no graph-level function '{name}'", help="name one that it has")
+            raise error(
+                "E0905", f"the module has no graph function '{name}'", help="give the name of one of its functions"
+            )
     for given in patterns:
         pattern = given if isinstance(given, FusionPattern) else FusionPattern(*given)
         names = entry_functions or [name for name, function in mod.functions.items() if is_open(function)]

@@ -44,7 +44,7 @@ def gradient(
     function = mod.functions.get(func_name)
     if not isinstance(function, relax.Function):
         known = ", ".join(name for name, each in mod.functions.items() if isinstance(each, relax.Function))
-        raise error("E0905", f"the module has no graph-level function '{func_name}'", help=f"it has {known}")
+        raise error("E0905", f"the module has no graph function '{func_name}'", help=f"it has {known}")
     wanted = _wanted(function, require_grads)
     copies = _copies(function)
     function = substitute(function, copies)
@@ -71,9 +71,9 @@ def _wanted(
         if var is None or var not in known.values():
             raise error("E0906", f"the function has no variable '{name}'", help=f"it has {', '.join(known)}")
         if found.count(var) > 1:
-            raise error("E0906", f"variable '{name}' is named twice", help="name each variable once")
+            raise error("E0906", f"variable '{name}' is given twice", help="give each variable once")
         if not _is_differentiable(infer_struct_info(var)):
-            help = "differentiate by tensors of floats, or tuples of them"
+            help = "differentiate with respect to float tensors, or tuples of them"
             raise error("E0906", f"'{name}' is {var.struct_info}, which has no gradient", var.span, help)
     return [var for var in found if var is not None]
 
@@ -231,10 +231,10 @@ def _fields(adjoint: Adjoint, count: int) -> list[Adjoint]:
 
 def _filled(name: str, info: StructInfo) -> relax.Expr:
     if not isinstance(info, relax.TensorStructInfo) or not isinstance(info.shape, relax.ShapeExpr):
-        raise error("E0908", f"the shape of {info} is not known, which its gradient needs")
+        raise error("E0908", f"the gradient needs the shape of {info}, which is unknown")
     return apply(name, info.shape, dtype=info.dtype)
 
 
 def _no_gradient(reason: str, value: relax.Expr) -> TvmsError:
-    help = "write it with operators that have one, such as R.add, R.matmul and R.nn.relu, and differentiate before lowering"
+    help = "use operators that have one, such as R.add, R.matmul and R.nn.relu, and differentiate before lowering"
     return error("E0908", reason, value.span, help)

@@ -38,7 +38,7 @@ def shape_of(value: relax.Expr) -> relax.ShapeExpr:
     """Return the shape of a tensor. Raises E0908 if it is unknown."""
     info = info_of(value)
     if not isinstance(info.shape, relax.ShapeExpr):
-        raise error("E0908", f"the shape of {info} is not known, which its gradient needs")
+        raise error("E0908", f"the gradient needs the shape of {info}, which is unknown")
     return info.shape
 
 
@@ -94,7 +94,7 @@ def _count(call: relax.Call) -> float:
     """Return the number of elements that a reduction combines. Raises E0908 if it is unknown."""
     sizes = [d.value_of(shape_of(call.args[0]).values[axis]) for axis in _axes(call)]
     if any(size is None for size in sizes):
-        raise error("E0908", "the gradient of a mean over a symbolic dimension is not known")
+        raise error("E0908", "the gradient of a mean over a symbolic dimension is not supported")
     return float(math.prod([size for size in sizes if size is not None]))
 
 
@@ -154,7 +154,7 @@ def _concat(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
         dims = dims_of(field) if isinstance(field, relax.TensorStructInfo) else None
         size = d.value_of(dims[axis]) if dims is not None else None
         if size is None:
-            raise error("E0908", "the gradient of R.concat along a symbolic dimension is not known")
+            raise error("E0908", "the gradient of R.concat along a symbolic dimension is not supported")
         place += size
         places.append(place)
     if len(places) == 1:

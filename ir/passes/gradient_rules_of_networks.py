@@ -59,7 +59,7 @@ def _cross_entropy(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[An
     if info_of(x).ndim > 1:
         batch = d.value_of(shape_of(x).values[0])
         if batch is None:
-            raise error("E0908", "the gradient of a loss over a symbolic batch is not known")
+            raise error("E0908", "the gradient of a loss over a symbolic batch is not supported")
         g = g / number(batch, g)
     return [-g * labels, -g * x]
 
@@ -83,11 +83,13 @@ def _conv2d(call: relax.Call, y: relax.Var, g: relax.Expr) -> Sequence[Any]:
     attrs = call.attrs
     layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]
     if layouts != ("NCHW", "OIHW", "NCHW") or attrs["groups"] != 1:
-        raise error("E0908", "the gradient of R.nn.conv2d is known in layout NCHW, with weights in OIHW and one group")
+        raise error(
+            "E0908", "the gradient of R.nn.conv2d is only supported for the layouts NCHW and OIHW and one group"
+        )
     data, weight = call.args
     sizes = [[d.value_of(dim) for dim in shape_of(each).values[2:]] for each in (data, weight, y)]
     if any(size is None for each in sizes for size in each):
-        raise error("E0908", "the gradient of R.nn.conv2d on images of symbolic size is not known")
+        raise error("E0908", "the gradient of R.nn.conv2d on images of symbolic size is not supported")
     inputs, windows, outputs = [[size or 0 for size in each] for each in sizes]
     strides, padding, dilation = attrs["strides"], attrs["padding"], attrs["dilation"]
     around = [padding[n] + padding[n + 2] for n in (0, 1)]

@@ -110,7 +110,7 @@ class VerifyEach(PassInstrument):
         if broken:
             self.broken = before, info
             notes = [Note(f"{problem.code}: {problem.message}", problem.span) for problem in broken]
-            help = f"this is a mistake of the pass; leave it out with disabled_pass=['{info.name}'] and report it"
+            help = f"this is a bug in the pass; disable it with disabled_pass=['{info.name}'] and report it"
             raise error("E0904", f"pass '{info.name}' breaks the law of the IR", None, help, *notes)
 
 

@@ -75,8 +75,8 @@ def _names(places: list[tuple[relax.Binding, Path]], taken: set[str]) -> Mapping
         symbol = binding.value.attrs.get("global_symbol") if isinstance(binding.value, relax.Function) else None
         if symbol is not None:
             if symbol in taken:
-                reason = f"an inner function is to be called '{symbol}', as the module has a function already"
-                raise error("E0104", reason, binding.var.span, "give its attribute global_symbol another value")
+                reason = f"an inner function has the symbol '{symbol}', which a function of the module already has"
+                raise error("E0104", reason, binding.var.span, "change its attribute global_symbol")
             names[binding.var] = str(symbol)
             taken.add(str(symbol))
     proposals: tuple[Callable[[Path], str], ...] = (lambda path: f"{path[0]}_{path[-1]}", "_".join)

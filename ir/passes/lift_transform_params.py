@@ -80,8 +80,10 @@ class _Part:
         """Return those bindings of `common` that this function also computes."""
         mine, theirs = ([infer_struct_info(each) for each in part.weights] for part in (self, first))
         if not structural_equal(tuple(mine), tuple(theirs)):
-            reason = f"the weights of '{self.name}' are not those of '{first.name}'"
-            raise error("E0906", reason, self.function.span, "share a transform among functions of the same weights")
+            reason = f"the weights of '{self.name}' differ from those of '{first.name}'"
+            raise error(
+                "E0906", reason, self.function.span, "share a transform only among functions with the same weights"
+            )
         self.shared.update(zip(self.weights, first.weights, strict=True))
         found: list[relax.Binding] = []
         for binding in self.lifted:

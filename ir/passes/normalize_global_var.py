@@ -22,7 +22,7 @@ def normalize_global_var(mod: IRModule) -> IRModule:
         symbol = function.attrs.get("global_symbol")
         if symbol is not None and str(symbol) in names.values():
             reason = f"'{name}' and another function have the symbol '{symbol}'"
-            raise error("E0910", reason, function.span, "let every public function have a symbol of its own")
+            raise error("E0910", reason, function.span, "give every public function a different symbol")
         if symbol is not None:
             names[name] = str(symbol)
     taken = {*names.values(), *mod.functions}

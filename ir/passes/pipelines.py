@@ -25,7 +25,7 @@ def get_pipeline(name: str = "zero") -> Pass:
         return _registered[name]()
     if name not in PIPELINES:
         known = ", ".join(pipelines())
-        raise error("E0903", f"there is no pipeline '{name}'", help=f"pipelines are: {known}")
+        raise error("E0903", f"unknown pipeline '{name}'", help=f"pipelines are: {known}")
     return Sequential([get_pass(each) for each in PIPELINES[name]], name=name)
 
 
@@ -39,7 +39,7 @@ def register_pipeline(name: str) -> Callable[[Callable[..., Pass]], Callable[...
 
     def register(function: Callable[..., Pass]) -> Callable[..., Pass]:
         if name in PIPELINES or name in _registered:
-            raise ValueError(f"a pipeline '{name}' is registered already")
+            raise ValueError(f"pipeline '{name}' is already registered")
         _registered[name] = function
         return function
 

@@ -89,8 +89,8 @@ def _find(library: str) -> Codegen:
 
     codegen = get_global_func(f"relax.ext.{library}", allow_missing=True)
     if codegen is None:
-        help = f"install the library, register_func('relax.ext.{library}', …), or use the patterns of another one"
-        raise error("E0907", f"there is no library '{library}' here to compile functions for", help=help)
+        help = f"install the library, register_func('relax.ext.{library}', …), or use the patterns of another library"
+        raise error("E0907", f"library '{library}' is not registered", help=help)
     return codegen
 
 

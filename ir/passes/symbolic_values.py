@@ -44,7 +44,7 @@ def _learn(
     elif is_different(known[dim], value):
         reason = f"'{dim.name}' is {show_one(known[dim])} by '{found_by[dim].name_hint}'"
         reason += f", and {show_one(value)} by '{var.name_hint}'"
-        raise error("E0909", reason, var.span, "give the dimensions that differ names of their own")
+        raise error("E0909", reason, var.span, "give different dimensions different names")
 
 
 def with_simple_dims(function: relax.Function) -> relax.Function:

@@ -49,7 +49,7 @@ def to_mixed_precision(
     Raises TvmsError: E0902 if `out_dtype` is neither float16 nor float32.
     """
     if out_dtype not in _FLOATS:
-        raise error("E0902", f"pass 'ToMixedPrecision': out_dtype is {out_dtype!r}", help="say float16 or float32")
+        raise error("E0902", f"pass 'ToMixedPrecision': out_dtype is {out_dtype!r}", help="give float16 or float32")
     names = frozenset(fp16_input_names or ())
 
     def convert(function: relax.Function) -> relax.Function:

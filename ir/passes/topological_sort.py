@@ -28,7 +28,7 @@ def topological_sort(mod: IRModule, order: str = "depth-first", direction: str =
     """
     for given, known in ((order, _ORDERS), (direction, _DIRECTIONS)):
         if given not in known:
-            raise error("E0902", f"pass 'TopologicalSort' has no {given!r}", help=f"say {' or '.join(known)}")
+            raise error("E0902", f"pass 'TopologicalSort': unknown option {given!r}", help=f"give {' or '.join(known)}")
 
     memory = MemoryOrder(mod)
 

@@ -53,7 +53,7 @@ class Pass(ABC):
         Raises TvmsError: E0901 if the pass does not return a module, and the errors of the pass itself.
         """
         if not isinstance(cast("object", mod), IRModule):
-            raise error("E0901", f"pass '{self.info.name}' runs on a module, not on {_kind(mod)}", help=_WRAP)
+            raise error("E0901", f"pass '{self.info.name}' expects a module, got {_kind(mod)}", help=_WRAP)
         context = PassContext.current()
         if not all(instrument.should_run(mod, self.info) for instrument in context.instruments):
             return mod
@@ -62,7 +62,7 @@ class Pass(ABC):
         result = self.transform_module(mod, context)
         if not isinstance(cast("object", result), IRModule):
             reason = f"pass '{self.info.name}' returned {_kind(result)}, not a module"
-            raise error("E0901", reason, help="let it return the module it was given, or a changed copy")
+            raise error("E0901", reason, help="return the given module, or a changed copy")
         for instrument in context.instruments:
             instrument.run_after_pass(result, self.info)
         return result
@@ -369,5 +369,5 @@ def get_pass(name: str, *args: Any, **options: Any) -> Pass:
 
         close = get_close_matches(name, known, 1)
         help = f"did you mean '{close[0]}'?" if close else "'tvms opt --list' shows all passes"
-        raise error("E0903", f"there is no pass '{name}'", help=help)
+        raise error("E0903", f"unknown pass '{name}'", help=help)
     return known[name](*args, **options)

@@ -67,9 +67,9 @@ def test_a_function_of_the_same_layout_takes_the_place() -> None:
 @pytest.mark.parametrize(
     ("layouts", "message"),
     [
-        ([tiles], "error[E0902]: pass 'AlterOpImpl': 'relax.add' has 3 buffers, but 1 layouts are given"),
-        ([lambda i, j: (i, j)] * 3, "error[E0902]: pass 'AlterOpImpl': a layout of 2 indices is given for a tensor of 1 dimensions"),
-        ([tiles, tiles, lambda i: (i // 4, i // 4)], 'error[E0902]: pass \'AlterOpImpl\': the layout of R.Tensor((16,), "float32") cannot be undone'),
+        ([tiles], "error[E0902]: pass 'AlterOpImpl': expected 3 layouts for 'relax.add', got 1"),
+        ([lambda i, j: (i, j)] * 3, "error[E0902]: pass 'AlterOpImpl': expected a layout of 1 indices, got 2"),
+        ([tiles, tiles, lambda i: (i // 4, i // 4)], 'error[E0902]: pass \'AlterOpImpl\': the layout of R.Tensor((16,), "float32") cannot be inverted'),
     ],
 )  # fmt: skip
 def test_layouts_that_do_not_fit_are_refused(layouts: Any, message: str) -> None:

@@ -49,8 +49,8 @@ def test_dimensions_are_bound_by_name() -> None:
     ("name", "args", "message"),
     [
         ("BindParams", ("main", {"v": np.zeros((4, 3), "float32")}), "'main' has no parameter 'v'"),
-        ("BindParams", ("main", {"w": np.zeros((5, 3), "float32")}), "the value does not fit parameter 'w' of 'main': "),
-        ("BindParams", ("other", {}), "the module has no graph-level function 'other'"),
+        ("BindParams", ("main", {"w": np.zeros((5, 3), "float32")}), "the value does not match parameter 'w' of 'main': "),
+        ("BindParams", ("other", {}), "the module has no graph function 'other'"),
         ("BindSymbolicVars", ({"k": 1}, "main"), "'main' has no symbolic dimension 'k'"),
     ],
 )  # fmt: skip

@@ -130,8 +130,8 @@ def test_an_unknown_library_is_said() -> None:
     with pytest.raises(tvms.TvmsError) as raised:
         relax.transform.RunCodegen()(fused)
     assert str(raised.value) == (
-        "error[E0907]: there is no library 'nolib' here to compile functions for\n"
-        "  = help: install the library, register_func('relax.ext.nolib', …), or use the patterns of another one"
+        "error[E0907]: library 'nolib' is not registered\n"
+        "  = help: install the library, register_func('relax.ext.nolib', …), or use the patterns of another library"
     )
 
 

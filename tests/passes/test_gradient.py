@@ -164,9 +164,9 @@ def test_by_chosen_variables_and_a_chosen_result() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("other",), "error[E0905]: the module has no graph-level function 'other'\n  = help: it has main"),
+        (("other",), "error[E0905]: the module has no graph function 'other'\n  = help: it has main"),
         (("main", "z", 1), "error[E0906]: the function has no variable 'z'\n  = help: it has x, n, lv, pair, lv1, lv2, gv, gv1"),
-        (("main", ["x", "x"], 1), "error[E0906]: variable 'x' is named twice\n  = help: name each variable once"),
+        (("main", ["x", "x"], 1), "error[E0906]: variable 'x' is given twice\n  = help: give each variable once"),
         (("main", "x", 2), "error[E0906]: the function has no result 2"),
         (("main", "n", 1), "error[E0906]: 'n' is R.Tensor((2,), \"int32\"), which has no gradient"),
         (("main", "x", 0), "error[E0908]: the result to differentiate is R.Tensor((2,), \"float32\"), not a float scalar"),

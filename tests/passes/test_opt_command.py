@@ -29,7 +29,7 @@ def test_all_passes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("f(g)", "error[E0811]: --passes 'f(g)' is not a list of passes"),
         ("a.b", "error[E0811]: --passes 'a.b' is not a list of passes"),
         ("A]+[B", "error[E0811]: --passes 'A]+[B' is not a list of passes"),
-        ("legalize_ops", "error[E0903]: there is no pass 'legalize_ops'"),
+        ("legalize_ops", "error[E0903]: unknown pass 'legalize_ops'"),
         ("LegalizeOps(level=1)", "error[E0902]: pass 'LegalizeOps': got an unexpected keyword argument 'level'"),
     ],
 )

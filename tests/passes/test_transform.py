@@ -147,7 +147,7 @@ def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
     [
         (
             lambda mod: get_pass("LegaliseOps"),
-            "error[E0903]: there is no pass 'LegaliseOps'\n  = help: did you mean 'LegalizeOps'?",
+            "error[E0903]: unknown pass 'LegaliseOps'\n  = help: did you mean 'LegalizeOps'?",
         ),
         (
             lambda mod: get_pass("LegalizeOps", 1, 2),
@@ -155,13 +155,13 @@ def test_a_pass_that_breaks_the_law_is_named(mod: Any) -> None:
         ),
         (
             lambda mod: get_pass("LegalizeOps")(mod["main"]),
-            "error[E0901]: pass 'LegalizeOps' runs on a module, not on a Function\n"
+            "error[E0901]: pass 'LegalizeOps' expects a module, got a Function\n"
             "  = help: wrap a function in a module first: IRModule({name: function})",
         ),
         (
             lambda mod: module_pass(lambda mod, ctx: None, name="Nothing")(mod),
             "error[E0901]: pass 'Nothing' returned a NoneType, not a module\n"
-            "  = help: let it return the module it was given, or a changed copy",
+            "  = help: return the given module, or a changed copy",
         ),
     ],
 )
@@ -193,7 +193,7 @@ def test_two_casts_cannot_find_two_sizes_for_one_dimension() -> None:
         "   |\n"
         ' 4 |     b = R.match_cast(y, R.Tensor((n,), "float32"))\n'
         "   |     ^\n"
-        "   = help: give the dimensions that differ names of their own"
+        "   = help: give different dimensions different names"
     )
 
 
