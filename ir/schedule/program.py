@@ -63,7 +63,7 @@ class Program:
 
     def _tree_of(self, node: tir.Stmt) -> Tree:
         name = self.function_of(node)
-        assert name is not None, f"{name_of(node)} is no part of the program: ask for program.current(…)"
+        assert name is not None, f"{name_of(node)} is not part of the program: use program.current(…)"
         return self.tree(name)
 
     def prim_func_of(self, node: tir.Stmt) -> tir.PrimFunc:
@@ -128,7 +128,7 @@ class Program:
         the variable of the old one, and a block that replaces a block, inherit its handles.
         """
         name = self.function_of(old)
-        assert name is not None, f"{name_of(old)} is no part of the program: ask for program.current(…)"
+        assert name is not None, f"{name_of(old)} is not part of the program: use program.current(…)"
         function, ancestors = replaced(self.tree(name), old, new)
         self._follow(old, new)
         self.became.update(became or {})

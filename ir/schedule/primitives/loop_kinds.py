@@ -56,7 +56,7 @@ def bind(program: Program, loop: Loop, thread_axis: Text) -> None:
     threads. Comments stay.
     """
     if thread_axis not in THREADS:
-        raise THREAD.refuse(f"there is no thread axis '{thread_axis}'", argument="thread_axis")
+        raise THREAD.refuse(f"unknown thread axis '{thread_axis}'", argument="thread_axis")
     _check_threads(program, loop, thread_axis)
     _run_as(program, loop, tir.ForKind.THREAD_BINDING, thread_axis)
 

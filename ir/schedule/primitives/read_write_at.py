@@ -43,11 +43,11 @@ def read_at(
 
     Preserves: what every block computes. Comments stay where they are.
     """
-    site = _Site(program, loop, block, read_buffer_index, storage_scope, writes=False)
-    at = site.reading[0]
-    if any(each >= at for each in site.writing):
-        raise ONE_WAY.refuse(f"'{site.buffer.name}' is written after it is read", loop, block)
-    return site.copy(range(at, len(site.under)), at)
+    accesses = _LoopAccesses(program, loop, block, read_buffer_index, storage_scope, writes=False)
+    at = accesses.reading[0]
+    if any(each >= at for each in accesses.writing):
+        raise ONE_WAY.refuse(f"'{accesses.buffer.name}' is written after it is read", loop, block)
+    return accesses.copy(range(at, len(accesses.under)), at)
 
 
 @primitive(requires=(*_SHARED, ALL_WRITTEN, FRESH), results=("block that copies",))
@@ -59,18 +59,18 @@ def write_at(
 
     Preserves: what every other block computes, and all that is written. Comments stay where they are.
     """
-    site = _Site(program, loop, block, write_buffer_index, storage_scope, writes=True)
-    at = site.writing[-1]
-    if any(each > at for each in site.reading):
-        raise ONE_WAY.refuse(f"'{site.buffer.name}' is read after it is written", loop, block)
-    for each in (each for blocks in site.under for each in blocks):
-        if any(region.buffer is site.buffer for region in each.writes):
-            check_starts_anew(program, each, site.buffer)
-    site.check_all_written()
-    return site.copy(range(at + 1), at + 1)
+    accesses = _LoopAccesses(program, loop, block, write_buffer_index, storage_scope, writes=True)
+    at = accesses.writing[-1]
+    if any(each > at for each in accesses.reading):
+        raise ONE_WAY.refuse(f"'{accesses.buffer.name}' is read after it is written", loop, block)
+    for each in (each for blocks in accesses.under for each in blocks):
+        if any(region.buffer is accesses.buffer for region in each.writes):
+            check_starts_anew(program, each, accesses.buffer)
+    accesses.check_all_written()
+    return accesses.copy(range(at + 1), at + 1)
 
 
-class _Site:
+class _LoopAccesses:
     """Loop, and the accesses of the blocks under it to a buffer."""
 
     def __init__(
