@@ -13,7 +13,7 @@ from ..ir import tir
 from ..ir.annotations import fits
 from ..ir.base import BaseFunc, GlobalVar, IRModule
 from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
-from ..ir.passes.transform import announce
+from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules
 from ..ir.visit import walk
@@ -150,19 +150,24 @@ def guarded_loops(
 ) -> GuardedLoops:
     """Return the loops of `function`, and those of its default schedule for a target where one is given; a schedule is
     dropped where more is to be checked than before, such as what a gather reads."""
-    plain, safety = guard_indices(lower_blocks(function, bounds), bounds, functions)
+
+    def guard(loops: tir.PrimFunc) -> tuple[tir.PrimFunc, Safety]:
+        guarded, safety = guard_indices(loops, bounds, functions)
+        return observed("GuardIndices", guard_indices, loops, guarded), safety
+
+    plain, safety = guard(lower_blocks(function, bounds))
     if scheduled_for is None:
         return GuardedLoops(plain, safety)
     scheduled, decisions = apply_rules(function, rules_for(scheduled_for.processor))
     if scheduled is function:
         return GuardedLoops(plain, safety, None, decisions)
-    loops = lower_blocks(scheduled, bounds)
+    loops = lower_blocks(observed("default schedule", apply_rules, function, scheduled), bounds)
     if bounds == "trust":
         return GuardedLoops(plain, safety, loops, decisions)
     limited = limit_sizes(loops) if not safety.checked else None
     if limited is not None:  # what was proven still is, as no arithmetic wraps around
-        return GuardedLoops(plain, safety, limited, decisions)
-    loops, now = guard_indices(loops, bounds, functions)
+        return GuardedLoops(plain, safety, observed("LimitSizes", limit_sizes, loops, limited), decisions)
+    loops, now = guard(loops)
     if not now.places <= safety.places:
         return GuardedLoops(plain, safety)
     return GuardedLoops(plain, safety, loops, decisions)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...ir import tir
 from ...ir.deep import deep
 from ...ir.empty_reductions import start_empty_reductions
+from ...ir.passes.transform import observed
 from .blocks import lower_opaque_blocks
 from .bounds import Bounds, Safety, guard_indices
 from .compact import compact_buffers
@@ -78,16 +79,16 @@ def lower_blocks(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
     `bounds` says."""
     for name, step in BLOCK_STEPS.items():
         if name == "LowerMatchBuffer":
-            func = guard_blocks(func, bounds)
-        func = step(func)
+            func = observed("GuardBlocks", guard_blocks, func, guard_blocks(func, bounds))
+        func = observed(name, step, func, step(func))
     return func
 
 
 @deep
 def lower_loops(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, which has loops only, as a kernel: flat memory, pointers and numbers for parameters."""
-    for step in LOOP_STEPS.values():
-        func = step(func)
+    for name, step in LOOP_STEPS.items():
+        func = observed(name, step, func, step(func))
     return func
 
 

@@ -7,6 +7,7 @@ Importing this registers them; the steps are those that functions are compiled b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 
 from msgspec.structs import replace
 
@@ -31,8 +32,7 @@ def _on_modules(step: Step) -> Callable[[IRModule], IRModule]:
     def run(mod: IRModule) -> IRModule:
         return map_functions(mod, tir.PrimFunc, deep(step))
 
-    run.__doc__ = step.__doc__
-    return run
+    return update_wrapper(run, step)
 
 
 def _unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
@@ -42,8 +42,7 @@ def _unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
         blocks = (node for node in walk(func.body) if isinstance(node, tir.Block))
         return func if any(is_early(block) for block in blocks) else step(func)
 
-    run.__doc__ = step.__doc__
-    return run
+    return update_wrapper(run, step)
 
 
 def _on_loops(step: Step) -> Step:

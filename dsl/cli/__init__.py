@@ -34,6 +34,7 @@ COMMANDS = {
     "bench": "measure the time of a function, and compare it with the peak rates of the machine",
     "doctor": "show what tvms can use on this machine, and how to get what is missing",
     "view": "draw a module: its graphs as layers of operators, its loop nests as boxes in boxes",
+    "tour": "print a program after every stage of the compiler, with the code that produced it",
     "explain": "explain a diagnostic code, or list all of them",
     "debug": "step through a function in the interpreter, with breakpoints and watches",
     "fuzz": "check a law on random programs, or on random variants of one",

@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...ir import relax, tir
 from ...ir.base import IRModule, Node, Span
@@ -89,6 +90,20 @@ def _graph_argument(param: relax.Var) -> Argument:
                 param.span,
                 "annotate it with R.Tensor((…), dtype), or call the function from Python",
             )
+
+
+def needed_for(module: IRModule, entry: str) -> IRModule:
+    """Return the functions that `entry` reaches, with their schedules: only these are compiled."""
+    from ...ir.passes.dead_code import remove_unused_functions
+    from ...ir.schedule.text import ScheduleText
+
+    needed = remove_unused_functions(module, [entry])
+    schedules = {
+        name: text
+        for name, text in module.schedules.items()
+        if isinstance(text, ScheduleText) and text.function in needed.functions
+    }
+    return replace(needed, schedules=schedules)
 
 
 def arguments_of(function: Function) -> tuple[Argument, ...]:

@@ -289,6 +289,13 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_tour(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument("--entry", metavar="NAME", help="show only this function and those it calls (default: all)")
+    parser.add_argument("--list", action="store_true", help="print the stages without the programs")
+    parser.add_argument("--stage", metavar="NAME", help="print only this stage")
+
+
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", metavar="CODE", nargs="?", help="such as E0203")
 
@@ -346,6 +353,7 @@ ADD: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "bench": _add_bench,
     "doctor": _add_doctor,
     "view": _add_view,
+    "tour": _add_tour,
     "explain": _add_explain,
     "debug": _add_debug,
     "fuzz": _add_fuzz,

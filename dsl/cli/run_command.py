@@ -9,14 +9,22 @@ from collections.abc import Callable
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec.structs import replace
-
 from ...ir import relax
 from ...ir.base import IRModule
 from ...ir.sanitize import say
 from ..load import load_verified
 from . import options
-from .arguments import Argument, Function, arguments_of, bind_sizes, make_values, read_given, select_entry, split_pairs
+from .arguments import (
+    Argument,
+    Function,
+    arguments_of,
+    bind_sizes,
+    make_values,
+    needed_for,
+    read_given,
+    select_entry,
+    split_pairs,
+)
 from .files import write_output
 from .progress import progress
 from .reporting import UsageError, report, report_notes
@@ -129,27 +137,13 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
     return 1 if races else 0
 
 
-def _needed(module: IRModule, entry: str) -> IRModule:
-    """Return the functions that `entry` reaches, with their schedules: only these are compiled."""
-    from ...ir.passes.dead_code import remove_unused_functions
-    from ...ir.schedule.text import ScheduleText
-
-    needed = remove_unused_functions(module, [entry])
-    schedules = {
-        name: text
-        for name, text in module.schedules.items()
-        if isinstance(text, ScheduleText) and text.function in needed.functions
-    }
-    return replace(needed, schedules=schedules)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run one function and show its inputs and results."""
     from . import table
 
     module = load_verified(arguments.file)
     entry, function = select_entry(module, arguments.entry)
-    module = _needed(module, entry)
+    module = needed_for(module, entry)
     params = arguments_of(function)
     given = read_given(params, split_pairs(arguments.arg, "--arg"))
     sizes = bind_sizes(params, given, split_pairs(arguments.dim, "--dim"))

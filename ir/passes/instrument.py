@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..base import IRModule
@@ -10,6 +11,7 @@ from ..diagnostics import Diagnostic, Note, TvmsError, error
 from ..sanitize import write_program
 
 if TYPE_CHECKING:
+    from ..tir import PrimFunc
     from .transform import PassInfo
 
 
@@ -34,6 +36,9 @@ class PassInstrument:
 
     def run_stage(self, name: str) -> None:
         """Handle a step of the compiler that is not a pass: lowering of a function, or LLVM."""
+
+    def run_after_step(self, name: str, code: Callable[..., Any], before: PrimFunc, after: PrimFunc) -> None:
+        """Handle the result of a step of lowering, which `code` implements."""
 
 
 def pass_instrument(pi_cls: type | None = None) -> Any:

@@ -134,6 +134,13 @@ def announce(stage: str) -> None:
         instrument.run_stage(stage)
 
 
+def observed(name: str, code: Callable[..., Any], before: PrimFunc, after: PrimFunc) -> PrimFunc:
+    """Notify the instruments of the current context that step `name` turned `before` into `after`; return `after`."""
+    for instrument in PassContext.current().instruments:
+        instrument.run_after_step(name, code, before, after)
+    return after
+
+
 class Sequential(Pass):
     """Sequence of passes (TVM: `Sequential`)."""
 
@@ -346,6 +353,7 @@ def declare_pass(
         construct.__name__ = construct.__qualname__ = name
         construct.__doc__, construct.__module__ = function.__doc__, function.__module__
         setattr(construct, "__signature__", signature)  # noqa: B010
+        setattr(construct, "__wrapped__", function)  # noqa: B010  # `inspect.unwrap` finds the code of the pass
         _declared[name] = construct
         return function
 
