@@ -133,7 +133,7 @@ def _filled(node: relax.Constant, name: str, array: NDArray[Any]) -> relax.Const
 
 
 def names_tensors(module: IRModule) -> bool:
-    """Return whether a graph-level function names a tensor without holding it."""
+    """Return whether a graph function names a tensor without holding it."""
     functions = (function for function in module.functions.values() if isinstance(function, relax.Function))
     return any(
         isinstance(node, relax.Constant) and isinstance(node.data, Metadata)

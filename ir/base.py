@@ -244,7 +244,7 @@ class IRModule(Node, Attributed, frozen=True, eq=False):
     name: str = "Module"
     trivia: Trivia | None = None
     schedules: dict[str, Node] = {}
-    """The schedules of the module's loop-level functions (`tvms.ir.schedule.text.ScheduleText`), by name. Apache TVM's
+    """The schedules of the module's loop functions (`tvms.ir.schedule.text.ScheduleText`), by name. Apache TVM's
     dialects omit them, because Apache TVM has no text for schedules.
     """
 

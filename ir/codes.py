@@ -69,7 +69,7 @@ CODES: dict[str, str] = {
     "E0304": "an element that a tuple does not have",
     "E0305": "a parameter without struct info",
     "E0306": "a function without one return at its end",
-    "E0307": "a statement that a graph-level function cannot hold",
+    "E0307": "a statement that a graph function cannot hold",
     "E0308": "an annotation that contradicts its value",
     "E0309": "a dataflow block whose output is wrong",
     "E0310": "branches that do not bind one variable",

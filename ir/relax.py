@@ -178,7 +178,7 @@ class SeqExpr(Expr, frozen=True, eq=False):
 
 
 class Function(BaseFunc, frozen=True, eq=False):
-    """A graph-level function; its body is a sequence of binding blocks and a result."""
+    """A graph function; its body is a sequence of binding blocks and a result."""
 
     params: tuple[Var, ...]
     body: SeqExpr

@@ -450,7 +450,7 @@ class BlockRealize(Stmt, frozen=True, eq=False):
 
 
 class PrimFunc(BaseFunc, frozen=True, eq=False):
-    """A loop-level function. `buffer_map` gives the buffers of its handle parameters."""
+    """A loop function. `buffer_map` gives the buffers of its handle parameters."""
 
     params: tuple[Var, ...]
     body: Stmt

@@ -156,7 +156,7 @@ class ModuleEmitter:
         """Call another kernel; a fault in it is also a fault of the caller."""
         callee = self.kernels.get(name)
         if callee is None:
-            raise error("E0102", f"the module has no loop-level function '{name}'", call.span)
+            raise error("E0102", f"the module has no loop function '{name}'", call.span)
         args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
         wanted, given = [param.dtype for param in callee.params], [arg.dtype for arg in args]
         if wanted != given:

@@ -210,7 +210,7 @@ class Context:
         self.type_variables: list[str] = []
         """Names that `n = TypeVar("n")` declares: each is a dimension of the functions that mention it."""
         self.tir: Any = None
-        """The loop-level function under construction (`tir_frames.FunctionFrame`)."""
+        """The loop function under construction (`tir_frames.FunctionFrame`)."""
         self.in_signature = False
         """Whether the parameters of a function are being read."""
         self.uses: list[Note] = []

@@ -140,7 +140,7 @@ def _no_member(context: Context, owner: Namespace, node: syntax.Attribute) -> Fa
     if nearest == f"did you mean '{name}'?":
         if context.tir is None:
             return context.error("E0207", f"{name} has to be called", node, f"write {name}(…)")
-        return context.error("E0201", f"{name} belongs in a graph-level function", node, "open one with R.function")
+        return context.error("E0201", f"{name} belongs in a graph function", node, "open one with R.function")
     help = did_you_mean(node.attr, owner.members) or nearest
     return context.error("E0103", f"'{owner.name}' has no form '{node.attr}'", place, help)
 

@@ -158,9 +158,9 @@ class Site(Struct, frozen=True, eq=False):
 
     @property
     def function(self) -> FunctionFrame:
-        """The enclosing loop-level function; E0201 if there is none."""
+        """The enclosing loop function; E0201 if there is none."""
         if self.context.tir is None:
-            raise self.error("E0201", f"{self.name} belongs in a loop-level function", "open one with T.prim_func")
+            raise self.error("E0201", f"{self.name} belongs in a loop function", "open one with T.prim_func")
         return self.context.tir
 
     @property

@@ -45,7 +45,7 @@ def ir_module(site: Site, mod: Any = None, check_well_formed: Any = True) -> Non
 
 @form("R.function")
 def function(site: Site) -> None:
-    """`R.function(private=True) f(…):` opens a graph-level function.
+    """`R.function(private=True) f(…):` opens a graph function.
 
     `relax_function` reads its arguments.
     """
@@ -53,7 +53,7 @@ def function(site: Site) -> None:
 
 @form("S.schedule")
 def schedule(site: Site) -> None:
-    """`S.schedule name(function, target="llvm"):` opens a schedule of a loop-level function: a sequence of primitives.
+    """`S.schedule name(function, target="llvm"):` opens a schedule of a loop function: a sequence of primitives.
 
     `schedules` reads its parameters and its body.
     """

@@ -1,4 +1,4 @@
-"""Assignments in a graph-level function: the variable that a name becomes, and its struct info."""
+"""Assignments in a graph function: the variable that a name becomes, and its struct info."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls in a graph-level function: operators, other forms of `R`, functions, and methods of values."""
+"""Calls in a graph function: operators, other forms of `R`, functions, and methods of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds graph-level functions, global and local: signature, body and return."""
+"""Builds graph functions, global and local: signature, body and return."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def declare_function(context: Context, definition: syntax.Definition) -> relax.F
 
 
 def build_function(context: Context, definition: syntax.Definition, is_local: bool = False) -> relax.Function:
-    """Return the graph-level function that `definition` defines; report all its errors, then raise Failed."""
+    """Return the graph function that `definition` defines; report all its errors, then raise Failed."""
     reported = len(context.diagnostics)
     builder = BlockBuilder(context, set(names_in(definition)))
     with context.scope.frame():
@@ -94,9 +94,7 @@ def build_local_function(builder: BlockBuilder, definition: syntax.Definition, l
     context = builder.context
     if definition.head is None or values.dotted(builder, _callee(definition.head)) != "R.function":
         help = "write R.function before it"
-        raise context.error(
-            "E0307", "only graph-level functions can be nested in a graph-level function", definition, help
-        )
+        raise context.error("E0307", "only graph functions can be nested in a graph function", definition, help)
     place = syntax.Name(definition.name, start=definition.name_start, end=definition.name_end)
     target = Target(definition.name, place, leaves)
     if definition.name not in names_in(definition):

@@ -1,4 +1,4 @@
-"""Statements of a graph-level function: assignments, dataflow blocks, branches, and calls without a value."""
+"""Statements of a graph function: assignments, dataflow blocks, branches, and calls without a value."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _build(builder: BlockBuilder, statement: syntax.Stmt, leaves: bool) -> None:
         case _:
             what = _NAMES_OF_STATEMENTS.get(type(statement), "this statement")
             help = "use assignments, R.dataflow blocks, if and else, nested functions and a return"
-            raise context.error("E0307", f"a graph-level function cannot contain {what}", statement, help)
+            raise context.error("E0307", f"a graph function cannot contain {what}", statement, help)
 
 
 _NAMES_OF_STATEMENTS: dict[type, str] = {
@@ -73,7 +73,7 @@ def _target(
     builder: BlockBuilder, node: syntax.Expr, statement: syntax.Statement, leaves: bool, said: StructInfo | None = None
 ) -> Target:
     if not isinstance(node, syntax.Name):
-        help = "graph-level values never change: bind the result to a name"
+        help = "graph-level values are immutable: bind the result to a name"
         raise builder.context.error("E0307", "only a name can be assigned", node, help)
     return Target(node.id, node, leaves, said, statement.trivia)
 
@@ -198,7 +198,7 @@ def check_dataflow(builder: BlockBuilder, statement: syntax.With) -> None:
     is_dataflow = isinstance(opened, syntax.Call) and values.dotted(builder, opened.func) == "R.dataflow"
     if not is_dataflow or statement.target is not None:
         raise builder.context.error(
-            "E0307", "only R.dataflow() opens a block in a graph-level function", opened, "write with R.dataflow():"
+            "E0307", "only R.dataflow() opens a block in a graph function", opened, "write with R.dataflow():"
         )
 
 

@@ -1,4 +1,4 @@
-"""Evaluates expressions of a graph-level function.
+"""Evaluates expressions of a graph function.
 
 Values are those of `expressions` (plain Python values, loop-level nodes, namespaces), graph-level expressions and
 struct info. Operands are bound as they are read, so that bindings have TVM's order.

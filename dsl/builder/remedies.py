@@ -39,7 +39,7 @@ REMEDIES = {
 """Default remedy of each code."""
 
 _OPERATORS = "operators are forms of the language: T.exp(x) on scalars, R.exp(x) on tensors"
-_DEFINITION = "T.prim_func opens a loop-level function, R.function a graph-level one, I.ir_module a module"
+_DEFINITION = "T.prim_func opens a loop function, R.function a graph function, I.ir_module a module"
 _NAMES = {
     **dict.fromkeys(("np", "numpy", "math", "torch", "jnp", "tf"), _OPERATORS),
     **dict.fromkeys(("func", "fn", "function", "kernel", "module"), _DEFINITION),

@@ -25,7 +25,7 @@ _TARGET = "target"
 
 
 def build_schedule(context: Context, definition: syntax.Definition, functions: Container[str]) -> ScheduleText:
-    """Return the schedule that `definition` defines; `functions` are the loop-level functions of the module."""
+    """Return the schedule that `definition` defines; `functions` are the loop functions of the module."""
     load()
     function, target = _head(context, definition, functions)
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""Assignments in a loop-level function: names for the values of forms, LetStmts for expressions, stores to buffers."""
+"""Assignments in a loop function: names for the values of forms, LetStmts for expressions, stores to buffers."""
 
 from __future__ import annotations
 

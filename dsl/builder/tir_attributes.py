@@ -67,7 +67,7 @@ def _members(owner: Any) -> tuple[dict[str, Callable[[Any], Any]], dict[str, For
 
 
 def call_function(context: Context, node: syntax.Call, function: GlobalVar, args: list[tir.PrimExpr]) -> tir.Call:
-    """Return a call of another loop-level function of the module; its dtype is that of the function's result."""
+    """Return a call of another loop function of the module; its dtype is that of the function's result."""
     info = function.struct_info
     returned = info.ret if isinstance(info, relax.FuncStructInfo) else None
     dtype = returned.dtype if isinstance(returned, relax.PrimStructInfo) else "void"

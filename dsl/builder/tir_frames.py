@@ -1,4 +1,4 @@
-"""A loop-level function under construction: its statements so far, and its open blocks."""
+"""A loop function under construction: its statements so far, and its open blocks."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Body:
 
 
 class FunctionFrame:
-    """A loop-level function under construction."""
+    """A loop function under construction."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth

@@ -1,4 +1,4 @@
-"""Loop-level functions: `T.prim_func`."""
+"""Loop functions: `T.prim_func`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def prim_func(
     s_tir: Flag = True,
     persistent: Flag = False,
 ) -> bool:
-    """`T.prim_func(private=True) f(…):` opens a loop-level function.
+    """`T.prim_func(private=True) f(…):` opens a loop function.
 
     Its value: whether the function is private.
     """
@@ -94,7 +94,7 @@ def return_type(context: Context, node: syntax.Expr | None) -> tir.Type | None:
         value = value.call(Site(context, node, value.name), (), ())
     if isinstance(value, tir.Var):
         return value.type_annotation or tir.PrimType(value.dtype)
-    message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
+    message = f"a loop function returns a scalar or nothing, not {describe(value)}"
     help = "write -> T.int32, or remove the annotation and store results in buffer parameters"
     raise context.error("E0208", message, node, help)
 

@@ -1,4 +1,4 @@
-"""Statements of a loop-level function; assignments are in `tir_assignments`."""
+"""Statements of a loop function; assignments are in `tir_assignments`."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _return(context: Context, node: syntax.Return) -> None:
         raise context.error("E0207", "this return has no value", node, "remove it")
     value = evaluate(context, node.value)
     if isinstance(value, tir.Buffer):
-        message = f"a loop-level function returns a scalar or nothing, not {describe(value)}"
+        message = f"a loop function returns a scalar or nothing, not {describe(value)}"
         help = "store results in buffer parameters, and remove this"
         raise context.error("E0207", message, node, help)
     value = to_expr(context, value, node.value)
@@ -221,7 +221,7 @@ def _definition(context: Context, node: syntax.Definition) -> None:
         return define_macro(context, node)
     context.scope.define(node.name, POISON)
     help = "move it out of the function, or make it a macro with @T.macro"
-    raise context.error("E0207", f"'{node.name}' is defined inside a loop-level function", node, help)
+    raise context.error("E0207", f"'{node.name}' is defined inside a loop function", node, help)
 
 
 _STATEMENTS: dict[type, Callable[[Context, Any], None]] = {

@@ -147,7 +147,7 @@ def _compare(found: Measurement, baseline: Measurement) -> None:
 
 
 def count_operations(function: tir.PrimFunc, sizes: dict[str, int]) -> int:
-    """Return the number of floating-point operations of a loop-level function; 0 if the extent of a loop is unknown.
+    """Return the number of floating-point operations of a loop function; 0 if the extent of a loop is unknown.
 
     `sizes` are the symbolic dimensions by name. Both branches of a condition count.
     """

@@ -232,5 +232,5 @@ def run(arguments: argparse.Namespace) -> int:
         debugger.say(str(problem))
         debugger.look_around()
         return 1
-    say("the run is over" + ("" if debugger.here else ": no loop-level function was called, where it could stop"))
+    say("the run is over" + ("" if debugger.here else ": no loop function was called, where it could stop"))
     return 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def compiled(module: IRModule | Damage, entry: str) -> Any:
     """Return a callable for a function of a module, compiled for its target attribute. Without one, compile for the
-    CPU, and a loop-level function in all variants. For a damaged file, return the result of `load_damaged`.
+    CPU, and a loop function in all variants. For a damaged file, return the result of `load_damaged`.
     """
     if not isinstance(module, IRModule):
         from .fuzz_artifacts import load_damaged
@@ -54,7 +54,7 @@ def _with_bounds(module: IRModule) -> tuple[IRModule, Any]:
 
 
 def compiled_together(modules: Sequence[IRModule]) -> Callable[[IRModule, str], Any]:
-    """Return a replacement of `compiled` for `modules`, whose loop-level functions are compiled together."""
+    """Return a replacement of `compiled` for `modules`, whose loop functions are compiled together."""
     from ...codegen.runtime.variants import compile_together
 
     plain = [each for each in modules if "target" not in each.attrs and not _has_graphs(each)]

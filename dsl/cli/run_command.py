@@ -130,7 +130,7 @@ def _find_races(module: IRModule, entry: str, function: Function, values: list[A
 
     if isinstance(function, relax.Function):
         raise UsageError(
-            f"--races needs a loop-level function, and '{entry}' is a graph-level one: choose another with --entry"
+            f"--races needs a loop function, and '{entry}' is a graph function: choose another with --entry"
         )
     races = find_races(module, entry, values, order)
     report(races) if races else say(f"{entry}: no races")

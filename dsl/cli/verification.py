@@ -1,6 +1,6 @@
 """`tvms run --verify`: compares results with the interpreter's.
 
-Small programs are interpreted in full. Large loop-level functions run as unoptimised machine code, which the
+Small programs are interpreted in full. Large loop functions run as unoptimised machine code, which the
 interpreter checks at sampled points of every loop nest; `--verify=full` interprets them in full as well.
 """
 

@@ -1,4 +1,4 @@
-"""Loop-level functions."""
+"""Loop functions."""
 
 from __future__ import annotations
 

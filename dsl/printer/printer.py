@@ -61,7 +61,7 @@ class Frame:
         self.concise = False
         """Whether a statement whose scope is the rest of this frame can be printed without `with`."""
         self.is_function = is_function
-        """Whether this is the scope of a graph-level function."""
+        """Whether this is the scope of a graph function."""
         self.function_vars: set[object] | None = None
         """The symbolic dimensions seen so far while the signature is printed; None afterwards."""
         self.module_alias = False

@@ -49,7 +49,7 @@ def operators() -> str:
         _NOTE, "# Operators", "",
         f"{len(ops)} operators of `R`: {_count(ops.values())}.", "",
         "After its meaning, each line lists what an operator has: **infer**, struct info of a call; **numpy**, an oracle;",
-        "**legalise**, a loop-level function or an expansion to other operators; **impure**, side effects.",
+        "**legalise**, a loop function or an expansion to other operators; **impure**, side effects.",
     ]  # fmt: skip
     for family, names in families().items():
         heading = (import_module(f"...ir.ops.{family}", __package__).__doc__ or family).split("\n")[0]

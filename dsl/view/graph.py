@@ -1,4 +1,4 @@
-"""Pictures of graph-level functions: a box for every computed value, an arrow for every use."""
+"""Pictures of graph functions: a box for every computed value, an arrow for every use."""
 
 from __future__ import annotations
 

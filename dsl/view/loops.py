@@ -1,4 +1,4 @@
-"""Pictures of loop-level functions: a box for every loop and block, with its body inside."""
+"""Pictures of loop functions: a box for every loop and block, with its body inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build graph-level functions one binding at a time (TVM: `relax.BlockBuilder`, `src/relax/ir/block_builder.cc`)."""
+"""Build graph functions one binding at a time (TVM: `relax.BlockBuilder`, `src/relax/ir/block_builder.cc`)."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class BlockBuilder:
     # --- Functions of tensors ---------------------------------------------------------------------------------
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """Return a call of the loop-level function that `func` builds from tensors for `args` and `kwargs`.
+        """Return a call of the loop function that `func` builds from tensors for `args` and `kwargs`.
 
         It is named after `func` or `primfunc_name_hint`, and gets the attributes `primfunc_attrs`.
         """

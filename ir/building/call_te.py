@@ -1,4 +1,4 @@
-"""Calls of tensor functions on graph-level values (TVM: `call_te`): the loop-level function and its arguments."""
+"""Calls of tensor functions on graph-level values (TVM: `call_te`): the loop function and its arguments."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ All other executors are tested against it. Integers wrap around, floats are comp
 memory holds poison, and faults are reported with their position.
 
     run(module, "main", [x, w])         a function of a module
-    call_prim_func(func, [a, b, c])     one loop-level function, with c written in place
+    call_prim_func(func, [a, b, c])     one loop function, with c written in place
 
 Modules: values (`scalars`, `memory`, `struct_info`), the loop level (`expressions`, `intrinsics`, `calls`,
 `buffers`, `statements`, `threads`, `matrix_units`), the graph level (`graph`, `graph_calls`), calls (`arguments`,

@@ -312,7 +312,7 @@ def _call_function(call: tir.Call, name: str) -> Expression:
 
         function = frame.world.module.functions.get(name)
         if not isinstance(function, tir.PrimFunc):
-            raise fault("E0102", f"the module has no loop-level function '{name}'", call)
+            raise fault("E0102", f"the module has no loop function '{name}'", call)
         return call_in(frame.world, function, operands(frame), name, call)
 
     return run

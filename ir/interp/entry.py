@@ -36,14 +36,14 @@ def run(
     """Call function `entry` of `module`; for a single function, the name does not matter.
 
     Tensors and buffers are NumPy arrays of the declared dtype and shape, shapes and tuples are tuples. A graph
-    function returns its value; a loop-level function writes its arrays in place and returns the value of `T.ret`.
+    function returns its value; a loop function writes its arrays in place and returns the value of `T.ret`.
 
     `functions` are external functions by name, in addition to those of `tvms.register_func`; for `call_dps_packed`, the
     outputs are their last arguments. `seed` determines the contents of uninitialized memory. With `track`, a read of
     uninitialized memory is an error. `thread_order` is the order of parallel iterations, and of threads between barriers;
     results must not depend on it. `observer` is called for every statement and every access; `Trap()` stops at accesses
     that a block does not declare. `tier` selects lockstep execution of loops: where it pays ("auto"), never ("obvious"), or
-    wherever possible ("lanes"); results are the same. `execute` is offered each call of a loop-level function, and returns
+    wherever possible ("lanes"); results are the same. `execute` is offered each call of a loop function, and returns
     whether it executed it; `report` is called with messages about progress.
 
     Raises TvmsError: E0102 if there is no such function, E0701 to E0706 if an argument does not fit, E0707 to E0716 if the

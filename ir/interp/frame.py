@@ -36,7 +36,7 @@ class World:
     tier: Tier = "auto"
     """Which loops run in lockstep: those with enough iterations, none, or all that can."""
     execute: Callable[[Any, Sequence[Any]], bool] | None = None
-    """Alternative executor of loop-level functions; returns whether it executed the call."""
+    """Alternative executor of loop functions; returns whether it executed the call."""
     report: Callable[[str], None] | None = None
     """Callback for messages about progress."""
     observer: Observer | None = None

@@ -1,4 +1,4 @@
-"""Calls of loop-level functions in destination-passing style: arrays are written in place."""
+"""Calls of loop functions in destination-passing style: arrays are written in place."""
 
 from __future__ import annotations
 

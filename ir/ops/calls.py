@@ -54,26 +54,26 @@ def _call_tir(name: str, doc: str, *attributes: Param, before_output: bool = Fal
     register(RelaxOp(f"relax.{name}", (callee, _ARGS, *middle, tir_vars), infer, doc))
 
 
-_call_tir("call_tir", "Call a loop-level function with `args` and new tensors for what it returns.")
+_call_tir("call_tir", "Call a loop function with `args` and new tensors for what it returns.")
 _call_tir(
     "call_tir_with_grad",
-    "Call a loop-level function, whose gradient is the tensor expression registered as `te_grad_name`.",
+    "Call a loop function, whose gradient is the tensor expression registered as `te_grad_name`.",
     Param("te_grad_name", "str"),
     Param("te_grad_kwargs", "value", None),
 )
 _call_tir(
     "call_tir_inplace",
-    "Call a loop-level function that writes its results over some of its arguments.",
+    "Call a loop function that writes its results over some of its arguments.",
     Param("inplace_indices", "ints"),
     before_output=True,
 )
-_call_tir("dist.call_tir_local_view", "Call a loop-level function on the part of each tensor that is on this device.")
+_call_tir("dist.call_tir_local_view", "Call a loop function on the part of each tensor that is on this device.")
 register(
     RelaxOp(
         "relax.dist.call_tir",
         (Param("gvar", "callee"), _ARGS, _OUT, Param("tir_vars", "opt_shape", None)),
         None,
-        "Call a loop-level function on tensors that are spread over devices: `R.call_tir` by another name.",
+        "Call a loop function on tensors that are spread over devices: `R.call_tir` by another name.",
         expand=lambda a: bind(get_op("relax.call_tir"), (a.gvar, a.args, a.out_sinfo), {"tir_vars": a.tir_vars}),
     )
 )
@@ -90,7 +90,7 @@ register(
         "relax.vm.call_tir_dyn",
         (Param("func", "callee"), _ARGS),
         nothing,
-        "Call a loop-level function whose variables are given as a shape at the end of `args`.",
+        "Call a loop function whose variables are given as a shape at the end of `args`.",
         pure=False,
     )
 )

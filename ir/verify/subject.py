@@ -1,4 +1,4 @@
-"""A loop-level function that is being verified, with shared analyses that are computed on first use."""
+"""A loop function that is being verified, with shared analyses that are computed on first use."""
 
 from __future__ import annotations
 

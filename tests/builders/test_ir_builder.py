@@ -109,5 +109,5 @@ def test_misuse_is_refused_at_the_call() -> None:
     assert found.message == "argument 1, 'start', of T.serial: expected an expression, got 'x'"
     assert found.span is not None
     assert found.span.source.text[found.span.start : found.span.end] == 'T.serial("x")'
-    with IRBuilder(), pytest.raises(ValueError, match=r"^no graph-level function is open; open one: with R\.function"):
+    with IRBuilder(), pytest.raises(ValueError, match=r"^no graph function is open; open one: with R\.function"):
         R.arg("x", R.Tensor((8,), "float32"))

@@ -1,4 +1,4 @@
-"""Graph-level functions: compiled to steps over kernels, they give what the interpreter gives."""
+"""Graph functions: compiled to steps over kernels, they give what the interpreter gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops, blocks, memory and control of loop-level functions: compiled, they do what the interpreter does."""
+"""Loops, blocks, memory and control of loop functions: compiled, they do what the interpreter does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph-level functions as machine code: what they give is what the executor and the interpreter give, on planned memory."""
+"""Graph functions as machine code: what they give is what the executor and the interpreter give, on planned memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ X = np.arange(32, dtype="f4").reshape(4, 8)
 
 
 def module(body: str) -> tvms.IRModule:
-    """Return a module of the kernels above and one graph-level function."""
+    """Return a module of the kernels above and one graph function."""
     return tvms.parse(f"I.ir_module Module:{KERNELS}\n{body}")
 
 

@@ -1,4 +1,4 @@
-"""Graph-level functions from text: `tests/cases/relax/*.tvms` hold what is given, and what it prints or is told.
+"""Graph functions from text: `tests/cases/relax/*.tvms` hold what is given, and what it prints or is told.
 
 `# --- given: title` opens a case. After `# --- prints` stands the canonical text of the module, and after `# --- says`
 all messages, as they are rendered.

@@ -1,4 +1,4 @@
-"""Loop-level functions and modules from text: `tests/cases/tir/*.tvms`, in the format of `test_builder_relax`.
+"""Loop functions and modules from text: `tests/cases/tir/*.tvms`, in the format of `test_builder_relax`.
 
 Besides what each case pins, all of them keep the laws of reading: what is printed reads back as the same program in
 every dialect, comments are neither lost nor doubled, and every node knows where it was written.

@@ -111,7 +111,7 @@ def test_what_has_no_statements_says_so(
     path.write_text('R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n    return x\n')
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main(["debug", str(path)]) == 0
-    said = "the run is over: no loop-level function was called, where it could stop\n"
+    said = "the run is over: no loop function was called, where it could stop\n"
     assert capsys.readouterr().out == said
 
 

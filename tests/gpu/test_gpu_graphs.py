@@ -1,4 +1,4 @@
-"""Graph-level functions on a GPU: tensors stay there between kernels; what the host reads or writes is copied, no more."""
+"""Graph functions on a GPU: tensors stay there between kernels; what the host reads or writes is copied, no more."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def compiled(module: Any) -> Any:
 
 
 def results(module: Any, prepare: Any = interpreted, seed: int = 0) -> dict[str, Any]:
-    """What every graph-level function that can be called from outside returns for random arguments."""
+    """What every graph function that can be called from outside returns for random arguments."""
     found: dict[str, Any] = {}
     functions = [each for each in module.functions.values() if isinstance(each, relax.Function)]
     execute = prepare(module) if functions else None

@@ -37,7 +37,7 @@ _functions: list[_Function] = []
 
 def _open() -> _Function:
     if not _functions:
-        raise ValueError("no graph-level function is open; open one: with R.function():")
+        raise ValueError("no graph function is open; open one: with R.function():")
     return _functions[-1]
 
 
@@ -94,7 +94,7 @@ def emit(value: Any) -> relax.Var:
 
 
 def emit_te(func: Callable[..., Any], *args: Any, **kwargs: Any) -> relax.Call:
-    """Return a call of the loop-level function computed by `func` on tensors (`BlockBuilder.call_te`)."""
+    """Return a call of the loop function computed by `func` on tensors (`BlockBuilder.call_te`)."""
     return _open().builder.call_te(func, *args, **kwargs)
 
 

@@ -163,7 +163,7 @@ def prim_func(is_private: bool = False) -> Opened:
 def _open_function() -> _Function:
     function = IRBuilder.current().context.tir
     if not isinstance(function, _Function):
-        raise ValueError("no loop-level function is open; open one: with T.prim_func():")
+        raise ValueError("no loop function is open; open one: with T.prim_func():")
     return function
 
 

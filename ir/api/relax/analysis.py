@@ -83,7 +83,7 @@ def erase_to_well_defined(
 
 
 def has_reshape_pattern(func: tir.PrimFunc) -> bool:
-    """Whether a loop-level function copies all elements in order."""
+    """Whether a loop function copies all elements in order."""
     return is_reshape(func)
 
 
@@ -159,7 +159,7 @@ def contains_impure_call(expr: Node) -> bool:
 
 
 def estimate_memory_usage(mod: IRModule | relax.Function) -> str:
-    """Return, for each graph-level function, the allocated memory before and after memory planning.
+    """Return, for each graph function, the allocated memory before and after memory planning.
 
     Counts all calls of `R.builtin.alloc_tensor`, `R.memory.alloc_tensor` and `R.memory.alloc_storage` in all branches.
     Allocations of symbolic size are counted, but not included in the sum.
