@@ -1,6 +1,6 @@
 """Order of bindings due to in-place calls: one overwrites memory that another accesses, without using its variable.
 
-b = R.exp(a)                                     `b` must stay before `c`, and so must every access to this memory,
+b = R.exp(a)                                     `b` must stay before `c`, and so must earlier accesses to this memory,
 c = R.call_tir_inplace(Module.f, (a,), …, [0])   under any name; later accesses must stay after `c`.
 """
 

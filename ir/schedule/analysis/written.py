@@ -27,7 +27,7 @@ FRESH = Condition(
 )
 ALL_WRITTEN = Condition(
     "E0552",
-    "the block is known to write all copied elements, if they are used after the scope",
+    "the block is known to write all elements that are copied",
     "do this before the block gets a condition, or let it write all elements",
 )
 
