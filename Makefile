@@ -1,7 +1,7 @@
 # make run     install, and run a perceptron that is checked against the interpreter
 # make test    install with the test extras, and run all tests
 # make check   install with the dev extras, and run what reads the source: linter, formatter, types, house rules
-# make generate  write what is generated: the tables of the grammar, the reference in docs/, the grammar for editors
+# make generate  write what is generated: the tables of the grammar, the reference and the picture in docs/, the grammar for editors
 # make fuzz    run the property-based tests for longer, on fresh examples, TVMS_FUZZ times as many; then check all laws
 #              of `tvms fuzz`, each on FUZZ_EXAMPLES programs
 # make bench   measure
@@ -42,11 +42,14 @@ check: .venv/installed-dev
 	$(BIN)/pyright
 	$(BIN)/python -m tvms.grammar.generate --check
 	$(BIN)/python -m tvms.dsl.reference --check
+	$(BIN)/python docs/architecture.py --check
+	$(BIN)/python tests/prose.py
 	$(BIN)/python -m pytest tests/test_house.py
 
 generate: .venv/installed-dev
 	$(BIN)/python -m tvms.grammar.generate
 	$(BIN)/python -m tvms.dsl.reference
+	$(BIN)/python docs/architecture.py
 
 fuzz: .venv/installed-test
 	TVMS_FUZZ=$(TVMS_FUZZ) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/fuzz --hypothesis-profile fuzz

@@ -192,3 +192,10 @@ def test_codes_are_declared_and_used() -> None:
             used.update(re.findall(r"\bE\d{4}\b", path.read_text(encoding="utf-8")))
     assert used - CODES.keys() == set()
     assert CODES.keys() - used == set()
+
+
+def test_the_architecture_page_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/architecture.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

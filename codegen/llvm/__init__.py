@@ -1,0 +1,1 @@
+"""LLVM IR from lowered functions, and machine code from LLVM IR."""

@@ -1,0 +1,1 @@
+"""Compiled programs in memory: arguments, calls, threads, caches, files."""

@@ -1,0 +1,1 @@
+"""Operators and intrinsics: signature, struct info, meaning as a tensor expression, documentation."""
