@@ -16,6 +16,7 @@ from ..ir.diagnostics import ArgumentError, Diagnostic, TvmsError, error
 from ..ir.passes.transform import announce, observed
 from ..ir.programs import as_module
 from ..ir.schedule.apply import apply_schedules
+from ..ir.verify import check_types
 from ..ir.visit import walk
 from .gpu.lower import lower_for_gpu
 from .graph.native import NativeFunction, native_functions
@@ -81,8 +82,8 @@ class Built(Struct, frozen=True, eq=False):
 
 def prepare(program: IRModule | BaseFunc, target: Target) -> IRModule:
     """Return the module that is compiled: the schedules for this target that are written in it are applied, and
-    graph-level operators are calls of kernels."""
-    return lower_graphs(apply_schedules(as_module(program), target.name), target)
+    graph-level operators are calls of kernels. Raises TvmsError where the program breaks the law of the IR."""
+    return lower_graphs(apply_schedules(check_types(as_module(program)), target.name), target)
 
 
 def build(module: IRModule, target: Target, settings: Settings, for_c: bool = True) -> Built:

@@ -235,7 +235,7 @@ EXTERNAL_MODULES = "external_mods"
 """The module attribute that lists the external modules, which libraries compiled from its functions."""
 
 
-class IRModule(Node, Attributed, frozen=True, eq=False):
+class IRModule(Node, Attributed, frozen=True, eq=False, weakref=True):
     """A module: its functions by name, in the order of their definition (TVM: `tvm.IRModule`)."""
 
     functions: dict[str, BaseFunc]

@@ -13,7 +13,7 @@ from ...ir.base import BaseFunc, IRModule
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.files import memory_limit, read_file, write_whole
-from ...ir.verify import verify
+from ...ir.verify import check_law
 from ..artifact import (
     Contents,
     Machine,
@@ -240,9 +240,7 @@ def _why_unfit(manifest: Manifest, here: Machine) -> str | None:
 
 def _compiled_again(module: IRModule, target: Target, settings: Settings) -> Executable:
     """Compile a module that came from anywhere: it is verified, and no setting takes a check away."""
-    problems = [each for each in verify(module) if each.severity == "error"]
-    if problems:
-        raise TvmsError(problems)
+    check_law(module)
     bounds = "prove" if settings.bounds == "trust" else settings.bounds
     return compile(
         module, target, schedule=settings.schedule, bounds=bounds, threads=settings.threads, level=settings.level,

@@ -12,6 +12,7 @@ from ..base import BaseFunc, IRModule
 from ..deep import deep
 from ..programs import as_module
 from ..tir import PrimFunc
+from ..verify import check_types
 from .frame import ThreadOrder, Tier, World
 from .graph import module_function
 from .observer import Observer
@@ -46,10 +47,10 @@ def run(
     wherever possible ("lanes"); results are the same. `execute` is offered each call of a loop function, and returns
     whether it executed it; `report` is called with messages about progress.
 
-    Raises TvmsError: E0102 if there is no such function, E0701 to E0706 if an argument does not fit, E0707 to E0716 if the
-    program faults.
+    Raises TvmsError: the errors of `verify` at level "types", E0102 if there is no such function, E0701 to E0706 if an
+    argument does not fit, E0707 to E0716 if the program faults.
     """
-    module = as_module(module, entry)
+    module = check_types(as_module(module, entry))
     external = external_functions(module)
     world = World(
         module,

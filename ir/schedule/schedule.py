@@ -16,7 +16,7 @@ from ..diagnostics import TvmsError, error
 from ..jumps import is_jump
 from ..programs import as_module
 from ..simplify import simplify
-from ..verify import verify
+from ..verify import check_law
 from ..visit import substitute, walk
 from . import primitives as _primitives
 from .analysis.software_pipeline import check_software_pipelines
@@ -269,10 +269,11 @@ class Schedule:
         return made if isinstance(results, tuple) else results
 
     def _verify(self, primitive: Primitive) -> None:
-        found = [each for each in verify(self.mod) if each.severity == "error"]
-        if found:
+        try:
+            check_law(self.mod)
+        except TvmsError:
             self.undo()
-            raise TvmsError(found)
+            raise
 
     if TYPE_CHECKING:
 

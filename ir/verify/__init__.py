@@ -6,10 +6,11 @@ A diagnostic is an error only if the program is certainly wrong for some valid i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
-from ..base import IRModule, Node
+from ..base import BaseFunc, IRModule, Node
 from ..deep import deep
-from ..diagnostics import ArgumentError, Diagnostic
+from ..diagnostics import ArgumentError, Diagnostic, TvmsError
 from ..programs import not_a_program
 from ..relax import Function
 from ..tir import PrimFunc
@@ -18,7 +19,10 @@ from .calls import mentioned
 from .checks import CHECKS, GRAPH_CHECKS, LEVELS, LOOP_CHECKS, MODULE_CHECKS, PART_CHECKS, Check, Level
 from .subject import Subject
 
-__all__ = ["CHECKS", "LEVELS", "Check", "Level", "verify"]
+__all__ = ["CHECKS", "LEVELS", "Check", "Level", "check_law", "check_types", "verify"]
+
+_well_typed: WeakKeyDictionary[IRModule, dict[str, BaseFunc]] = WeakKeyDictionary()
+"""Modules that `check_types` passed, and their functions at that time."""
 
 
 @deep
@@ -59,6 +63,27 @@ def verify(node: Node, level: Level = "bounds", strict: bool = False) -> tuple[D
             else ()
         )
     return tuple(dict.fromkeys(sorted(found, key=lambda each: each.span.start if each.span else 0)))
+
+
+def check_law(node: Node, level: Level = "bounds") -> None:
+    """Raise TvmsError with the errors of `node`, a module or a function, where it breaks the law at this level."""
+    problems = [each for each in verify(node, level) if each.severity == "error"]
+    if problems:
+        raise TvmsError(problems)
+
+
+def check_types(module: IRModule) -> IRModule:
+    """Return `module`; raises TvmsError where it breaks the law at level "types", on which all that runs a program relies.
+
+    A module is checked again only after its functions changed.
+    """
+    known = _well_typed.get(module, {})
+    if known.keys() != module.functions.keys() or any(
+        known[name] is not each for name, each in module.functions.items()
+    ):
+        check_law(module, "types")
+        _well_typed[module] = {**module.functions}
+    return module
 
 
 def _loop_level(subject: Subject, levels: Sequence[Level]) -> list[Diagnostic]:

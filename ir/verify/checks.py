@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct
@@ -35,7 +35,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """Levels of checking; each includes the previous ones. The parser checks the syntax."""
 
 Run = TypeVar("Run", bound=Callable[..., Any])
-PartCheck: TypeAlias = Callable[[Node, Iterable[Node]], list[Diagnostic]]
+PartCheck: TypeAlias = Callable[[Node, Sequence[Node]], list[Diagnostic]]
 LoopCheck: TypeAlias = Callable[[Subject], object]
 GraphCheck: TypeAlias = "Callable[[relax.Function, IRModule | None], Iterator[Diagnostic] | list[Diagnostic]]"
 ModuleCheck: TypeAlias = Callable[[IRModule, Mapping[str, list[Node]]], list[Diagnostic]]

@@ -1,18 +1,22 @@
 """The law of nodes: every field of a node, at any depth, holds a value of its declared type.
 
-E0440: a value that is not a node, or a node of another kind, in a field for nodes. Passes would not traverse it.
+E0440: a value that is not a node, or a node of another kind, in a field for nodes; a dtype that does not exist; a constant
+out of the range of its dtype. Passes would not traverse it, and it cannot be compiled.
 """
 
 from __future__ import annotations
 
+import operator
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, SupportsFloat, SupportsIndex, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
+from .. import relax, tir
 from ..base import Node
 from ..diagnostics import Diagnostic
+from ..dtype import int_range, is_bool, is_dtype, is_float, is_int
 from ..visit import part_names
 
 Holds: TypeAlias = Callable[[Any], bool]
@@ -22,17 +26,17 @@ _Field: TypeAlias = tuple[str, Holds, set[type], set[type]]
 """A field that may hold nodes: its name, its check, and caches of the types of valid values and of valid tuple elements."""
 
 
-def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
+def check_parts(function: Node, nodes: Sequence[Node]) -> list[Diagnostic]:
     """Check the fields of `function`, and of `nodes`, which are all its descendants."""
-    found: list[Diagnostic] = []
+    found = _check_values(function, nodes)
     near = function
-    fields: dict[type[Node], tuple[_Field, ...]] = {}
+    kinds: dict[type[Node], tuple[_Field, ...]] = {}
     for node in (function, *nodes):
         kind = type(node)
-        if kind not in fields:
-            fields[kind] = _fields(kind)
+        if kind not in kinds:
+            kinds[kind] = _fields(kind)
         near = near if getattr(node, "span", None) is None else node
-        for name, holds, known, elements in fields[kind]:
+        for name, holds, known, elements in kinds[kind]:
             value = getattr(node, name)
             held = cast("type[Any]", type(value))
             if held is tuple:
@@ -47,6 +51,54 @@ def check_parts(function: Node, nodes: Iterable[Node]) -> list[Diagnostic]:
             elif not issubclass(held, Mapping | list):
                 known.add(held)  # type: ignore[reportUnknownArgumentType]
     return found
+
+
+_TYPED = (tir.PrimExpr, tir.Buffer, relax.TensorStructInfo)
+_CONSTANTS = (tir.IntImm, tir.FloatImm, tir.StringImm)
+
+
+def _check_values(function: Node, nodes: Sequence[Any]) -> list[Diagnostic]:
+    """Check dtypes, and that constants have values of theirs: each of them once."""
+    kinds = {kind for kind in set(map(type, nodes)) if issubclass(kind, _TYPED)}
+    dtypes = {node.dtype for node in nodes if type(node) in kinds}
+    if all(map(_is_dtype, dtypes)):
+        constants: dict[Any, Any] = {
+            (type(node.value), node.value, node.dtype): node for node in nodes if type(node) in _CONSTANTS
+        }
+        if all(map(_is_value, constants.values())):
+            return []
+    found: list[Diagnostic] = []
+    near = function
+    for node in nodes:
+        near = near if getattr(node, "span", None) is None else node
+        if isinstance(node, _TYPED) and not _is_dtype(node.dtype):
+            found.append(_unfit(node, "dtype", near, f"{node.dtype!r}, which is not a dtype"))
+        elif isinstance(node, _CONSTANTS) and not _is_value(node):
+            found.append(_unfit(node, "value", near, f"{node.value!r}, which {node.dtype} does not hold"))
+    return found
+
+
+def _is_dtype(value: object) -> bool:
+    return isinstance(value, str) and is_dtype(value)
+
+
+def _is_value(node: tir.IntImm | tir.FloatImm | tir.StringImm) -> bool:
+    """Whether the dtype of a constant holds its value."""
+    value: object = node.value
+    if isinstance(node, tir.StringImm):
+        return isinstance(value, str)
+    if isinstance(node, tir.FloatImm):
+        return isinstance(value, SupportsFloat) and is_float(node.dtype)
+    if not isinstance(value, SupportsIndex):
+        return False
+    if is_int(node.dtype) or is_bool(node.dtype):
+        low, high = int_range(node.dtype)
+        return low <= operator.index(value) <= high
+    return node.dtype == "handle"
+
+
+def _unfit(node: Node, name: str, near: Node, what: str) -> Diagnostic:
+    return Diagnostic("E0440", f"field '{name}' of a {type(node).__name__} holds {what}", near.span)
 
 
 def _wrong_parts(value: Any) -> Iterator[Any]:

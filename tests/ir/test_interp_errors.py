@@ -196,12 +196,15 @@ def test_a_function_that_the_module_does_not_have() -> None:
 def test_calls_without_end() -> None:
     text = """
 I.ir_module Module:
-    R.function main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    R.function main(x: R.Tensor((2,), "float32"), again: R.Tensor((), "bool")) -> R.Tensor((2,), "float32"):
         cls = Module
-        y = cls.main(x)
+        if again:
+            y = cls.main(x, again)
+        else:
+            y = x
         return y
 """
-    assert message(text, floats(2)).startswith("E0716: the calls of 'main' nest too deep")
+    assert message(text, floats(2), np.array(True)).startswith("E0716: the calls of 'main' nest too deep")
 
 
 def test_a_match_cast_that_does_not_hold() -> None:
