@@ -16,7 +16,7 @@ Regions = tuple[tir.BufferRegion, ...]
 
 def full_region(buffer: tir.Buffer) -> tir.BufferRegion:
     """Return the region that covers all of `buffer`."""
-    return tir.BufferRegion(buffer, tuple([tir.Range(make.const(0), extent) for extent in buffer.shape]))
+    return tir.BufferRegion(buffer, tuple([tir.Range(make.const(0, extent.dtype), extent) for extent in buffer.shape]))
 
 
 @deep

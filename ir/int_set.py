@@ -102,7 +102,7 @@ def cover(value: Interval, extent: tir.PrimExpr) -> tir.Range:
     if value.min is not None and value.is_point:
         return tir.Range(value.min, make.const(1, value.min.dtype))
     if value.min is None or value.max is None:
-        return tir.Range(make.const(0), extent)
+        return tir.Range(make.const(0, extent.dtype), extent)
     return tir.Range(simplify(value.min), simplify(make.sub(make.add(value.max, 1), value.min)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ...ir import make, tir
+from ...ir.buffers import index_dtype
 from .expressions import var_creation
 from .literals import identifier, string
 from .printer import Frame, Printer, prints, prints_lines
@@ -54,8 +55,10 @@ class _Declaration:
         self.rights.append(var_creation(self.printer, var))
 
     def _inline(self, var: tir.Var, path: str) -> bool:
-        """Print `var` as an attribute of the buffer if the buffer uses it once, else declare it; return whether inlined."""
-        if self.uses[var] != 1:
+        """Print `var` as an attribute of the buffer if the buffer uses it once and the parser would give it its dtype, else
+        declare it; return whether inlined."""
+        is_number = var.dtype != "handle"
+        if self.uses[var] != 1 or (is_number and var.dtype != index_dtype(self.buffer.shape)):
             self._declare(var)
             return False
         printer, buffer = self.printer, self.buffer
@@ -93,10 +96,9 @@ class _Declaration:
             keywords["data"] = self.data
         if buffer.strides:
             keywords["strides"] = self._strides()
-        offset_is_new = self._is_new(buffer.elem_offset)
-        if offset_is_new:
-            self._inline(buffer.elem_offset, "elem_offset")  # pyright: ignore[reportArgumentType]
-        elif not is_zero_offset(buffer.elem_offset):
+        offset = buffer.elem_offset
+        offset_is_new = isinstance(offset, tir.Var) and self._is_new(offset) and self._inline(offset, "elem_offset")
+        if not offset_is_new and not is_zero_offset(offset):
             keywords["elem_offset"] = printer.expr(buffer.elem_offset)
         if buffer.scope != "global":
             keywords["scope"] = string(buffer.scope)
@@ -212,11 +214,11 @@ def producer_name(node: tir.ProducerLoad | tir.ProducerStore | tir.ProducerReali
 
 
 def slices(printer: Printer, ranges: tuple[tir.Range, ...], points: bool = True) -> str:
-    """Return ranges as slices; with `points`, a range of extent 1 is a single index."""
+    """Return ranges as slices; with `points`, a range of extent 1 is a single index if its min and extent have one dtype."""
     parts: list[str] = []
     for item in ranges:
         text = printer.expr(item.min)
-        if not (points and is_constant(item.extent, 1)):
+        if not (points and is_constant(item.extent, 1) and item.extent.dtype == item.min.dtype):
             text += f":{printer.expr(make.add(item.min, item.extent))}"
         parts.append(text)
     return ", ".join(parts) if parts else "()"

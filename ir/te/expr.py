@@ -303,7 +303,8 @@ def access(buffer: tir.Buffer, indices: Sequence[Value | slice]) -> Expr | tir.B
 
 def _range(index: Value | slice, extent: tir.PrimExpr) -> tir.Range:
     if not isinstance(index, slice):
-        return tir.Range(node_of(index, extent.dtype), make.const(1, extent.dtype))
+        start = node_of(index, extent.dtype)
+        return tir.Range(start, make.const(1, start.dtype))
     start = node_of(0 if index.start is None else index.start, extent.dtype)
     stop = extent if index.stop is None else node_of(index.stop, extent.dtype)
     return tir.Range(start, make.sub(stop, start))

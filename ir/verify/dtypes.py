@@ -93,6 +93,16 @@ def _check_loop(node: tir.For, report: Report) -> None:
             return
 
 
+def _check_range(node: tir.Range, report: Report) -> None:
+    """As a text says a range by its start and its end, the extent is as wide as what `end - start` gives."""
+    if not (is_int(node.min.dtype) and is_int(node.extent.dtype)):
+        return
+    if parse_dtype(node.extent.dtype).bits < parse_dtype(node.min.dtype).bits:
+        message = f"the start of a range is {node.min.dtype}, but its extent {node.extent.dtype}"
+        place = node if node.span is not None else node.min
+        report.add("E0405", message, place, f'T.Cast("{node.min.dtype}", …) converts the extent')
+
+
 def _check_ramp(node: tir.Ramp, report: Report) -> None:
     for what, value in (("start", node.base), ("stride", node.stride)):
         if not is_int(value.dtype):
@@ -120,6 +130,7 @@ _CHECKS: tuple[tuple[type | tuple[type, ...], Callable[[Any, Report], None]], ..
     (tir.Select, _check_select),
     (tir.Ramp, _check_ramp),
     (tir.For, _check_loop),
+    (tir.Range, _check_range),
     (tuple(_CONDITIONS), lambda node, report: _check_condition(node.condition, _CONDITIONS[type(node)], report)),
     (tir.BlockRealize, lambda node, report: _check_condition(node.predicate, "T.where", report)),
     ((tir.LetStmt, tir.Let), _check_let),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tvms.dsl.load import parse as parse_text
+from tvms.ir import tir
 from tvms.ir.base import IRModule
 from tvms.ir.equal import structural_equal
+from tvms.ir.verify import verify
+from tvms.ir.visit import rewrite, walk
 
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 PRINTED_BY_TVM = sorted((Path(__file__).parent / "texts").glob("*.txt"))
@@ -54,3 +58,44 @@ def test_a_module_without_a_name_gets_one_where_it_has_attributes(dialect: str) 
     text = module.script(dialect)
     assert 'module_attrs({"origin": "test"})' in text
     assert structural_equal(parse_text(text), module)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_regions_keep_the_dtypes_of_their_ranges(dialect: str) -> None:
+    """A single index stands for a range of one whose extent has the dtype of the index; other ranges are slices, whose
+    extents are as wide as their starts, as the verifier demands."""
+    module = parse_text("""
+T.prim_func f(A: T.Buffer((4, 4), "float32")):
+    with T.block("b"):
+        T.reads(A[0, 0])
+        T.writes()
+        T.evaluate(A[0, 0])
+""")
+    (region,) = (node for node in walk(module["f"]) if isinstance(node, tir.BufferRegion))
+    for first, second in product(product(("int32", "int64"), repeat=2), repeat=2):
+        ranges = [tir.Range(tir.IntImm(low, 0), tir.IntImm(extent, 1)) for low, extent in (first, second)]
+        other = replace(region, region=tuple(ranges))
+        changed = IRModule(
+            {"f": rewrite(module["f"], lambda node, other=other: other if node is region else None)}, name=""
+        )
+        if ("int64", "int32") in (first, second):
+            assert {each.code for each in verify(changed, "types")} == {"E0405"}
+        else:
+            assert structural_equal(parse_text(changed.script(dialect)), changed), changed.script()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("sizes", [(), (tir.IntImm("int64", 4),)], ids=["no dimension", "one dimension"])
+def test_offsets_and_strides_keep_their_dtypes(sizes: tuple[tir.PrimExpr, ...], dialect: str) -> None:
+    """A variable that a buffer declares is written as its attribute only where reading gives it the same dtype."""
+    module = parse_text(
+        "T.prim_func f(A_handle: T.handle):\n    A = T.match_buffer(A_handle, ())\n    T.evaluate(A.data)\n"
+    )
+    function = module["f"]
+    assert isinstance(function, tir.PrimFunc)
+    (buffer,) = function.buffer_map.values()
+    for offset, stride in product(("int32", "int64"), repeat=2):
+        strides = tuple([tir.Var(stride, "s") for _ in sizes])
+        other = replace(buffer, shape=sizes, strides=strides, elem_offset=tir.Var(offset, "o"))
+        changed = IRModule({"f": replace(function, buffer_map=dict.fromkeys(function.buffer_map, other))}, name="")
+        assert structural_equal(parse_text(changed.script(dialect)), changed), changed.script()
