@@ -28,7 +28,7 @@ from .secret import NO_SIGNATURE, SIZE, is_signed, sign
 from .target import Target
 
 MAGIC = b"tvms compiled module "
-FORMAT = 4
+FORMAT = 5
 _HASH_BYTES, _LENGTH_BYTES = 32, 8
 
 MODULE = "module"
@@ -42,6 +42,7 @@ class SavedFault(Struct, frozen=True):
     message: str
     rank: int
     dimension: int
+    unsigned: tuple[int, ...]
     place: tuple[int, int, int] | None
 
 
@@ -130,7 +131,7 @@ def _saved(fault: Fault, sources: dict[Source, int]) -> SavedFault:
     if fault.span is not None:
         number = sources.setdefault(fault.span.source, len(sources))
         place = (number, fault.span.start, fault.span.end)
-    return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, place)
+    return SavedFault(fault.code, fault.message, fault.rank, fault.dimension, fault.unsigned, place)
 
 
 def unpack(data: bytes, name: str, purpose: str = MODULE) -> Contents:
@@ -203,7 +204,7 @@ def _enabled(machine: Machine) -> set[str]:
 
 def _restored(fault: SavedFault, sources: list[Source]) -> Fault:
     span = None if fault.place is None else Span(sources[fault.place[0]], *fault.place[1:])
-    return Fault(fault.code, fault.message, span, fault.rank, fault.dimension)
+    return Fault(fault.code, fault.message, span, fault.rank, fault.dimension, fault.unsigned)
 
 
 def refused(name: str, reason: str, help: str = "compile the program again") -> TvmsError:

@@ -9,7 +9,7 @@ from .api import Builder, Value, ir
 from .casts import emit_cast
 from .expressions import RECORD_POINTER, ExpressionEmitter
 from .faults import MOST_DIMENSIONS, POSITION, Fault, emit_claim
-from .operators import intrinsic, number
+from .operators import intrinsic, kind_of, number
 from .types import I32, I64
 
 
@@ -27,7 +27,8 @@ def emit_checked_index(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     is_outside = builder.icmp_unsigned(">=", wide, limit)
     if not isinstance(limit, ir.Constant):
         is_outside = builder.or_(is_outside, builder.icmp_signed("<", limit, number(limit.type, 0)))
-    fault = Fault("E0707", name.value, call.span, rank, dimension.value)
+    unsigned = tuple([at for at, part in enumerate(parts[:rank]) if kind_of(part.dtype) == "unsigned"])
+    fault = Fault("E0707", name.value, call.span, rank, dimension.value, unsigned)
     with builder.if_then(emitter.any_lane(is_outside), likely=False):
         lane = _first_lane(emitter, is_outside)
         indices = [_wide(emitter, emitter.emit(part), part.dtype) for part in parts[:rank]]
@@ -49,7 +50,8 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
     def wide(part: tir.PrimExpr) -> Value:
         narrow = _wide(emitter, emitter.emit(part), part.dtype)
-        found = builder.sext(narrow, _like(narrow, _I128))
+        extend = builder.zext if kind_of(part.dtype) == "unsigned" else builder.sext
+        found = extend(narrow, _like(narrow, _I128))
         return found if lanes_of(part.dtype) == lanes else _repeated_to(emitter, found, lanes)
 
     size, extent, offset, place, *terms = map(wide, parts)
@@ -61,13 +63,14 @@ def emit_checked_position(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     fault = Fault("E0707", name.value, call.span, 1, POSITION)
     with builder.if_then(emitter.any_lane(is_outside), likely=False):
         lane = _first_lane(emitter, is_outside)
-        found = builder.trunc(_clamped(builder, _lane_of(builder, place, lane)), I64)
+        found = _lane_of(builder, place, lane)
+        halves = [builder.trunc(part, I64) for part in (found, builder.ashr(found, number(_I128, 64)))]
         whole, first, each = (
             builder.trunc(_lane_of(builder, part, lane), I64) for part in (extent, offset, size)
         )  # divide in 64 bits: a 128-bit division calls a runtime library that may be missing
         held = intrinsic(builder, "smax", builder.sdiv(builder.sub(whole, first), each), number(I64, 0))
         status = emitter.module.add_fault(fault)
-        emit_claim(builder, emitter.values[RECORD_POINTER], status, held, [found])
+        emit_claim(builder, emitter.values[RECORD_POINTER], status, held, halves)
         emitter.leave(number(I32, status))
     return value
 
@@ -88,13 +91,6 @@ def _repeated_to(emitter: ExpressionEmitter, value: Value, lanes: int) -> Value:
 
 def _lane_of(builder: Builder, value: Value, lane: Value) -> Value:
     return builder.extract_element(value, lane) if hasattr(value.type, "count") else value
-
-
-def _clamped(builder: Builder, value: Value) -> Value:
-    """Clamp `value` to the range of int64."""
-    low, high = number(_I128, -(2**63)), number(_I128, 2**63 - 1)
-    value = builder.select(builder.icmp_signed("<", value, low), low, value)
-    return builder.select(builder.icmp_signed(">", value, high), high, value)
 
 
 def _expression(part: object) -> tir.PrimExpr:

@@ -35,9 +35,9 @@ POSITION = -1
 class Fault(Struct, frozen=True):
     """The meaning of a status: a code and a message or, if `rank` is not 0, an index out of bounds.
 
-    For an index, `message` names the buffer, `rank` is the number of its indices, and `dimension` the one that is
-    out of bounds. If `dimension` is `POSITION`, the record holds the position of the element instead of indices,
-    and the extent of the allocation in elements.
+    For an index, `message` names the buffer, `rank` is the number of its indices, `unsigned` lists those of unsigned dtypes,
+    and `dimension` is the one that is out of bounds. If `dimension` is `POSITION`, the record holds the position of the
+    element instead of indices, as its low and its high 64 bits, and the extent of the allocation in elements.
     """
 
     code: str
@@ -45,6 +45,7 @@ class Fault(Struct, frozen=True):
     span: Span | None = None
     rank: int = 0
     dimension: int = 0
+    unsigned: tuple[int, ...] = ()
 
     def diagnostic(self, record: Sequence[int]) -> Diagnostic:
         """Return the diagnostic of this fault, with the indices in `record`."""
@@ -52,8 +53,10 @@ class Fault(Struct, frozen=True):
             return Diagnostic(self.code, self.message, self.span)
         _, _, extent, *indices = record
         if self.dimension == POSITION:
-            return Diagnostic(self.code, beyond(self.message, indices[0], extent), self.span, BEYOND_HELP)
-        said = f"{self.message}[{', '.join(map(str, indices[: self.rank]))}] is outside the buffer"
+            place = (indices[1] << 64) + indices[0] % 2**64
+            return Diagnostic(self.code, beyond(self.message, place, extent), self.span, BEYOND_HELP)
+        shown = [value % 2**64 if at in self.unsigned else value for at, value in enumerate(indices[: self.rank])]
+        said = f"{self.message}[{', '.join(map(str, shown))}] is outside the buffer"
         return Diagnostic(self.code, f"{said}: its dimension {self.dimension} has {extent} elements", self.span)
 
 

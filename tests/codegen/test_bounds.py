@@ -223,5 +223,29 @@ def test_a_mask_has_the_lanes_of_its_access(access: str) -> None:
 def test_no_mask_of_other_lanes_reaches_llvm() -> None:
     module = tvms.parse(MASKED.format(access=f"T.buffer_store(A, T.Broadcast(A[0], 4), [T.Ramp(0, 1, 4)], {MASK})"))
     for schedule in (True, False):
-        with pytest.raises(tvms.TvmsError, match="the predicate of an access to 'A' has a different number of lanes"):
+        with pytest.raises(tvms.TvmsError, match="the predicate of an access to 'A' has 3 lanes, its index 4"):
             tvms.compile(module, schedule=schedule)
+
+
+UNSIGNED = {
+    "an index": "A[J[0]] = 1",
+    "one of two": "T.decl_buffer((4, 4), 'int32', data=A.data)\n    B[J[0], J[0] - T.uint64(1)] = 1",
+    "a vector": "A[T.Ramp(J[0], T.uint64(1), 4)] = T.Broadcast(1, 4)",
+    "an offset": "T.decl_buffer((16,), 'int32', data=A.data, elem_offset=J[0])\n    B[3] = 1",
+}
+
+
+@pytest.mark.parametrize("index", [20, 2**63 - 1, 2**63, 2**64 - 3, 2**64 - 1])
+@pytest.mark.parametrize("what", UNSIGNED)
+def test_unsigned_indices_are_told_as_such(what: str, index: int) -> None:
+    """No matter how large they are, they wrap around nowhere, and are shown as they are."""
+    body = UNSIGNED[what]
+    text = 'T.prim_func main(A: T.Buffer((16,), "int32"), J: T.Buffer((1,), "uint64")):\n    '
+    module = tvms.parse(text + ("B = " if body.startswith("T.") else "") + body.replace("'", '"'))
+    said: list[list[str]] = []
+    for call in (tvms.compile(module)["main"], lambda *args: tvms.interpret(module, "main", args)):
+        with pytest.raises(tvms.TvmsError) as caught:
+            call(np.zeros(16, "i4"), np.array([index], "u8"))
+        said.append([each.message for each in caught.value.diagnostics])
+    assert said[0] == said[1]
+    assert "-" not in said[0][0]
