@@ -144,7 +144,7 @@ class _Inserter(Rewriter):
         """Return the accesses to memory that threads share and write, those of calls by pointers included, which say what
         they do."""
         found: list[_Touch] = []
-        for part, conditions in [each for node in nodes for each in _accesses(node, ())]:
+        for part, conditions in [each for node in nodes for each in _accesses(node)]:
             if isinstance(part, tir.Call):
                 found += _by_pointers(part)
             elif _is_shared(part.buffer.data) or part.buffer.data in self._written:
@@ -206,24 +206,28 @@ def _has_effect(call: tir.Call) -> bool:
 _Access = tir.BufferLoad | tir.BufferStore | tir.Call
 
 
-def _accesses(node: Node, conditions: tuple[tir.PrimExpr, ...]) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
+def _accesses(node: Node) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
     """Yield the accesses in `node`, each with the conditions under which it takes place."""
-    if isinstance(node, _Access):
-        yield node, conditions
-    match node:
-        case tir.IfThenElse():
-            parts = node.condition, node.then_case, node.else_case
-        case tir.Call(op=op) if op == _IF:
-            parts = node.args
-        case _:
-            for child in children(node):
-                if not isinstance(child, tir.Buffer):
-                    yield from _accesses(child, conditions)
-            return
-    condition: Any = parts[0]
-    for part, more in zip(parts, ((), (condition,), (make.logical_not(condition),)), strict=True):
-        if part is not None:
-            yield from _accesses(part, (*conditions, *more))
+    stack: list[tuple[Node | None, tuple[tir.PrimExpr, ...]]] = [(node, ())]
+    while stack:
+        part, conditions = stack.pop()
+        if isinstance(part, _Access):
+            yield part, conditions
+        match part:
+            case None:
+                continue
+            case tir.IfThenElse():
+                parts = part.condition, part.then_case, part.else_case
+            case tir.Call(op=op) if op == _IF:
+                parts = part.args
+            case _:
+                stack += [
+                    (child, conditions) for child in reversed(children(part)) if not isinstance(child, tir.Buffer)
+                ]
+                continue
+        condition: Any = parts[0]
+        inside = conditions, (*conditions, condition), (*conditions, make.logical_not(condition))
+        stack += reversed(list(zip(parts, inside, strict=True)))
 
 
 def _by_pointers(call: tir.Call) -> list[_Touch]:

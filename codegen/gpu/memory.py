@@ -70,7 +70,9 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
     found: dict[tir.Buffer, _Found] = {}
     _collect(kernel.body, (), found)
     views = Counter(buffer.data for buffer in found)
-    escaped = {part for node in walk(kernel.body) if isinstance(node, tir.Call) for part in _pointers(node)}
+    has_parts = bool(parts_in(kernel.body))
+    calls = (node for node in walk(kernel.body) if isinstance(node, tir.Call))
+    escaped = {part for call in calls for part in _pointers(call, has_parts)}
     compacter = _Compacter()
     for buffer, each in found.items():
         is_shared = scope_of(buffer.data).startswith("shared")
@@ -98,13 +100,12 @@ def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Fo
             _collect(child, inner, found)
 
 
-def _pointers(call: tir.Call) -> list[tir.Var]:
-    """Return the memory that `call` may reach by a pointer."""
+def _pointers(call: tir.Call, has_parts: bool) -> list[tir.Var]:
+    """Return the memory that `call` may reach by a pointer; `has_parts` says whether its kernel knows parts of buffers."""
     loads = [part.buffer.data for part in call.args if isinstance(part, tir.BufferLoad) and call.dtype == "handle"]
-    known = parts_in(call)
-    return loads + [
-        part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle" and part not in known
-    ]
+    pointers = [part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle"]
+    known = parts_in(call) if pointers and has_parts else ()
+    return loads + [part for part in pointers if part not in known]
 
 
 class _Needs:

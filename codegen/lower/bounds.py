@@ -281,12 +281,10 @@ class Guard(Rewriter):
 
     def _effects(self, part: Node) -> frozenset[tir.Var] | None:
         """Return the memory that is stored to in `part`; None where a call in it may do anything."""
-        if isinstance(part, tir.PrimExpr | tir.Buffer):
-            return _NOTHING if _is_quiet(walk(part)) else None
         if part not in self._effects_of:
             stored = {part.buffer.data} if isinstance(part, tir.BufferStore) else _NOTHING
             below = [self._effects(each) for each in children(part)]
-            is_known = None not in below
+            is_known = None not in below and not (isinstance(part, tir.Call) and not is_pure_call(part))
             self._effects_of[part] = _NOTHING.union(stored, *(each or () for each in below)) if is_known else None
         return self._effects_of[part]
 

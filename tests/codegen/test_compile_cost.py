@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import tvms
+from tvms.codegen.aot import lowered
 from tvms.codegen.build import Settings, build, prepare
 from tvms.codegen.target import get_target
 from tvms.dsl.testing.growth import check_growth
@@ -36,6 +37,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
         f"{LOOP}        if {' and '.join(f'A[i] < T.float32({k})' for k in range(size))}:\n            B[i] = A[i]\n"
     ),
     "chain of blocks": _chain,
+    "choices": lambda size: f"{HEAD}    B[0] = {'T.if_then_else(A[0] > A[1], A[1], ' * size}A[0]{')' * size}\n",
 }
 
 
@@ -47,6 +49,24 @@ def _compile(module: IRModule) -> str:
 @pytest.mark.parametrize("name", TEXTS)
 def test_work_is_linear(name: str) -> None:
     check_growth(_compile, 32, lambda size: tvms.parse(TEXTS[name](size)))
+
+
+GPU_HEAD = 'T.prim_func f(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):\n'
+GPU_TEXTS: dict[str, Callable[[int], str]] = {
+    "calls": lambda size: f"{GPU_HEAD}    B[0] = {'~' * size}A[0]\n",
+    "statements": lambda size: GPU_HEAD + "".join(f"    B[{k % 64}] = ~A[{k % 64}]\n" for k in range(size)),
+    "choices": lambda size: f"{GPU_HEAD}    B[0] = {'T.if_then_else(A[0] > 1, A[1], ' * size}A[0]{')' * size}\n",
+    "conditions": lambda size: (
+        GPU_HEAD
+        + "".join(f"{' ' * (k + 4)}if A[{k % 64}] > {k}:\n" for k in range(size))
+        + f"{' ' * (size + 4)}B[0] = 1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GPU_TEXTS)
+def test_work_for_a_gpu_is_linear(name: str) -> None:
+    check_growth(lambda module: lowered(module, "cuda"), 64, lambda size: tvms.parse(GPU_TEXTS[name](size)))
 
 
 @pytest.mark.parametrize(("name", "size"), [("statements", 6000), ("loops", 600), ("product", 6000)])
