@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,6 +21,10 @@ _PACKAGES = sys.stdlib_module_names | {
 """Packages that programs around TVMScript import: such an import is accepted and has no effect."""
 _DIALECTS = {"ir": "I", "tir": "T", "tirx": "T", "relax": "R"}
 """Names of the dialects in `tvm.script`, old and new."""
+_OF_SCRIPT = (
+    *_DIALECTS, "ir_module", "from_source", "parser", "ir_builder", "printer", "highlight", "register", "registry", "utils", "ty",
+)  # fmt: skip
+"""Names in `tvm.script`."""
 
 
 def base_names() -> dict[str, Any]:
@@ -47,8 +52,19 @@ def define_imports(context: Context, node: syntax.Import) -> None:
         if package and package not in _PACKAGES:
             help = "remove it: nothing is ever loaded, and only imports of tvm.script have an effect"
             raise context.error("E0101", f"there is no module '{package}'", node, help)
+        _check_dialect(context, dotted, node)
         value: Any = Namespace("", {"tvm": _tvm()})
         for part in dotted.split("."):
             value = value.members.get(part) if isinstance(value, Namespace) else None
         if value is not None:
             context.scope.define(name, value)
+
+
+def _check_dialect(context: Context, dotted: str, node: syntax.Import) -> None:
+    """E0101 for a name that tvm.script never had: what it is to stand for is not there."""
+    package, _, name = dotted.rpartition(".")
+    if package not in ("tvm.script", "tvms.script") or name in _OF_SCRIPT or name == "*":
+        return
+    near = get_close_matches(name, _OF_SCRIPT, 1)
+    help = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(_DIALECTS)} and ir_module"
+    raise context.error("E0101", f"{package} has no '{name}'", node, help)

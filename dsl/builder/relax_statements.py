@@ -17,6 +17,7 @@ from .relax_annotations import struct_info
 from .relax_bindings import Target, assign, bind, unpack
 from .relax_blocks import BlockBuilder, is_void
 from .relax_dataflow import defined_names, last_definitions, output_names
+from .shadowing import check_branches
 
 
 def build_statements(builder: BlockBuilder, body: Iterable[syntax.Stmt], outputs: frozenset[int] | None = None) -> None:
@@ -138,6 +139,8 @@ def _branches(builder: BlockBuilder, statement: syntax.If, leaves: bool) -> None
     if then_var.name_hint != else_var.name_hint:
         message = f"the branches bind different variables last: '{then_var.name_hint}' and '{else_var.name_hint}'"
         raise context.error("E0310", message, statement.condition, "end both with an assignment to the same name")
+    for body in (statement.body, statement.orelse):
+        check_branches(context, body, defined_names, then_var.name_hint)
     span = context.span(statement)
     name = syntax.Name(then_var.name_hint, start=statement.condition.start, end=statement.condition.end)
     value = relax.If(condition, then_body, else_body, span=span)

@@ -8,16 +8,18 @@ warning. In TVM 0.27 a variable is a buffer of one element, and the assignment s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
-from ...ir import tir
+from ...ir import relax, tir
 from ...ir.diagnostics import Note
 from .. import syntax
 from .context import POISON, Binding, Context, target_names
 from .convert import is_tuple
 from .signatures import names_in
 
+Names: TypeAlias = Callable[[syntax.Stmt], Sequence[str]]
+"""Returns the names that a statement defines for those after it."""
 _PROTECTED = ("loop variable", "parameter", "axis")
 """Kinds that cannot be assigned, not even in their own body."""
 _WHICH_TVM = (
@@ -57,6 +59,24 @@ def _refuse(context: Context, name: str, binding: Binding, target: syntax.Expr) 
     message = f"{kind} '{name}' cannot change: this would define another one, which ends with this body"
     which = (Note(_WHICH_TVM),) if context.dialect == "decorated" else ()
     raise context.error("E0211", message, target, help, *which, *notes)
+
+
+def check_branches(context: Context, body: Sequence[syntax.Stmt], names_of: Names, result: str) -> None:
+    """Check that a branch of a graph-level function binds no name of the function around it but `result`, which leaves it
+    (E0211)."""
+    for statement in body:
+        for name in names_of(statement):
+            binding = context.scope.binding(name)
+            if name in ("_", result) or binding is None or not isinstance(binding.value, relax.Expr):
+                continue
+            target = statement.target if isinstance(statement, syntax.Assign | syntax.AnnAssign) else statement
+            message = f"variable '{name}' cannot change: this is another one, which ends with this branch"
+            help = f"give it a name of its own; only '{result}', which both branches bind last, leaves them"
+            notes = (Note("the variable is defined here", binding.value.span),) if binding.value.span else ()
+            if context.dialect.startswith("tvm-"):
+                context.warn("E0211", message, target, help, *notes)
+            else:
+                raise context.error("E0211", message, target, help, *notes)
 
 
 def _remedy(name: str, dtype: str) -> str:

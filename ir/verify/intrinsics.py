@@ -118,9 +118,17 @@ def _bits(dtype: str) -> int:
     return parsed.bits * parsed.lanes
 
 
+_MOST_LLVM_INTRINSICS = 1 << 16
+"""More than any version of LLVM has."""
+
+
 def _llvm_name(call: tir.Call) -> _Complaints:
-    """Check a name; a number is an intrinsic ID of an unknown version of LLVM and is accepted."""
+    """Check a name; a number is an intrinsic ID of an unknown version of LLVM, of which only the range is checked."""
     match call.args:
+        case (tir.IntImm(value=number), *_) if not 0 < number < _MOST_LLVM_INTRINSICS:
+            yield f"LLVM has no intrinsic number {number}", "write its name, such as llvm.fma.f32"
+        case (tir.FloatImm() as value, *_):
+            yield f"an intrinsic of LLVM is a name, not {value}", "write its name, such as llvm.fma.f32"
         case (tir.StringImm(value=name), *_) if not is_llvm_intrinsic(name):
             nearest = nearest_llvm_intrinsic(name)
             help = f"did you mean '{nearest}'?" if nearest else "write a name of LLVM's, such as llvm.fma.f32"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tvms
 from tvms.codegen import aot, load_compiled
+from tvms.codegen.artifact import FORMAT, MAGIC
 from tvms.codegen.cache import Cache
 
 TEXT = """
@@ -107,7 +108,7 @@ def test_a_damaged_module_is_refused_or_harmless() -> None:
     ("change", "said"),
     [
         (lambda data: b"ELF" + data, "it is no compiled module"),
-        (lambda data: data.replace(b"module 4\n", b"module 9\n", 1), "it has a format of another version"),
+        (lambda data: data.replace(MAGIC + b"%d\n" % FORMAT, MAGIC + b"9\n", 1), "it has a format of another version"),
         (lambda data: data[:100], "its manifest is damaged"),
         (lambda data: data[:-1], "its machine code is damaged"),
         (lambda data: data + b" ", "there is something behind its end"),

@@ -128,3 +128,61 @@ def test_check_and_run_show_the_warning(tmp_path: Path, capsys: pytest.CaptureFi
 def test_names_that_are_free_are_used_again(text: str) -> None:
     body = "".join(f"    {line}\n" for line in text.split("\n"))
     parse(f'T.prim_func f(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "int32")):\n{body}')
+
+
+BRANCHES = """\
+R.function main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((2,), "float32"):
+    y = R.add(x, x)
+    if c:
+        y = R.multiply(x, x)
+        z = y
+    else:
+        z = y
+    return y
+"""
+
+
+def test_a_branch_of_a_graph_binds_no_name_of_the_function_around_it() -> None:
+    with pytest.raises(TvmsError) as caught:
+        parse(BRANCHES, "case")
+    assert (
+        str(caught.value)
+        == """\
+error[E0211]: variable 'y' cannot change: this is another one, which ends with this branch
+  --> case:4:9
+   |
+ 4 |         y = R.multiply(x, x)
+   |         ^
+   = help: give it a name of its own; only 'z', which both branches bind last, leaves them
+note: the variable is defined here
+  --> case:2:5
+   |
+ 2 |     y = R.add(x, x)
+   |     ^"""
+    )
+    parse(BRANCHES.replace("y = R.multiply(x, x)", "w = R.multiply(x, x)"))
+    parse(BRANCHES.replace("z = y", "y = R.add(y, x)"))  # what both branches bind last leaves them
+
+
+def test_branches_of_tvm_texts_shadow_with_a_warning() -> None:
+    head = "from tvm.script import relax as R, tir as T\n\n@R.function\ndef "
+    (warning,) = warnings_of(head + BRANCHES.removeprefix("R.function "))
+    assert (warning.code, warning.severity) == ("E0211", "warning")
+
+
+def test_what_is_imported_of_tvm_script_is_there() -> None:
+    text = "from tvm.script import ir as I, tirr as T\n\n@T.prim_func\ndef f():\n    T.evaluate(0)\n"
+    with pytest.raises(TvmsError) as caught:
+        parse(text, "case")
+    assert (
+        str(caught.value)
+        == """\
+error[E0101]: tvm.script has no 'tirr'
+  --> case:1:1
+   |
+ 1 | from tvm.script import ir as I, tirr as T
+   | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   = help: did you mean 'tir'?"""
+    )
+    with pytest.raises(TvmsError, match="it has ir, tir, tirx, relax and ir_module"):
+        parse(text.replace("tirr", "numpy"))
