@@ -304,9 +304,13 @@ class ExpressionEmitter(ABC):
         return element_bytes(with_lanes(access.buffer.dtype, 1))
 
     def read(self, address: Value, dtype: str, align: int) -> Value:
-        """Load a value of `dtype`; bools are a byte in memory."""
+        """Load a value of `dtype`."""
         value = self.builder.load(address, align=align, typ=memory_type(dtype))
-        return self.builder.trunc(value, register_type(dtype)) if is_bool(dtype) else value
+        return self.from_memory(value, dtype)
+
+    def from_memory(self, value: Value, dtype: str) -> Value:
+        """Return a value as it is in a register; any byte of a bool but 0 is true."""
+        return self.builder.icmp_unsigned("!=", value, number(value.type, 0)) if is_bool(dtype) else value
 
     def check_predicate(self, access: tir.BufferLoad | tir.BufferStore) -> None:
         """Raise E0606 if the mask of an access has another number of lanes: LLVM would abort."""
@@ -328,7 +332,7 @@ class ExpressionEmitter(ABC):
         if isinstance(expr.indices[0], tir.Broadcast) and expr.predicate is not None:
             return self._read_once(expr, expr.indices[0].value, expr.predicate)
         value = self._gather(expr, align)
-        return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
+        return self.from_memory(value, expr.dtype)
 
     def _gather(self, expr: tir.BufferLoad, align: int) -> Value:
         """Load lanes that are not contiguous, in their memory representation."""
@@ -353,7 +357,7 @@ class ExpressionEmitter(ABC):
             off = number(register_type(expr.dtype), 0)
             return self.branch(mask, lambda: self.read(address, expr.dtype, align), lambda: off)
         value = masked_load(self.builder, address, mask, off, align)
-        return self.builder.trunc(value, register_type(expr.dtype)) if is_bool(expr.dtype) else value
+        return self.from_memory(value, expr.dtype)
 
     def _read_once(self, expr: tir.BufferLoad, index: tir.PrimExpr, predicate: tir.PrimExpr) -> Value:
         """Load one element for all lanes, if the predicate of any of them holds."""

@@ -1,6 +1,6 @@
 """Dtypes as LLVM types, in registers and in memory.
 
-Only bool differs: i1 in a register, one byte (0 or 1) in memory. bfloat16 and the 8-bit floats are bit patterns
+Only bool differs: i1 in a register, one byte in memory, of which any value but 0 is true. bfloat16 and the 8-bit floats are bit patterns
 (i16, i8) in both; `codegen.lower.small_floats` leaves only conversions of them.
 """
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...ir import tir
 from ...ir.analysis.evaluate import evaluate
 from ...ir.base import IRModule, Node
-from ...ir.visit import children, rewrite, substitute, walk
+from ...ir.visit import children, rewrite, substitute, walk, with_new_variables
 from ..load import parse
 from .choices import Choices
 from .kernels import TRUE
@@ -171,7 +171,7 @@ def _shuffled(loops: Sequence[tir.For], realize: tir.BlockRealize, numbers: rand
         starts = [each for values, each in instances if _is_start(axes, values)]
         parts += [replace(each, block=replace(each.block, body=init, init=None)) for each in starts]
     parts += [replace(each, block=replace(each.block, init=None)) for _, each in order]
-    return parts[0] if len(parts) == 1 else tir.SeqStmt(tuple(parts))
+    return parts[0] if len(parts) == 1 else tir.SeqStmt(tuple(map(with_new_variables, parts)))
 
 
 def _is_start(axes: Sequence[tir.IterVar], values: Sequence[int]) -> bool:

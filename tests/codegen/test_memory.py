@@ -431,3 +431,26 @@ T.prim_func main(A: T.Buffer((4, 4), "int32"), n: T.int32):
     assert said[0] == ""
     assert said[1] == "E0707: element 6 of 'C' is outside its memory, which holds 6 elements"
     assert said[2] == "E0707: X[2, 1] is outside the buffer: its dimension 0 has 2 elements"
+
+
+BOOL_VIEW = """
+T.prim_func main(A: T.Buffer((8,), "{dtype}"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "bool"), D: T.Buffer((8,), "bool")):
+    V = T.decl_buffer((8,), "bool", data=A.data)
+    for i in {kind}(8):
+        B[i] = T.Select(V[i], T.Cast("int32", V[i]), 7)
+        C[i] = not V[i]
+        D[i] = V[i] == V[7 - i]
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["range", "T.vectorized"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_any_byte_of_a_bool_but_zero_is_true(dtype: str, kind: str, way: str) -> None:
+    """NumPy's rule, which views of other memory, and arrays that NumPy views as bool, need."""
+    data = np.array([0, 1, 2, 255, 128, 254, 3, 0], "u1")
+    arrays = data.view(dtype), np.zeros(8, "i4"), np.zeros(8, "?"), np.zeros(8, "?")
+    assert not told(BOOL_VIEW.format(dtype=dtype, kind=kind), way, lambda: arrays)
+    np.testing.assert_array_equal(arrays[1], np.where(data != 0, 1, 7))
+    np.testing.assert_array_equal(arrays[2], data == 0)
+    np.testing.assert_array_equal(arrays[3], (data != 0) == (data != 0)[::-1])

@@ -264,7 +264,7 @@ MUTANTS = (
     Mutant("an element may end behind its memory", "memory", "codegen/llvm/checks.py",
            "builder.add(start, size), extent))", "start, extent))"),
     Mutant("positions are computed in 64 bits", "memory", "codegen/llvm/checks.py",
-           "found = builder.sext(narrow, _like(narrow, _I128))\n", "found = builder.zext(narrow, _like(narrow, _I128))\n"),
+           "found = extend(narrow, _like(narrow, _I128))", "found = builder.zext(narrow, _like(narrow, _I128))"),
     Mutant("a view may begin before its memory", "memory", "codegen/lower/pointers.py",
            "and low >= 0 and high + size <= extent", "and high + size <= extent"),
     Mutant("a view may end one element late", "memory", "codegen/lower/pointers.py",
