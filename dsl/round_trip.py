@@ -11,9 +11,7 @@ from ..ir.diagnostics import Diagnostic, TvmsError
 from ..ir.equal import first_difference
 from .formatter import format_text
 from .load import parse
-from .printer import script
-
-DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
+from .printer import DIALECTS, script
 
 
 def check_round_trip(module: IRModule, name: str) -> tuple[Diagnostic, ...]:

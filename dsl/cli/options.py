@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+# Choices that other modules own; a test compares them, since importing their owners would slow down `--help`.
 DIALECTS = ("tvms", "tvm-0.21", "tvm-0.27")
 OUTPUT_FORMATS = ("full", "concise", "json", "sarif", "github")
 CHECK_LEVELS = ("syntax", "types", "bounds", "races")

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from tvms.dsl.cli import COMMANDS, main
+from tvms.codegen.lower import Bounds
+from tvms.dsl.cli import COMMANDS, main, options
+from tvms.dsl.printer import DIALECTS
+from tvms.dsl.reports import FORMATS
+from tvms.ir.interp.frame import ThreadOrder
+from tvms.ir.verify.checks import LEVELS
 
 SAMPLES = Path(__file__).parent.parent.parent / "samples"
 MATMUL = str(SAMPLES / "02_matmul.tvms")
 PERCEPTRON = str(SAMPLES / "04_perceptron.tvms")
+
+
+def test_choices_are_those_of_their_owners() -> None:
+    assert tuple(DIALECTS) == options.DIALECTS
+    assert tuple(FORMATS) == options.OUTPUT_FORMATS
+    assert LEVELS == options.CHECK_LEVELS
+    assert get_args(ThreadOrder) == options.THREAD_ORDERS
+    assert get_args(Bounds) == options.BOUNDS
 
 
 @pytest.fixture(autouse=True)

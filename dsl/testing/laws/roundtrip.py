@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ....ir.base import IRModule, Source
 from ....ir.equal import first_difference, structural_equal
 from ...load import parse, parse_source
-from ...round_trip import DIALECTS
+from ...printer import DIALECTS
 from ..constructs import LOOP_LEVEL
 from ..modules import modules
 from ..oracle import Execute
@@ -21,7 +21,7 @@ _Example: TypeAlias = tuple[IRModule, str]
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     programs = modules() if file is None else st.just(parse_source(file))
-    return st.tuples(programs, st.sampled_from(DIALECTS))
+    return st.tuples(programs, st.sampled_from(tuple(DIALECTS)))
 
 
 def _check(example: _Example, execute: Execute) -> None:
