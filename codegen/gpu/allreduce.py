@@ -1,9 +1,10 @@
-"""What threads reduce together, by exchanges that machines have.
+"""Lowering of reductions across threads to shuffles and shared memory.
 
-`T.tvm_thread_allreduce` in the "reduce_scope" of its reducer becomes, where the threads that share are neighbours in a
-warp and their number is a power of two, a butterfly of shuffles. All threads of several warps do that in each warp, put
-what each found into shared memory, and do it again. Others share a tree in shared memory, with barriers. (TVM:
-`LowerThreadAllreduce`.)
+`T.tvm_thread_allreduce` in the "reduce_scope" of its reducer becomes a butterfly of shuffles if the threads
+that reduce together are consecutive in a warp and their number is a power of two. If all threads of several
+warps reduce together, each warp does a butterfly, stores its result to shared memory, and a second
+butterfly combines the results. Otherwise the threads reduce by a tree in shared memory, with barriers.
+(TVM: `LowerThreadAllreduce`.)
 """
 
 from __future__ import annotations
@@ -28,19 +29,20 @@ _SHUFFLED = ("int32", "uint32", "float32", "float16", "int64", "uint64", "float6
 
 
 def lower_allreduce(kernel: Kernel) -> Kernel:
-    """Return `kernel` with reductions across threads as exchanges."""
+    """Return `kernel` with reductions across threads lowered to exchanges."""
     return replace(kernel, body=_Lowerer(kernel).rewrite(kernel.body))
 
 
 def barrier(span: object = None, scope: str = "shared") -> tir.Stmt:
-    """Return the statement at which all threads of a block wait for each other."""
+    """Return a barrier for all threads of a block."""
     call = tir.Call("int32", SYNC, (tir.StringImm("handle", scope),), span=span)  # type: ignore[arg-type]
     return tir.Evaluate(call, span=span)  # type: ignore[arg-type]
 
 
 class _Group(Struct, frozen=True):
-    """The threads that reduce together: how many, the number of one of them, and where of all threads' elements theirs are:
-    those of neighbouring threads side by side."""
+    """The threads that reduce together: their number, the index of one of them, and the position of their elements
+    among those of all threads, where neighbouring threads have neighbouring elements.
+    """
 
     size: int
     member: tir.PrimExpr
@@ -72,8 +74,8 @@ class _Lowerer(Rewriter):
         values = [part for part in rest if isinstance(part, tir.PrimExpr)]
         targets = [part for part in rest[count + 1 : 2 * count + 1] if isinstance(part, tir.BufferLoad)]
         if self._reducer is None or len(targets) != count or len(self._reducer.lhs) != count:
-            help = 'write its results to elements of buffers, inside T.attr(T.comm_reducer(...), "reduce_scope", ...)'
-            raise error("E0606", "a reduction across threads without its reducer or its results", call.span, help)
+            help = 'store its results to elements of buffers, inside T.attr(T.comm_reducer(...), "reduce_scope", ...)'
+            raise error("E0606", "a reduction across threads needs a reducer and result buffers", call.span, help)
         group = self._group(rest[2 * count + 1 :])
         identity = self._reducer.identity_element
         own = [
@@ -88,7 +90,7 @@ class _Lowerer(Rewriter):
         return self._in_shared_memory(call, own, targets, group)
 
     def _group(self, variables: Sequence[object]) -> _Group:
-        """Divide the threads of a block: those that differ only in `variables` reduce together."""
+        """Return the group of a thread: threads that differ only in `variables` reduce together."""
         used = {part for variable in variables for part in _variables(variable)}
         member: tir.PrimExpr = _ZERO
         number: tir.PrimExpr = _ZERO
@@ -115,7 +117,9 @@ class _Lowerer(Rewriter):
     def _by_shuffles(
         self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], size: int
     ) -> tir.Stmt:
-        """In each step a thread combines what it has with what the thread has whose number differs in one bit."""
+        """Emit a butterfly: in each step a thread combines its value with that of the thread whose index differs in
+        one bit.
+        """
         pairs = zip(targets, own, strict=True)
         steps: list[tir.Stmt] = [tir.BufferStore(t.buffer, value, t.indices, span=call.span) for t, value in pairs]
         distance = 1
@@ -138,7 +142,7 @@ class _Lowerer(Rewriter):
     def _by_warps(
         self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], group: _Group
     ) -> tir.Stmt:
-        """Each warp by shuffles; then each of them what all warps found."""
+        """Reduce each warp by shuffles; then let each warp reduce the results of all warps."""
         count = group.size // WARP
         rooms = [_room(f"reduce{i}", value.dtype, tir.IntImm("int64", count)) for i, value in enumerate(own)]
         warp, lane = (f(group.member, tir.IntImm("int64", WARP)) for f in (make.floordiv, make.floormod))
@@ -157,7 +161,7 @@ class _Lowerer(Rewriter):
     def _in_shared_memory(
         self, call: tir.Call, own: Sequence[tir.PrimExpr], targets: Sequence[tir.BufferLoad], group: _Group
     ) -> tir.Stmt:
-        """A tree: the first half of the threads takes what the second half has, until one has it all."""
+        """Emit a tree: in each step the first half of the threads combines its values with those of the second half."""
         count = self._kernel.thread_count
         size = tir.IntImm("int64", count)
         rooms = [_room(f"reduce{i}", value.dtype, size) for i, value in enumerate(own)]

@@ -1,31 +1,34 @@
-"""What GPUs offer, by compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")."""
+"""Limits of GPUs by compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute
+Capability").
+"""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 WARP = 32
-"""Threads that run in step."""
+"""Threads of a warp."""
 MOST_THREADS = 1024
-"""Threads of a block."""
+"""Maximum number of threads of a block."""
 MOST_EXTENT = {
     "blockIdx.x": 2**31 - 1, "blockIdx.y": 65535, "blockIdx.z": 65535,
     "threadIdx.x": 1024, "threadIdx.y": 1024, "threadIdx.z": 64,
 }  # fmt: skip
-"""What a launch may ask for on each axis."""
+"""Maximum extent of a launch along each axis."""
 STATIC_SHARED_BYTES = 48 << 10
-"""Shared memory of a block whose size the kernel declares."""
+"""Maximum shared memory of a block whose size the kernel declares."""
 RESERVED_SHARED_BYTES = 1 << 10
-"""What of a multiprocessor's shared memory no block gets, from sm_80 on."""
+"""Shared memory of a multiprocessor that no block can use, from sm_80 on."""
 LOCAL_BYTES = 512 << 10
-"""Memory of one thread."""
+"""Maximum local memory of a thread."""
 PARAMETER_BYTES = 4096
-"""What all arguments of a kernel take together."""
+"""Maximum size of all arguments of a kernel together."""
 
 
 class Architecture(Struct, frozen=True):
-    """A compute capability: of one multiprocessor the blocks, warps, bytes of shared memory and 32-bit registers; and
-    what LLVM is told of its PTX, where the first version that has the architecture lacks instructions."""
+    """A compute capability: the blocks, warps, bytes of shared memory and 32-bit registers of one multiprocessor;
+    and LLVM's PTX feature, if the first PTX version with the architecture lacks instructions.
+    """
 
     name: str
     blocks: int
@@ -37,17 +40,17 @@ class Architecture(Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """80 for sm_80, 90 for sm_90a."""
+        """Return 80 for sm_80, 90 for sm_90a."""
         return int(self.name.removeprefix("sm_").rstrip("a"))
 
     @property
     def dynamic_shared_bytes(self) -> int:
-        """The shared memory of a block whose size is said at its launch."""
+        """Return the maximum dynamic shared memory of a block, whose size the launch gives."""
         return self.shared_bytes - (RESERVED_SHARED_BYTES if self.number >= 80 else 0)
 
 
 _PTX = "+ptx70"
-"""PTX of CUDA 11.0, which has all instructions of matrix units that its GPUs have."""
+"""PTX of CUDA 11.0, which has all tensor core instructions of its GPUs."""
 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
@@ -69,15 +72,19 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 FIRST_WITH_COPIES = 80
-"""From this one on, copies to shared memory go on by themselves; before, the thread that asks for one does it."""
+"""The first architecture with asynchronous copies to shared memory; on older ones the thread copies
+synchronously.
+"""
 
 DEFAULT = "sm_75"
-"""The architecture where none is said: newer GPUs run its code."""
+"""The default architecture; newer GPUs run its code."""
 
 
 def occupancy(architecture: Architecture, threads: int, registers: int, shared_bytes: int) -> float:
-    """Return which part of a multiprocessor's warps run at once, with blocks of so many threads and bytes of shared
-    memory, and threads of so many registers. A warp gets registers by 256."""
+    """Return the fraction of a multiprocessor's warps that are active, for blocks of `threads` threads and
+    `shared_bytes` bytes of shared memory, and threads of `registers` registers. Registers are allocated to
+    warps in units of 256.
+    """
     warps = -(-threads // WARP)
     of_warp = -(-max(registers, 1) * WARP // 256) * 256
     blocks = min(architecture.blocks, architecture.warps // warps, architecture.registers // of_warp // warps)
@@ -100,4 +107,4 @@ _MODELS = {
     "sm_100": "nvidia-b100",
 }
 MODELS = {f"nvidia/{model}": arch for arch, models in _MODELS.items() for model in models.split()}
-"""The architectures of GPUs, by the names that TVM has for them (its target tags)."""
+"""The architectures of GPUs, by TVM's target tags."""

@@ -1,6 +1,6 @@
-"""Arrays in the memory of a GPU: rows without gaps, freed with the last reference.
+"""Contiguous arrays in GPU memory, freed with the last reference.
 
-They go to other libraries without a copy, and come from them, by `__cuda_array_interface__` (version 3) or DLPack.
+They are exchanged with other libraries without a copy, by `__cuda_array_interface__` (version 3) or DLPack.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from ..runtime.specs import Place, kind_of
 from .driver import Array, Driver, find_driver
 
 CUDA = 2
-"""DLPack's number of devices with CUDA."""
+"""DLPack's device type for CUDA."""
 
 LEGACY_STREAM = 1
-"""The default stream, as `__cuda_array_interface__` calls it: what was asked of it before comes first."""
+"""The default stream in `__cuda_array_interface__`."""
 
 
 class DeviceArray:
-    """`shape` elements of `dtype` from `address` on, on the GPU of `driver`; `owner` lives as long as this.
+    """`shape` elements of `dtype` from `address` on the GPU of `driver`; `owner` is kept alive by this array.
 
-    Where it was made of an array of the host for a call, that is its `origin`, which gets what is written here.
+    If it is a copy of a host array, made for a call, that array is its `origin`, to which writes are copied
+    back.
     """
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: Any, driver: Driver, owner: Any = None) -> None:
@@ -52,24 +53,24 @@ class DeviceArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next, on each axis."""
+        """Return the strides in bytes."""
         return _row_major(self.shape, self.itemsize)
 
     @property
     def device(self) -> Any:
-        """The device on which the elements lie."""
+        """Return the device of the elements."""
         from ..device import cuda
 
         return cuda()
 
     def numpy(self) -> Array:
-        """Return the elements as a NumPy array; waits until they are computed."""
+        """Return the elements as a NumPy array; wait until they are computed."""
         result = np.empty(self.shape, self.dtype)
         self.driver.copy_out(result, self.address)
         return result
 
     def copyfrom(self, source_array: Any) -> DeviceArray:
-        """Overwrite the elements with those of an array of the same shape; returns this array."""
+        """Overwrite the elements with those of an array of the same shape; return this array."""
         source = np.ascontiguousarray(np.asarray(here(source_array), self.dtype))
         if source.shape != self.shape:
             raise Place("source_array", "copyfrom").fault("E0705", f"expected shape {self.shape}, got {source.shape}")
@@ -78,20 +79,20 @@ class DeviceArray:
         return self
 
     def tell_origin(self) -> None:
-        """Copy what was written here to the array of the host that this, or what it is a part of, stands for."""
+        """Copy the elements to the origin, if this array or the one that it is a part of has one."""
         if self.origin is not None:
             self.driver.copy_out(self.origin, self.address)
         elif isinstance(self._owner, DeviceArray):
             self._owner.tell_origin()
 
     def part(self, start: int, shape: Sequence[int], dtype: Any) -> DeviceArray:
-        """Return an array on the same memory, from byte `start` on."""
+        """Return a view of this memory from byte `start` on."""
         array = DeviceArray(self.address + start, tuple(shape), dtype, self.driver, self)
         array.is_writeable = self.is_writeable
         return array
 
     def copyto(self, target: Any) -> Any:
-        """Copy the elements into the array `target`, or into a new one on that device; returns it."""
+        """Copy the elements into the array `target`, or into a new array on the device `target`; return it."""
         if not hasattr(target, "device_type"):
             target[...] = self.numpy()
             return target
@@ -108,7 +109,7 @@ class DeviceArray:
         return CUDA, 0
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        """Return a DLPack capsule; what was asked of the GPU before is done when it is returned."""
+        """Return a DLPack capsule, after all preceding work of the GPU is done."""
         self.driver.synchronize()
         return capsule_of(self.address, self.shape, self.dtype, CUDA, self)
 
@@ -117,32 +118,32 @@ class DeviceArray:
 
 
 def empty(shape: Sequence[int], dtype: Any) -> DeviceArray:
-    """Return a new array of NumPy's dtype on the GPU; TvmsError E0717 where it has no room, E0721 where there is no GPU."""
+    """Return a new array on the GPU; TvmsError E0717 if memory is exhausted, E0721 if there is no GPU."""
     driver = find_driver()
     return DeviceArray(driver.allocate(prod(shape) * dtype.itemsize), tuple(shape), dtype, driver)
 
 
 def from_host(value: Array) -> DeviceArray:
-    """Return a copy on the GPU; raises as `empty`."""
+    """Return a copy on the GPU; raise as `empty` does."""
     array = empty(value.shape, value.dtype)
     array.driver.copy_in(array.address, np.ascontiguousarray(value))
     return array
 
 
 def here(value: Any) -> Any:
-    """Return an array on the GPU as one of NumPy, and anything else as it is."""
+    """Return a GPU array as a NumPy array, and any other value unchanged."""
     return value.numpy() if isinstance(value, DeviceArray) else value
 
 
 def is_on_device(value: Any) -> bool:
-    """Whether `value` is an array in the memory of a GPU."""
+    """Return whether `value` is an array in GPU memory."""
     if isinstance(value, np.ndarray | DeviceArray) or hasattr(value, "__cuda_array_interface__"):
         return not isinstance(value, np.ndarray)
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == CUDA
 
 
 def on_device(value: Any, place: Place) -> DeviceArray:
-    """Return an array on a GPU, of any library, without a copy; E0702, E0706 where it cannot be taken as it is."""
+    """Return a GPU array of any library without a copy; E0702 or E0706 if it is unsuitable."""
     if isinstance(value, DeviceArray):
         return value
     described = getattr(value, "__cuda_array_interface__", None)
@@ -156,7 +157,7 @@ def on_device(value: Any, place: Place) -> DeviceArray:
     else:
         raise place.fault("E0702", f"expected an array on the GPU, got {kind_of(value)}")
     if strides is not None and tuple(strides) != _row_major(shape, dtype.itemsize) and prod(shape) > 1:
-        raise place.fault("E0706", "expected an array laid out row by row, without gaps", "pass a copy of it")
+        raise place.fault("E0706", "expected a contiguous row-major array", "pass a copy of it")
     array = DeviceArray(address, shape, dtype, find_driver(), value)
     array.is_writeable = not is_read_only
     return array

@@ -1,4 +1,4 @@
-"""Copies to shared memory in stages of pipelines that go on by themselves, where the architecture has such copies.
+"""Asynchronous copies to shared memory in the stages of software pipelines, on architectures that have them.
 
     for i in range(14):
         with T.attr(0, "async_scope", 2):
@@ -6,10 +6,10 @@
                                                                       T.ptx_commit_group()
         T.tvm_storage_sync("shared")                              →   T.ptx_wait_group(2), and the barrier
 
-Who reads shared memory that was copied so waits at a barrier before; there all threads wait for their copies first. In the
-loop that copies, all but those that nobody reads yet: with what is read `n` iterations later, the groups of the last `n - 1`
-iterations, and those that this one has begun; after it, all.
-(TVM: `InjectPTXAsyncCopy`.)
+A barrier separates the copies from the threads that read the copied elements; all threads wait for their
+copies before it. Inside the loop that copies, they do not wait for groups that are not read yet: if
+elements are read `n` iterations after their copy, those are the groups of the last `n - 1` iterations and
+of the current one. After the loop they wait for all groups. (TVM: `InjectPTXAsyncCopy`.)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .kernel import SYNC, Kernel, scope_of
 _SCOPE = "async_scope"
 _COPY, _COMMIT, _WAIT = (Op(f"tir.ptx_{name}") for name in ("cp_async", "commit_group", "wait_group"))
 _SIZES = (4, 8, 16)
-"""Bytes that one copy copies."""
+"""Sizes of a copy in bytes."""
 
 
 def _scopes(body: Node) -> Iterator[tir.AttrStmt]:
@@ -43,18 +43,18 @@ def _distance(scope: tir.AttrStmt) -> int:
 
 
 def _distances(loop: tir.For) -> list[int]:
-    """Return how many iterations later it is read what each iteration of `loop`, not of one inside, copies."""
+    """Return, for each copy in `loop` but not in an inner loop, how many iterations later it is read."""
     inner = {scope for node in walk(loop.body) if isinstance(node, tir.For) for scope in _scopes(node)}
     return [_distance(scope) for scope in _scopes(loop.body) if scope not in inner and _distance(scope)]
 
 
 def later_stores(body: Node) -> set[tir.BufferStore]:
-    """Return the stores that may take place after what follows them."""
+    """Return the stores that may execute after the statements that follow them."""
     return {node for scope in _scopes(body) for node in walk(scope) if isinstance(node, tir.BufferStore)}
 
 
 def copy_asynchronously(kernel: Kernel) -> Kernel:
-    """Return a lowered kernel, whose barriers are there, with copies that go on by themselves where it says so."""
+    """Return a lowered kernel, which has its barriers, with asynchronous copies in its "async_scope" attributes."""
     copier = _Copier()
     body = copier.rewrite(kernel.body)
     return replace(kernel, body=body) if copier.has_copied else kernel
@@ -68,7 +68,7 @@ class _Copier(Rewriter):
         })  # fmt: skip
         self._is_inside = self.has_copied = False
         self._ahead = 0
-        """How many groups, of the copies that this loop has begun, need not be there at its next barrier."""
+        """Number of groups of copies of this loop that need not be complete at the next barrier."""
 
     def _for(self, loop: tir.For) -> tir.Stmt:
         distances = _distances(loop)
@@ -89,7 +89,7 @@ class _Copier(Rewriter):
         return sequence([body, tir.Evaluate(tir.Call("void", _COMMIT, ()))])
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
-        """All barriers wait, so that it does not matter which of them are for what was copied."""
+        """Wait for copies before every barrier, whether or not it guards copied elements."""
         if not (isinstance(stmt.value, tir.Call) and stmt.value.op == SYNC):
             return self.rebuild(stmt)
         return sequence([_wait(self._ahead), stmt])
@@ -111,12 +111,12 @@ class _Copier(Rewriter):
 
 
 def _wait(count: int) -> tir.Stmt:
-    """Return what waits until no more than `count` groups are under way."""
+    """Return the statement that waits until at most `count` groups are pending."""
     return tir.Evaluate(tir.Call("void", _WAIT, (tir.IntImm("int32", count),)))
 
 
 def _copied(value: tir.PrimExpr) -> tuple[tir.BufferLoad | None, tuple[tir.PrimExpr, ...]]:
-    """Return what `value` is read from, and the condition without which it is zero."""
+    """Return the load in `value`, and the condition without which `value` is zero."""
     if isinstance(value, tir.Call) and value.op == Op("tir.if_then_else"):
         condition, load, other = value.args
         is_zero = isinstance(other, tir.IntImm | tir.FloatImm) and other.value == 0
@@ -126,7 +126,7 @@ def _copied(value: tir.PrimExpr) -> tuple[tir.BufferLoad | None, tuple[tir.PrimE
 
 
 def _first(index: tir.PrimExpr) -> tir.PrimExpr | None:
-    """Return the first of neighbouring elements; None where they are not."""
+    """Return the first of contiguous indices; None if they are not contiguous."""
     if not isinstance(index, tir.Ramp):
         return make.cast(index, "int64") if lanes_of(index.dtype) == 1 else None
     return index.base if isinstance(index.stride, tir.IntImm) and index.stride.value == 1 else None

@@ -1,10 +1,11 @@
-"""Barriers, where threads need them: between a write of memory that threads share and another thread's access to it.
+"""Insertion of barriers between conflicting accesses of different threads to shared or global memory.
 
-What loops do one after the other, threads do side by side: what one of them reads must have been written by all, and
-what one overwrites must have been read. The statements of a kernel are followed in order, loops twice, and a barrier is
-put in front of each that touches what was written, or writes what was touched, since the last one. Statements that
-every thread does to elements of its own need none. Threads of a block share global memory as well; there, where it is not
-known whether they meet, the same indices are taken for a thread's own. (TVM: `ThreadSync`.)
+Threads run the iterations of sequential loops concurrently. Therefore all threads must have written an
+element before one of them reads it, and must have read it before one of them overwrites it. The pass visits
+the statements of a kernel in order, loops twice. It inserts a barrier before each statement that conflicts
+with an access since the last barrier. Statements in which each thread accesses elements of its own need
+none. Threads of a block also share global memory; there, equal indices whose threads are not known to
+conflict are taken to belong to the same thread. (TVM: `ThreadSync`.)
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _POINTER, _IF = Op("tir.tvm_access_ptr"), Op("tir.if_then_else")
 
 
 class _Touch(Struct, frozen=True, eq=False):
-    """An access to memory of `data`: to an element of `buffer`, or somewhere, by a pointer. A later one may take place
-    after what follows it."""
+    """An access to the memory of `data`: to an element of `buffer`, or to unknown elements through a pointer. If
+    `is_later`, it may execute after the statements that follow it.
+    """
 
     data: tir.Var
     is_write: bool
@@ -44,9 +46,9 @@ class _Touch(Struct, frozen=True, eq=False):
 
 
 def insert_barriers(kernel: Kernel) -> Kernel:
-    """Return `kernel`, which means what its loops do in order, with the barriers that its threads need.
+    """Return `kernel`, whose loops are executed in order, with the barriers that its threads need.
 
-    Raises TvmsError E0613 where one is needed under a condition that is not the same for all threads.
+    Raises TvmsError E0613 if one is needed under a condition that differs between threads.
     """
     return replace(kernel, body=_Inserter(kernel).rewrite(kernel.body))
 
@@ -74,7 +76,7 @@ class _Inserter(Rewriter):
         return sequence([self.rewrite(part) for part in stmt.seq])
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
-        """The second time, what the first iteration leaves meets what the next one begins with."""
+        """Visit the body twice, so that the end of an iteration is compared with the start of the next one."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
         touched = self._touches(stmt.body)
@@ -119,11 +121,11 @@ class _Inserter(Rewriter):
         return _behind(self._must_wait(stmt), stmt)
 
     def _whole(self, stmt: tir.Stmt) -> tir.Stmt:
-        """A statement that not all threads run alike: no barrier can stand inside."""
-        rest = "but not all of them run this, or run it equally often"
-        help = "let the condition guard single accesses, or make it uniform"
+        """Visit a statement that threads execute differently, which therefore must not contain a barrier."""
+        rest = "but not all of them execute this, or not equally often"
+        help = "guard single accesses by the condition, or make it the same for all threads"
         if has_exchange(stmt):
-            raise error("E0613", f"threads reduce together here, {rest}", stmt.span, help)
+            raise error("E0613", f"threads of a block synchronize here, {rest}", stmt.span, help)
         touched = self._touches(stmt)
         for number, touch in enumerate(touched):
             if any(self._crosses(touch, other, is_certain=True) for other in touched[:number]):
@@ -134,15 +136,14 @@ class _Inserter(Rewriter):
     # --- What meets
 
     def _must_wait(self, *nodes: Node) -> bool:
-        """Note what is touched in `nodes`, and return whether a barrier belongs in front of them."""
+        """Record the accesses in `nodes`, and return whether they need a barrier in front of them."""
         touched = self._touches(*nodes)
         needed = any(self._crosses(touch, other) for touch in touched for other in self._since)
         self._since = touched if needed else [*self._since, *touched]
         return needed
 
     def _touches(self, *nodes: Node) -> list[_Touch]:
-        """Return the accesses to memory that threads share and write, those of calls by pointers included, which say what
-        they do."""
+        """Return the accesses to memory that threads share and write, including those of calls through pointers."""
         found: list[_Touch] = []
         for part, conditions in [each for node in nodes for each in _accesses(node)]:
             if isinstance(part, tir.Call):
@@ -153,8 +154,9 @@ class _Inserter(Rewriter):
         return found
 
     def _crosses(self, a: _Touch, b: _Touch, is_certain: bool = False) -> bool:
-        """Whether `a` and `b`, in two threads, may meet, one of them writing; of global memory, `is_certain` asks whether
-        they do."""
+        """Return whether `a` and `b` may conflict in two different threads. For global memory, `is_certain` asks
+        whether they do conflict.
+        """
         if a.data is not b.data or not (a.is_write or b.is_write) or not self._threads:
             return False
         met = True if a.is_later != b.is_later else self._do_meet(a, b)
@@ -172,13 +174,13 @@ class _Inserter(Rewriter):
         return self._met[key]
 
     def _is_own(self, indices: tuple[tir.PrimExpr, ...]) -> bool:
-        """Whether it is plain to see that each thread touches elements of its own."""
+        """Return whether the indices are a bijection of the threads, so that each accesses elements of its own."""
         used = variables(indices)
         is_known = self._threads.keys() <= used <= self._ranges.keys()
         return is_known and is_bijective(indices, {var: self._ranges[var] for var in used})
 
     def _differs(self, expr: tir.PrimExpr) -> bool:
-        """Whether `expr` may have different values in threads of a block."""
+        """Return whether `expr` may differ between threads of a block."""
         return any(
             node in self._differing
             or (isinstance(node, tir.BufferLoad) and scope_of(node.buffer.data) != "global")
@@ -192,7 +194,7 @@ def _behind(needed: bool, stmt: tir.Stmt) -> tir.Stmt:
 
 
 def _values(domain: tir.Range) -> tuple[int, int]:
-    """Return the first value of a variable, and how many it has; none where that is not known."""
+    """Return the first value of a variable and the number of its values; (0, 0) if they are not constant."""
     if not isinstance(domain.min, tir.IntImm) or not isinstance(domain.extent, tir.IntImm):
         return 0, 0
     return domain.min.value, domain.extent.value
@@ -207,7 +209,7 @@ _Access = tir.BufferLoad | tir.BufferStore | tir.Call
 
 
 def _accesses(node: Node) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
-    """Yield the accesses in `node`, each with the conditions under which it takes place."""
+    """Yield the accesses in `node`, each with the conditions under which it executes."""
     stack: list[tuple[Node | None, tuple[tir.PrimExpr, ...]]] = [(node, ())]
     while stack:
         part, conditions = stack.pop()

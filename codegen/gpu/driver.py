@@ -1,6 +1,6 @@
-"""What runs kernels: CUDA's driver, through pycuda, which is imported when it is first asked for.
+"""The interface to the GPU: CUDA's driver through pycuda, which is imported on first use.
 
-Everything above it needs only what `Driver` says, so that tests put another one in its place (`use_driver`).
+Other modules use only the protocol `Driver`, so that tests can replace the driver (`use_driver`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Array = np.ndarray[Any, Any]
 
 
 class Driver(Protocol):
-    """A GPU. Addresses are numbers; what is asked of a stream happens in order, None being the default one."""
+    """A GPU. Addresses are numbers; operations of one stream execute in order, and None is the default stream."""
 
     name: str
     arch: str
 
     def allocate(self, size: int) -> int:
-        """Return the address of `size` bytes."""
+        """Allocate `size` bytes and return the address."""
         ...
 
     def free(self, address: int) -> None:
-        """Let others have the memory: what was asked before, of any stream, still finds what is there."""
+        """Free memory for reuse, after all preceding work of any stream that uses it."""
         ...
 
     def copy_in(self, address: int, source: Array, stream: Any = None) -> None: ...
@@ -37,11 +37,11 @@ class Driver(Protocol):
     def copy_out(self, target: Array, address: int, stream: Any = None) -> None: ...
 
     def load(self, ptx: str) -> Any:
-        """Return a module of kernels; E0608 where the driver refuses it."""
+        """Load a module of kernels; E0608 if the driver rejects it."""
         ...
 
     def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
-        """Return a kernel, whose launches ask for `shared` bytes of memory of a block."""
+        """Return a kernel whose launches request `shared` bytes of dynamic shared memory."""
         ...
 
     def launch(
@@ -53,7 +53,7 @@ class Driver(Protocol):
         stream: Any = None,
         shared: int = 0,
     ) -> None:
-        """Run a kernel; `args` are NumPy scalars, `shared` the bytes of memory of a block that it has beside its own."""
+        """Launch a kernel; `args` are NumPy scalars, `shared` the bytes of dynamic shared memory."""
         ...
 
     def synchronize(self, stream: Any = None) -> None: ...
@@ -61,19 +61,19 @@ class Driver(Protocol):
     def stream(self) -> Any: ...
 
     def event(self, stream: Any = None) -> Any:
-        """Return an event that happens when all that was asked of `stream` is done."""
+        """Return an event that is complete when all preceding work of `stream` is done."""
         ...
 
     def milliseconds(self, start: Any, end: Any) -> float:
-        """Wait for both events, and return the time between them."""
+        """Wait for both events and return the time between them."""
         ...
 
 
 class PycudaDriver:
-    """The driver of CUDA, device `number`, by its primary context: memory is shared with other libraries.
+    """CUDA's driver for device `number`. It uses the primary context, so that other libraries share its memory.
 
-    Memory that is free is kept for who asks next, which costs no waiting in the default stream: what is asked of it comes
-    after all that was asked of any stream before. Other streams do not wait for each other.
+    Freed memory is kept in a pool. Work of the default stream may reuse it without waiting, since that stream
+    runs after all preceding work of every stream. Other streams do not wait for each other.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -88,13 +88,13 @@ class PycudaDriver:
         self._pool = cuda.DeviceMemoryPool()
         self._owned: dict[int, Any] = {}
         self._has_others = False
-        """Whether something was asked of another stream that nobody waited for."""
+        """Whether there is pending work in a stream other than the default one."""
 
     def allocate(self, size: int) -> int:
         try:
             memory = self._pool.allocate(max(size, 1))
         except self._cuda.MemoryError:
-            message, help = f"the GPU has no {size} bytes of memory left", "free arrays, or use smaller ones"
+            message, help = f"the GPU has less than {size} bytes of free memory", "free arrays, or use smaller ones"
             raise error("E0717", message, None, help) from None
         self._owned[int(memory)] = memory
         return int(memory)
@@ -119,7 +119,7 @@ class PycudaDriver:
             return self._cuda.module_from_buffer(ptx.encode() + b"\0")
         except self._cuda.Error as problem:
             help = f"compile for this GPU: -arch={self.arch}"
-            raise error("E0608", f"the driver of '{self.name}' refuses the kernels: {problem}", None, help) from None
+            raise error("E0608", f"the driver of '{self.name}' rejects the kernels: {problem}", None, help) from None
 
     def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
         found = module.get_function(symbol)
@@ -160,7 +160,7 @@ class PycudaDriver:
 
 
 def _as_bytes(array: Array) -> Array:
-    """Return the memory of an array without gaps: Python hands out none of bfloat16."""
+    """Return the memory of a contiguous array as bytes: bfloat16 has no buffer protocol."""
     return array.reshape(-1).view(np.uint8)
 
 
@@ -168,23 +168,23 @@ _drivers: list[Driver] = []
 
 
 def use_driver(driver: Driver | None) -> None:
-    """Let `driver` run all kernels from now on; None for that of CUDA."""
+    """Use `driver` for all kernels from now on; None restores CUDA's driver."""
     _drivers[:] = [] if driver is None else [driver]
 
 
 def find_driver() -> Driver:
-    """Return the driver that runs kernels; TvmsError E0721 where there is none, with the reason."""
+    """Return the driver that runs kernels; TvmsError E0721 with the reason if there is none."""
     if not _drivers:
         found = _cuda_driver()
         if isinstance(found, str):
-            help = 'simulate the threads on the processor: target="cuda -simulate"; "tvms doctor --gpu" says more'
-            raise error("E0721", f"there is no GPU here: {found}", None, help)
+            help = 'simulate the threads on the processor: target="cuda -simulate"; "tvms doctor --gpu" shows details'
+            raise error("E0721", f"no usable GPU: {found}", None, help)
         _drivers.append(found)
     return _drivers[0]
 
 
 def why_missing() -> str:
-    """Return why no kernel can run here; "" where one can."""
+    """Return why no kernel can run on this machine; "" if one can."""
     if _drivers:
         return ""
     found = _cuda_driver()

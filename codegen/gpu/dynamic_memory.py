@@ -1,6 +1,7 @@
-"""Shared memory whose size is said at the launch (scope "shared.dyn"): one piece a block, of which each buffer has a part.
+"""Dynamic shared memory (scope "shared.dyn"): one allocation per block, whose size the launch gives, divided
+among the buffers.
 
-Only so does a block get more than 48 KiB.
+More than 48 KiB of shared memory per block must be dynamic.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _ALIGNMENT = 128
 
 
 def dynamic_offsets(kernel: Kernel) -> dict[tir.Allocate, int]:
-    """Return where each buffer of the scope begins, in bytes; E0606 where one has no constant size."""
+    """Return the offset of each buffer of the scope in bytes; E0606 if one has no constant size."""
     offsets: dict[tir.Allocate, int] = {}
     end = 0
     for stmt in walk(kernel.body):
@@ -28,7 +29,7 @@ def dynamic_offsets(kernel: Kernel) -> dict[tir.Allocate, int]:
 
 
 def dynamic_bytes(kernel: Kernel) -> int:
-    """Return how much a launch of `kernel` asks for."""
+    """Return the number of bytes that a launch of `kernel` requests."""
     return sum(_rounded(_size(stmt)) for stmt in dynamic_offsets(kernel))
 
 

@@ -1,6 +1,6 @@
-"""Matrix units on machines without them: products and loads as loops over elements.
+"""Tensor core operations emulated by loops over elements, for machines without tensor cores.
 
-What the threads of a warp tell each other goes through shared memory, with barriers of the warp between.
+The threads of a warp exchange elements through shared memory, with warp barriers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .kernel import Kernel, scope_of
 from .matrix_units import TRUE, ZERO, Calls, Place, loop, over, place_of, plus, rest, times
 
 _TF32_BITS = 0xFFFFE000 - (1 << 32)
-"""The bits of a float32 that tf32 has, as an int32."""
+"""Mask of the bits of a float32 that tf32 keeps, as an int32."""
 
 
 def emulate_matrix_units(kernel: Kernel) -> Kernel:
-    """Return a lowered kernel that does without matrix units."""
+    """Return a lowered kernel without tensor core operations."""
     return replace(kernel, body=_Emulator(kernel).rewrite(kernel.body))
 
 
@@ -54,7 +54,7 @@ class _Emulator(Calls):
     # --- What a warp tells
 
     def _told(self, dtype: str, count: int) -> Place:
-        """Return shared memory for what the threads of the block tell each other, `count` elements each."""
+        """Return shared memory for exchanges, with `count` elements per thread of the block."""
         data = tir.Var("handle", "told", tir.PointerType(tir.PrimType(dtype), "shared"))
         return Place(data, dtype, ZERO)
 
@@ -82,7 +82,7 @@ class _Emulator(Calls):
         return self._around({start: 1}, [tell, wait, *takes, wait])
 
     def _mma(self, call: tir.Call) -> tir.Stmt:
-        """As the formulas of `ir.matrix_units` say."""
+        """Emulate `mma` by the formulas of `ir.matrix_units`."""
         product, v = product_of(call), product_of(call).packed
         a, b, c = (
             place_of(call.args[at], call.args[at + 1], DTYPES[kind])
@@ -121,7 +121,7 @@ class _Emulator(Calls):
         self, target: Place, at: tir.PrimExpr, start: Place, start_at: tir.PrimExpr, length: int, kind: str,
         term: Callable[[tir.PrimExpr], tuple[tir.PrimExpr, tir.PrimExpr]], is_saturating: bool = False,
     ) -> tir.Stmt:  # fmt: skip
-        """Return what adds up `length` products: integers wrap around, floats are rounded once."""
+        """Return the sum of `length` products: integers wrap around, floats are rounded once."""
         dtype = "int64" if target.buffer.dtype == "int32" else "float32"
         total = Place(tir.Var("handle", "total", tir.PointerType(tir.PrimType(dtype), "local")), dtype, ZERO)
 
@@ -165,7 +165,7 @@ class _Emulator(Calls):
         return loop(fragment.size, lambda i: tile.store(i, call.args[5]))  # type: ignore[arg-type]
 
     def _move(self, call: tir.Call) -> tir.Stmt:
-        """`(fragment, m, n, k, number, pointer, stride, layout)`."""
+        """Emulate a load or store of a fragment: `(fragment, m, n, k, number, pointer, stride, layout)`."""
         fragment, tile = self._tile(call, call.args[0], call.args[4])
         memory, stride = place_of(call.args[5], ZERO, fragment.dtype), make.cast(call.args[6], "int64")  # type: ignore[arg-type]
         is_load = name_of(call) == "tvm_load_matrix_sync"
@@ -181,7 +181,7 @@ class _Emulator(Calls):
         return loop(fragment.size, move)
 
     def _mma_sync(self, call: tir.Call) -> tir.Stmt:
-        """`(d, number, a, number, b, number, c, number)`."""
+        """Emulate a product of fragments: `(d, number, a, number, b, number, c, number)`."""
         (_, d), (left, a), (right, b), (_, c) = (
             self._tile(call, call.args[at], call.args[at + 1]) for at in (0, 2, 4, 6)
         )

@@ -1,4 +1,4 @@
-"""Functions on a GPU as callables: destination-passing, arrays are written in place."""
+"""Functions on a GPU as callables in destination-passing style: arrays are written in place."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .specs import DeviceSpec
 
 
 class LoadedProgram:
-    """The kernels of a program on the GPU, loaded when the first of them is launched."""
+    """The kernels of a program on the GPU, loaded at the first launch."""
 
     def __init__(self, program: DeviceProgram) -> None:
         self.program = program
         self._functions: Mapping[str, Any] | None = None
         self._status: DeviceArray | None = None
         self.is_noting = False
-        """Whether a kernel ran that may have noted a fault, which was not looked for yet."""
+        """Whether a kernel that may report a fault has run since the last check."""
 
     def ready(self) -> tuple[Mapping[str, Any], DeviceArray]:
-        """Return the kernels, and where they note faults; E0721 where there is no GPU, E0608 where it refuses them."""
+        """Return the kernels and the address of their status; E0721 if there is no GPU, E0608 if it rejects them."""
         if self._functions is None or self._status is None:
             driver = find_driver()
             module = driver.load(self.program.ptx)
@@ -45,7 +45,9 @@ class LoadedProgram:
         return self._functions, self._status
 
     def check_status(self) -> None:
-        """Raise what a thread noted since the last time, where one may have: then this waits for all kernels."""
+        """Raise a fault that a thread has reported since the last check. If one is possible, this waits for all
+        kernels.
+        """
         if self.is_noting and self._status is not None:
             self.is_noting, number = False, int(self._status.numpy()[0])
             if number:
@@ -54,8 +56,9 @@ class LoadedProgram:
 
 
 class DeviceEntry:
-    """A function with kernels. Calls check their arguments and launch; they wait for the results only where those belong
-    into the memory of the host."""
+    """A function with kernels. A call checks its arguments and launches the kernels; it waits for the results only
+    if they must be copied to host memory.
+    """
 
     def __init__(self, name: str, source: tir.PrimFunc, loaded: LoadedProgram) -> None:
         self.name, self._loaded = name, loaded
@@ -85,9 +88,9 @@ class DeviceEntry:
         return spec, Place(name, self.name, buffer.span or param.span)
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
-        """Call with arrays and numbers, by position or by name; on `stream` where one is given.
+        """Call with arrays and numbers, by position or by name, on `stream` if it is given.
 
-        Raises TvmsError: E0701 to E0706 where an argument does not fit, E0721 where there is no GPU, E0611 where the
+        Raises TvmsError: E0701 to E0706 if an argument does not fit, E0721 if there is no GPU, E0611 if the
         arrays need more blocks than can be launched.
         """
         if named or len(args) != len(self.parameters):

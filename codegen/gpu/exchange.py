@@ -1,4 +1,4 @@
-"""Shuffles: which thread of its warp a thread reads from (TVM: `tvm_warp_shuffle`, PTX: `shfl.sync`)."""
+"""Warp shuffles: the source thread of each thread (TVM: `tvm_warp_shuffle`, PTX: `shfl.sync`)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from .kernel import SHUFFLES
 
 
 def width_of(call: tir.Call) -> int:
-    """Return how many neighbouring threads shuffle among themselves; E0606 where that is no constant that divides a warp."""
+    """Return how many consecutive threads shuffle among themselves; E0606 if it is not a constant that divides the
+    warp.
+    """
     width = call.args[3] if len(call.args) > 3 else None
     if not isinstance(width, tir.IntImm) or width.value not in (1, 2, 4, 8, 16, 32):
         help = "give a width of 1, 2, 4, 8, 16 or 32"
-        raise error("E0606", "a shuffle among threads that are no part of a warp", call.span, help)
+        raise error("E0606", "the width of the shuffle does not divide a warp", call.span, help)
     return width.value
 
 
 def shuffled_from(
     call: tir.Call, thread: tir.PrimExpr, count: int, rewrite: Callable[[Any], Any]
 ) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the thread that `thread` of `count` reads from, and whether there is one: else it keeps its own value.
+    """Return the source of `thread` among `count` threads, and whether it exists: otherwise the thread keeps its
+    value.
 
-    Of a call `(mask, value, lane or offset, width, warp_size)`.
+    The arguments of the call are `(mask, value, lane or offset, width, warp_size)`.
     """
     assert isinstance(call.op, Op)
     width, zero = tir.IntImm("int64", width_of(call)), tir.IntImm("int64", 0)

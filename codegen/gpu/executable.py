@@ -1,4 +1,4 @@
-"""Modules for a GPU as executables, and as text."""
+"""Compile modules for a GPU, to executables or to text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def compile_for_gpu(module: IRModule, target: Target, settings: Settings) -> Executable:
-    """Compile a prepared module; no GPU is needed before one of its functions is called."""
+    """Compile a prepared module; a GPU is needed only when one of its functions is called."""
     from ..runtime.executable import Executable, compile_graphs
 
     start = time.perf_counter()
@@ -48,10 +48,10 @@ def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings
         return program.llvm
     if kind in ("ptx", "asm"):
         return program.ptx
-    raise error("E0601", f"'{kind}' cannot be written for the target '{target.name}'", None, "write ptx, llvm or tir")
+    raise error("E0601", f"target '{target.name}' has no output '{kind}'", None, "emit ptx, llvm or tir")
 
 
 def lowered_for_gpu(module: IRModule, target: Target, settings: Settings) -> IRModule:
-    """Return a prepared module as it is compiled: what its threads run stands in `T.launch_thread`."""
+    """Return a prepared module after lowering, with the code of threads inside `T.launch_thread`."""
     program = build_program(module, target, settings)
     return IRModule({name: with_threads(host) for name, host in program.hosts.items()}, name="Lowered")

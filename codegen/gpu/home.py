@@ -1,7 +1,8 @@
-"""Graph-level functions on a GPU: their tensors lie there, and go to the host only where the host reads them.
+"""Graph functions on a GPU: their tensors stay in GPU memory, and are copied to the host only where host code
+reads them.
 
-Kernels are asked for one after the other, and nothing waits for them. Memory that no variable names any more is given out
-again at once: what is asked for later comes later.
+Kernels are launched in order without waiting. Memory of a dead variable is reused at once, since later work
+executes later.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Constants: TypeAlias = dict[tuple[Any, ...], tuple[Array, DeviceArray]]
 class DeviceHome:
     """The memory of the GPU on which `loaded` runs (`codegen.graph.home.Home`).
 
-    What a function returns stays there where `stays` says so, or an argument lies there; else it is copied to the host.
+    Results stay in GPU memory if `stays` is true or an argument is in GPU memory; otherwise they are copied to
+    the host.
     """
 
     def __init__(self, loaded: LoadedProgram, stays: bool = False, constants: Constants | None = None) -> None:
@@ -42,7 +44,7 @@ class DeviceHome:
         return tensor.part(start, shape, dtype)
 
     def constant(self, data: Array) -> Callable[[], DeviceArray]:
-        """Constants are copied when they are first used, once, however many functions name them."""
+        """Return the getter of a constant, which is copied at its first use, once for all functions."""
         key = data.ctypes.data, data.shape, data.dtype
 
         def find() -> DeviceArray:
@@ -55,7 +57,9 @@ class DeviceHome:
         return find
 
     def on_host(self, function: Function, may_write: bool = False) -> Function:
-        """The function gets copies. What it changed in them is copied back, and arrays that it returns are copied here."""
+        """Return `function` with host copies as arguments. Changes are copied back to the GPU, and so are the arrays
+        that it returns.
+        """
 
         def call(*args: Any) -> Any:
             copies: dict[int, tuple[DeviceArray, Array]] = {}
@@ -80,14 +84,15 @@ class DeviceHome:
 
 
 class DeviceCall:
-    """The function `inside`, as it is called from outside: what its kernels noted is raised, and what it returns stays on
-    the GPU where `stays` says so or an argument lies there."""
+    """The entry of the function `inside` for external callers. It raises the faults of kernels; results stay on
+    the GPU if `stays` is true or an argument is there.
+    """
 
     def __init__(self, inside: Function, loaded: LoadedProgram, stays: bool = False) -> None:
         self.inside, self._loaded, self._stays = inside, loaded, stays
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call the function; TvmsError as it raises, and E0707 where an index of a kernel was outside its buffer."""
+        """Call the function; raise the TvmsError of the function, or E0707 if an index of a kernel was out of bounds."""
         result = self.inside(*args, **named)
         self._loaded.check_status()
         return self._returned(result, self._stays or any(map(_lies_there, (*args, *named.values()))))
@@ -107,7 +112,7 @@ def _lies_there(value: Any) -> bool:
 
 
 def _fetched(value: Any, copies: dict[int, tuple[DeviceArray, Array]]) -> Any:
-    """Return `value` with NumPy arrays in the place of those on the GPU, one copy of each, which are put into `copies`."""
+    """Return `value` with GPU arrays replaced by NumPy arrays, one copy of each, which are added to `copies`."""
     if type(value) is tuple:
         return tuple([_fetched(field, copies) for field in cast("tuple[Any, ...]", value)])
     if not isinstance(value, DeviceArray):
@@ -120,7 +125,7 @@ def _fetched(value: Any, copies: dict[int, tuple[DeviceArray, Array]]) -> Any:
 
 
 def _sent(value: Any) -> Any:
-    """Return what a function on the host returned, with its arrays copied to the GPU."""
+    """Return the result of a host function with its arrays copied to the GPU."""
     if type(value) is tuple:
         return tuple(map(_sent, cast("tuple[Any, ...]", value)))
     return from_host(cast("Array", value)) if isinstance(value, np.ndarray) else value

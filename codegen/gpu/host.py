@@ -1,4 +1,4 @@
-"""The host part of a function: what allocates memory on the GPU and launches kernels, as steps in Python."""
+"""The host part of a function, as Python closures: it allocates GPU memory and launches kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from .launch import parameters
 
 
 class Running(Struct):
-    """A call: where it runs, its kernels, the address of the status, and the values of variables."""
+    """The state of a call: the driver, the kernels, the address of the status, the values of variables, and the
+    stream.
+    """
 
     driver: Driver
     functions: Mapping[str, Any]
@@ -36,9 +38,9 @@ Step: TypeAlias = Callable[[Running], None]
 
 
 def compile_host(body: tir.Stmt, slots: Slots) -> Step:
-    """Return what runs `body`; `slots` are where the frame holds the variables that are known, pointers among them.
+    """Compile `body` to a closure; `slots` are the positions of known variables, including pointers, in the frame.
 
-    Raises TvmsError E0606 for what only kernels do, E0605 where nothing determines a size.
+    Raises TvmsError E0606 for statements that only kernels can execute, E0605 if a size is not determined.
     """
     return _Compiler(slots).step(body)
 
@@ -56,7 +58,7 @@ class _Compiler:
     def step(self, stmt: tir.Stmt) -> Step:
         rule = self._rules.get(type(stmt))
         if rule is None:
-            raise error("E0606", f"'{type(stmt).__name__}' cannot stand outside of kernels", stmt.span)
+            raise error("E0606", f"'{type(stmt).__name__}' is not supported outside of kernels", stmt.span)
         return rule(stmt)
 
     def _slot(self, var: tir.Var) -> int:
@@ -113,7 +115,7 @@ class _Compiler:
         return run
 
     def _evaluate(self, stmt: tir.Evaluate) -> Step:
-        """A check, or nothing."""
+        """Compile a check; other values have no effect."""
         match stmt.value:
             case tir.Call(
                 op=Op(name="tir.check"),
@@ -130,7 +132,7 @@ class _Compiler:
         return run
 
     def _allocate(self, stmt: tir.Allocate) -> Step:
-        """Memory on the GPU, which is free for others after the kernels that are launched here."""
+        """Allocate GPU memory, which is freed after the kernels that are launched in the body."""
         extents, slot = [self._size(extent) for extent in stmt.extents], self._slot(stmt.buffer_var)
         body, size = self.step(stmt.body), element_bytes(stmt.dtype)
 
@@ -164,7 +166,7 @@ class _Compiler:
 
 
 def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
-    """Return what gives the numbers of blocks on x, y and z; E0611 where one is more than can be launched."""
+    """Return a function that computes the number of blocks along x, y and z; E0611 if one is too large to launch."""
     extents = {axis.tag: (axis, compile_size(axis.extent, slots)) for axis in kernel.blocks}
 
     def sizes(frame: Frame) -> tuple[int, ...]:
@@ -173,9 +175,7 @@ def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
             axis, extent = extents.get(tag, (None, None))
             count = 1 if extent is None else extent(frame)
             if count > MOST_EXTENT[tag] or count < 0:
-                reason = (
-                    f"kernel '{kernel.name}' would run {count} blocks on '{tag}'; at most {MOST_EXTENT[tag]} can be"
-                )
+                reason = f"kernel '{kernel.name}' needs {count} blocks along '{tag}'; the limit is {MOST_EXTENT[tag]}"
                 raise error("E0611", reason, None if axis is None else axis.var.span, "pass smaller arrays")
             found.append(count)
         return tuple(found)
@@ -184,7 +184,7 @@ def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
 
 
 def _passed(var: tir.Var, slots: Slots) -> Callable[[Frame], Any]:
-    """Return what gives the value of a parameter as a NumPy scalar."""
+    """Return a function that computes the value of a parameter as a NumPy scalar."""
     if var not in slots:
         raise error("E0605", f"no argument determines '{var.name}'", var.span)
     slot, kind = slots[var], np.uint64 if var.dtype == "handle" else numpy_dtype(var.dtype).type

@@ -1,4 +1,4 @@
-"""A kernel: what every thread of a launch runs."""
+"""A kernel: the code that every thread of a launch runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...ir.visit import walk
 from .architectures import MOST_EXTENT, MOST_THREADS
 
 THREAD_TAGS = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
-"""The axes of a block, the last one running fastest."""
+"""The axes of a block; the last one varies fastest."""
 BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
 SYNC = Op("tir.tvm_storage_sync")
 SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
-"""The calls by which threads of a warp read each other's values, and what PTX calls them."""
+"""The calls by which threads of a warp read each other's values, with PTX's names."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync")
 
@@ -31,7 +31,7 @@ class Axis(Node, frozen=True, eq=False):
 
 
 class Kernel(Node, frozen=True, eq=False):
-    """What every thread runs; `axes` are those that it has, blocks before threads, the slowest first."""
+    """The code of every thread; `axes` lists blocks before threads, the slowest first."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -47,75 +47,77 @@ class Kernel(Node, frozen=True, eq=False):
 
     @property
     def thread_count(self) -> int:
-        """How many threads a block has."""
+        """Return the number of threads of a block."""
         return prod(size_of(axis) for axis in self.threads)
 
 
 class Launch(tir.Stmt, frozen=True, eq=False):
-    """The statement of the host that runs a kernel."""
+    """The host statement that launches a kernel."""
 
     kernel: Kernel
 
 
 def size_of(axis: Axis) -> int:
-    """Return the extent of an axis of threads, which is a number."""
+    """Return the extent of an axis of threads, which is constant."""
     assert isinstance(axis.extent, tir.IntImm)
     return axis.extent.value
 
 
 def check_axes(axes: Sequence[Axis]) -> None:
-    """Raise E0611 where no GPU launches that many blocks and threads."""
+    """Raise E0611 if the numbers of blocks and threads exceed the limits of a launch."""
     for axis in axes:
         most = MOST_EXTENT[axis.tag]
         if axis.tag in THREAD_TAGS and not isinstance(axis.extent, tir.IntImm):
-            raise refused(f"'{axis.tag}' has an extent that is no constant", axis.var, "split the loop by a constant")
+            raise refused(f"the extent of '{axis.tag}' is not constant", axis.var, "split the loop by a constant")
         if isinstance(axis.extent, tir.IntImm) and not 1 <= axis.extent.value <= most:
-            reason = f"'{axis.tag}' has {axis.extent.value} threads or blocks; between 1 and {most} can be launched"
+            reason = f"'{axis.tag}' has {axis.extent.value} threads or blocks; expected 1 to {most}"
             raise refused(reason, axis.var, "split the loop")
     threads = [axis for axis in axes if axis.tag in THREAD_TAGS]
     count = prod(size_of(axis) for axis in threads)
     if count > MOST_THREADS:
-        reason = f"a block has {count} threads; at most {MOST_THREADS} can be launched"
+        reason = f"a block has {count} threads; the limit is {MOST_THREADS}"
         raise refused(reason, threads[-1].var, "bind fewer iterations to threads")
 
 
 def refused(reason: str, place: Node, help: str) -> TvmsError:
-    """Return the error of a launch that no GPU can do."""
+    """Return the error of an impossible launch."""
     return error("E0611", reason, place.span, help)
 
 
 def scope_of(variable: tir.Var) -> str:
-    """Return the storage scope of what a variable points to."""
+    """Return the storage scope of the memory that a variable points to."""
     kind = variable.type_annotation
     return (kind.storage_scope if isinstance(kind, tir.PointerType) else "") or "global"
 
 
 def is_private(variable: tir.Var) -> bool:
-    """Whether each thread has its own copy of what `variable` points to."""
+    """Return whether each thread has its own copy of the memory of `variable`."""
     return scope_of(variable) == "local"
 
 
 def is_of_matrix_units(node: Node) -> bool:
-    """Whether `node` only changes what threads or warps hold for matrix units: all of them do it."""
+    """Return whether `node` only changes fragments of tensor cores, so that all threads execute it."""
     return isinstance(node, tir.Call) and name_of(node) in _ON_REGISTERS
 
 
 def is_exchange(node: Node) -> bool:
-    """Whether threads wait for each other at this node."""
+    """Return whether threads synchronize at this node."""
     return isinstance(node, tir.Call) and getattr(node.op, "name", "") in (*exchanges.BARRIERS, *SHUFFLES)
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:
-    """Yield the calls at which threads wait for each other."""
+    """Yield the calls at which threads synchronize."""
     return (each for each in walk(node) if isinstance(each, tir.Call) and is_exchange(each))
 
 
 def has_exchange(node: Node) -> bool:
-    """Whether threads that run `node` wait for each other there."""
+    """Return whether threads synchronize in `node`."""
     return next(exchanges_in(node), None) is not None
 
 
 def is_apart(stmt: tir.Stmt) -> bool:
-    """Whether each thread can run all of `stmt` alone: none waits for another, or begins to have memory together."""
+    """Return whether each thread can run all of `stmt` without the others: it neither synchronizes nor allocates
+    shared memory.
+    """
     nodes = (each for each in walk(stmt) if isinstance(each, tir.Allocate))
     return not has_exchange(stmt) and all(scope_of(each.buffer_var) == "local" for each in nodes)

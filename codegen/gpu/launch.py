@@ -1,4 +1,4 @@
-"""What a launch passes to a kernel."""
+"""The arguments of a launch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kernel import Kernel
 
 
 def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
-    """Return the variables that `kernel` uses and does not define: pointers, sizes, variables of loops around it."""
+    """Return the free variables of `kernel`: pointers, sizes, and variables of enclosing loops."""
     defined: set[tir.Var] = {axis.var for axis in kernel.axes}
     used: dict[tir.Var, None] = {}
     for node in walk(kernel.body):
@@ -30,7 +30,7 @@ def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
 
 
 def parameter_bytes(params: Sequence[tir.Var]) -> int:
-    """Return what `params` take together, each at a multiple of its size, with the address of the status after them."""
+    """Return the total size of `params` in bytes, each aligned to its size, followed by the address of the status."""
     total = 0
     for size in [8 if param.dtype == "handle" else element_bytes(param.dtype) for param in params] + [8]:
         total = -(-total // size) * size + size

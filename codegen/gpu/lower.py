@@ -1,4 +1,6 @@
-"""From a function to its host part and its kernels, and these as they are printed and interpreted."""
+"""Lowering of a function to its host part and kernels, and conversion of kernels to a form that can be printed
+and interpreted.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .warp_memory import place_warp_memory
 
 STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, compute_small_floats)
-"""The steps that kernels share with programs for a processor, in their order."""
+"""The passes that kernels share with programs for a processor, in order."""
 
 
 @lru_cache(maxsize=8)
@@ -48,12 +50,12 @@ STEPS = (hoist_first_steps, flatten_buffers, unroll_loops, vectorize_loops, comp
 def lower_to_kernels(
     func: tir.PrimFunc, name: str, bounds: Bounds = "trust", is_proven: bool = False
 ) -> tuple[tir.PrimFunc, Safety]:
-    """Return `func` with a `Launch` for each of its kernels, and how many indices were proven to be inside.
+    """Return `func` with a `Launch` for each of its kernels, and how many indices were proven to be in bounds.
 
-    Where `is_proven`, all were before it was scheduled: then only its arithmetic must not wrap around.
+    If `is_proven`, all of them were proven before scheduling, and only overflow of index arithmetic is checked.
 
-    Raises TvmsError: E0611 for what no GPU launches, E0612 for what cannot be divided between host and GPU, E0613 where
-    threads cannot wait for each other, E0606 for forms that cannot be compiled.
+    Raises TvmsError: E0611 for impossible launches, E0612 for code that cannot be divided between host and GPU,
+    E0613 if threads cannot synchronize, E0606 for forms that cannot be compiled.
     """
     if not has_threads(func):
         reason, help = f"no loop of '{name}' is bound to a thread", "bind one, as with S.bind(loop, 'threadIdx.x')"
@@ -85,13 +87,15 @@ def lower_to_kernels(
 
 
 def with_kernels(func: tir.PrimFunc, change: Callable[[Kernel], tir.Stmt]) -> tir.PrimFunc:
-    """Return `func` with `change` of its kernel in the place of every launch."""
+    """Return `func` with every launch replaced by `change` of its kernel."""
     rewriter = Rewriter({Launch: lambda launch: change(launch.kernel), tir.Buffer: lambda buffer: buffer})
     return replace(func, body=rewriter.rewrite(func.body))
 
 
 def as_attributes(kernel: Kernel) -> tir.Stmt:
-    """Return `kernel` as a statement that can be printed and interpreted: `T.launch_thread` of its axes around its body."""
+    """Return `kernel` as a statement that can be printed and interpreted: its body inside `T.launch_thread` of its
+    axes.
+    """
     body = kernel.body
     for axis in reversed(kernel.axes):
         name = tir.Var(axis.var.dtype, axis.var.name.replace("Idx.", "_"), span=axis.var.span)
@@ -104,18 +108,19 @@ def as_attributes(kernel: Kernel) -> tir.Stmt:
 
 
 def with_threads(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return a function with launches as one whose threads are `T.launch_thread`."""
+    """Return `func` with its launches replaced by `T.launch_thread`."""
     return with_kernels(func, as_attributes)
 
 
 def lower_for_gpu(
     func: tir.PrimFunc, name: str, target: Target, bounds: Bounds
 ) -> tuple[tir.PrimFunc, tuple[Decision, ...], Safety]:
-    """Return `func` as it is compiled for a GPU, what was decided, and how many indices were proven to be inside.
+    """Return `func` compiled for a GPU, the decisions of the default rules, and how many indices were proven to be
+    in bounds.
 
-    Functions that nobody scheduled get the default schedules (`gpu.rules`); indices that were proven before need no check
-    after. Where threads are simulated, the result is a kernel for the processor; else it has a `Launch` for each of its
-    kernels. Raises as `lower_to_kernels`.
+    Functions without thread bindings get the default schedules (`gpu.rules`); indices proven before that need
+    no check afterwards. If threads are simulated, the result is a kernel for the processor; otherwise it has a
+    `Launch` for each of its kernels. Raises as `lower_to_kernels` does.
     """
     if has_threads(func):
         lowered, safety = lower_to_kernels(func, name, bounds)
@@ -128,7 +133,7 @@ def lower_for_gpu(
 
 
 def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
-    """Return what launches `kernel`, or the loops that simulate it; without what the target has not."""
+    """Return the launch of `kernel`, or the loops that simulate it, without features that the target lacks."""
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))

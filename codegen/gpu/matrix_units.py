@@ -1,4 +1,4 @@
-"""Operators of matrix units: what is checked of them, and those that are but loads and stores of elements."""
+"""Tensor core operators: their checks, and those that are plain loads and stores of elements."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from .warp_memory import lane_number, thread_number
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 _BY_WARPS = ("ptx_mma", "ptx_ldmatrix", *WHOLE_WARP)
 _LIES = {"ptx_cp_async": ((0, "shared"), (2, "global")), "ptx_ldmatrix": ((5, "shared"),)}
-"""Which arguments point to memory that must be of a certain scope."""
+"""Required scope of the memory that an argument points to, by operator and position."""
 
 
 def check_matrix_units(kernel: Kernel) -> None:
-    """Raise what is wrong with the operators of matrix units, and with copies, in a lowered kernel: E0611 where a block has
-    no whole warps, E0606 where elements of a fragment are accessed, or memory is of the wrong scope."""
+    """Check tensor core operators and asynchronous copies in a lowered kernel: E0611 if a block does not consist
+    of whole warps, E0606 if elements of a fragment are accessed or memory has the wrong scope.
+    """
     calls = [each for each in walk(kernel.body) if isinstance(each, tir.Call)]
     along_x = [size_of(axis) for axis in kernel.threads if axis.tag == "threadIdx.x"]
     for call in calls:
@@ -46,27 +47,38 @@ def check_matrix_units(kernel: Kernel) -> None:
             raise error("E0611", reason, call.span, "bind a loop of 32 iterations to 'threadIdx.x'")
     for access in walk(kernel.body):
         if isinstance(access, tir.BufferLoad | tir.BufferStore) and is_fragment_scope(scope_of(access.buffer.data)):
-            reason = f"an element of the fragment '{access.buffer.name}' is accessed: no thread knows where it is"
-            raise error("E0606", reason, access.span, "load, fill and store fragments as a whole: S.tensorize does")
+            reason = (
+                f"an element of the fragment '{access.buffer.name}' is accessed; the layout of fragments is unspecified"
+            )
+            raise error(
+                "E0606", reason, access.span, "load, fill and store whole fragments, for example by S.tensorize"
+            )
 
 
 def _check_scopes(call: tir.Call) -> None:
     for at, scope in _LIES.get(name_of(call), ()):
         buffer = place_of(call.args[at], call.args[at + 1], call.dtype).buffer
         if not buffer.scope.startswith(scope):
-            reason = f"T.{name_of(call)} takes memory of the scope '{scope}', and '{buffer.name}' is '{buffer.scope}'"
-            raise error("E0606", reason, call.span, f"give it {scope} memory")
+            reason = f"T.{name_of(call)} needs memory of scope '{scope}', but '{buffer.name}' is in '{buffer.scope}'"
+            raise error("E0606", reason, call.span, f"pass {scope} memory")
     if name_of(call) == "ptx_wait_group" and number(call, 0) < 0:
-        raise error("E0606", f"there are never {number(call, 0)} groups under way", call.span, "give 0 or more")
+        raise error(
+            "E0606",
+            f"cannot wait for {number(call, 0)} pending groups",
+            call.span,
+            "give a number of groups that is not negative",
+        )
 
 
 def expand_plain(kernel: Kernel) -> Kernel:
-    """Return `kernel`, whose buffers are flat, with `T.mma_fill` and `T.mma_store` as what each thread does."""
+    """Return `kernel`, whose buffers are flat, with `T.mma_fill` and `T.mma_store` expanded to the accesses of
+    each thread.
+    """
     return replace(kernel, body=_Expander(kernel).rewrite(kernel.body))
 
 
 def expand_copies(kernel: Kernel) -> Kernel:
-    """Return `kernel` with copies that go on by themselves as copies at once."""
+    """Return `kernel` with asynchronous copies replaced by synchronous ones."""
     return replace(kernel, body=_Copier(kernel).rewrite(kernel.body))
 
 
@@ -74,7 +86,7 @@ def expand_copies(kernel: Kernel) -> Kernel:
 
 
 class Place:
-    """Elements of `dtype` in the memory of `data`, from `start` on."""
+    """Elements of `dtype` in the memory of `data`, starting at element `start`."""
 
     def __init__(self, data: tir.Var, dtype: str, start: tir.PrimExpr) -> None:
         self.buffer = tir.Buffer(data, dtype, (tir.IntImm("int64", 1),), data.name, scope=scope_of(data))
@@ -93,7 +105,7 @@ class Place:
 
 
 def place_of(pointer: Any, offset: Any, dtype: str) -> Place:
-    """Return the elements from `offset` after `pointer` on; E0606 where it is no buffer's."""
+    """Return the elements from `offset` after `pointer`; E0606 if the pointer does not point into a buffer."""
     start = make.cast(offset, "int64")
     if isinstance(pointer, tir.Var):
         return Place(pointer, dtype, start)
@@ -104,7 +116,7 @@ def place_of(pointer: Any, offset: Any, dtype: str) -> Place:
         load: Any = pointer.args[0]
         return Place(load.buffer.data, dtype, make.add(make.cast(load.indices[0], "int64"), start))
     raise error(
-        "E0606", "this is a pointer that nothing is known of", getattr(pointer, "span", None), "use A.access_ptr"
+        "E0606", "cannot determine the buffer of this pointer", getattr(pointer, "span", None), "use A.access_ptr"
     )
 
 
@@ -132,7 +144,7 @@ def rest(a: tir.PrimExpr, b: int) -> tir.PrimExpr:
 
 
 class Calls(Rewriter):
-    """Rewrites statements that are calls, by name."""
+    """Rewrites call statements by name."""
 
     def __init__(self, kernel: Kernel, rules: dict[str, Callable[[tir.Call], tir.Stmt]]) -> None:
         super().__init__({tir.Evaluate: self._evaluate, tir.Buffer: self.buffer})
@@ -152,22 +164,24 @@ class _Expander(Calls):
         super().__init__(kernel, {"mma_fill": self._fill, "mma_store": self._store})
 
     def _fill(self, call: tir.Call) -> tir.Stmt:
-        """`(count, pointer, offset)`."""
+        """Expand `mma_fill(count, pointer, offset)`."""
         count = number(call, 0)
         place = self._own(call, 1, count)
         return sequence([place.store(i, make.const(0, call.dtype)) for i in range(count)])
 
     def _own(self, call: tir.Call, at: int, count: int) -> Place:
-        """Return what a thread holds at a pointer and an offset: of memory of its warp, `count` elements."""
+        """Return the elements of a thread at a pointer and an offset; in warp memory, each thread has `count`
+        elements.
+        """
         pointer, offset = call.args[at], make.cast(call.args[at + 1], "int64")  # type: ignore[arg-type]
         if isinstance(pointer, tir.Var) and scope_of(pointer) == "warp":
             offset = plus(offset, times(self._lane, count))
         return place_of(pointer, offset, call.dtype)
 
     def _store(self, call: tir.Call) -> tir.Stmt:
-        """`(m, n, target, source, offset, stride)`: two products of 8 columns, side by side."""
+        """Expand `mma_store(m, n, target, source, offset, stride)`: two adjacent products of 8 columns."""
         if (number(call, 0), number(call, 1)) != (16, 16):
-            raise error("E0606", "T.mma_store stores tiles of 16 × 16", call.span, "store elements of the buffer")
+            raise error("E0606", "T.mma_store stores only tiles of 16 × 16", call.span, "store elements of the buffer")
         source, target = self._own(call, 3, 8), place_of(call.args[2], ZERO, call.dtype)
         stride: Any = make.cast(call.args[5], "int64")  # type: ignore[arg-type]
         stores: list[tir.Stmt] = []
@@ -187,7 +201,9 @@ class _Copier(Calls):
         return NOTHING
 
     def _copy(self, call: tir.Call) -> tir.Stmt:
-        """`(target, offset, source, offset, bytes)` and, where it is given, whether to copy or to write zeros."""
+        """Copy `(target, offset, source, offset, bytes)`; an optional last argument says whether to copy or to write
+        zeros.
+        """
         target, source = (place_of(call.args[at], call.args[at + 1], call.dtype) for at in (0, 2))
         count = copied_bytes(call) // element_bytes(call.dtype)
         copy = loop(count, lambda i: target.store(i, source.load(i)))
@@ -198,8 +214,10 @@ class _Copier(Calls):
 
 
 def copied_bytes(call: tir.Call) -> int:
-    """Return how much a `T.ptx_cp_async` copies; E0606 where no GPU copies that much at once."""
+    """Return the size of a `T.ptx_cp_async` in bytes; E0606 if no GPU has copies of that size."""
     size = number(call, 4)
     if size not in (4, 8, 16):
-        raise error("E0606", f"no GPU copies {size} bytes at once", call.span, "copy 4, 8 or 16 bytes")
+        raise error(
+            "E0606", f"an asynchronous copy of {size} bytes is not supported", call.span, "copy 4, 8 or 16 bytes"
+        )
     return size

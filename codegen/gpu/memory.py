@@ -1,11 +1,12 @@
-"""Memory of threads, warps and blocks: as small as one of them needs it.
+"""Compaction of local, warp and shared memory to what one thread, warp or block needs.
 
-    local = T.alloc_buffer((128, 4), scope="local")   → (1, 4) where every access is local[tx, …]
-    for k in range(8): … shared[k * 16 + i] …         → (16,) where i is less than 16
+    local = T.alloc_buffer((128, 4), scope="local")   → (1, 4) if every access is local[tx, …]
+    for k in range(8): … shared[k * 16 + i] …         → (16,) if i is less than 16
 
-A dimension in which every access adds the same expression of the thread's and the block's number (of shared memory, of
-the block's) holds only what is added to it. So it is with a loop around all accesses, if no two of its iterations touch
-one element. (TVM: `PlanAndUpdateBufferAllocationLocation` and `CompactBufferAllocation`.)
+If every access of a dimension adds the same expression of thread and block indices (for shared memory, of
+block indices), the dimension only needs the range of the rest. The same holds for a loop around all
+accesses, if no two of its iterations access the same element. (TVM: `PlanAndUpdateBufferAllocationLocation`
+and `CompactBufferAllocation`.)
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 
 
 class _Found(Struct):
-    """The accesses of a buffer, and the loops that are around all of them."""
+    """The accesses of a buffer, and the loops that enclose all of them."""
 
     accesses: list[_Access]
     loops: list[tir.For]
 
 
 class Alignment(Struct, frozen=True):
-    """What `S.storage_align` asks of a buffer: a stride of dimension `axis` that leaves `offset` when divided by `factor`,
-    so that columns lie in different banks."""
+    """A request of `S.storage_align`: the stride of dimension `axis` is `offset` modulo `factor`,
+    so that the elements of a column are in different banks.
+    """
 
     axis: int
     factor: int
@@ -53,7 +55,7 @@ class Alignment(Struct, frozen=True):
 
 
 def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
-    """Return what is asked of the memory that blocks write (TVM: "buffer_dim_align")."""
+    """Return the alignments of the buffers that blocks write (TVM: "buffer_dim_align")."""
     found: dict[tir.Var, Alignment] = {}
     for block in walk(func.body):
         if isinstance(block, tir.Block):
@@ -64,8 +66,9 @@ def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
 
 
 def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, Alignment] = {}) -> Kernel:
-    """Return `kernel` with memory of threads as small as one of them needs it; where it means what its loops do in order,
-    and barriers are still to come, that of blocks as well."""
+    """Return `kernel` with local memory compacted. If its loops execute in order (`is_in_order`) and barriers are
+    inserted later, shared memory is compacted also.
+    """
     domains = domains_of(kernel)
     found: dict[tir.Buffer, _Found] = {}
     _collect(kernel.body, (), found)
@@ -89,7 +92,7 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
 
 
 def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Found]) -> None:
-    """Find the accesses of memory that is not global."""
+    """Collect the accesses of memory that is not global."""
     if isinstance(node, tir.BufferLoad | tir.BufferStore) and scope_of(node.buffer.data) != "global":
         each = found.setdefault(node.buffer, _Found([], list(loops)))
         each.accesses.append(node)
@@ -101,7 +104,7 @@ def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Fo
 
 
 def _pointers(call: tir.Call, has_parts: bool) -> list[tir.Var]:
-    """Return the memory that `call` may reach by a pointer; `has_parts` says whether its kernel knows parts of buffers."""
+    """Return the memory that `call` may access through a pointer; `has_parts` tells whether its kernel has known regions."""
     loads = [part.buffer.data for part in call.args if isinstance(part, tir.BufferLoad) and call.dtype == "handle"]
     pointers = [part for part in call.args if isinstance(part, tir.Var) and part.dtype == "handle"]
     known = parts_in(call) if pointers and has_parts else ()
@@ -109,13 +112,15 @@ def _pointers(call: tir.Call, has_parts: bool) -> list[tir.Var]:
 
 
 class _Needs:
-    """Finds how much of a dimension one holder of the memory needs: `axes` and `loops` are the same for all it does."""
+    """Computes the extent of a dimension that one owner of the memory needs; `axes` and `loops` are constant for
+    that owner.
+    """
 
     def __init__(self, axes: set[tir.Var], loops: dict[tir.Var, tir.For], domains: dict[tir.Var, tir.Range]) -> None:
         self._axes, self._loops, self._domains = axes, loops, domains
 
     def length(self, axis: int, buffer: tir.Buffer, found: list[_Access], compacter: _Compacter) -> tir.PrimExpr:
-        """Return how long dimension `axis` must be, and note the indices that are left of its accesses."""
+        """Return the required extent of dimension `axis`, and record the remaining indices of its accesses."""
         nodes, whole = Nodes(), buffer.shape[axis]
         first: Sum | None = None
         rests: list[tir.PrimExpr] = []
@@ -151,7 +156,7 @@ class _Needs:
         return self._loops.get(inner) if isinstance(inner, tir.Var) else None
 
     def _are_apart(self, fixed: Sum, length: int) -> bool:
-        """Whether the iterations of the loops in `fixed` touch elements of their own, `length` each."""
+        """Return whether the iterations of the loops in `fixed` access disjoint ranges of `length` elements."""
         steps = [(factor, loop) for term, factor in fixed.terms.items() if (loop := self._loop_of(term)) is not None]
         for factor, loop in sorted(steps, key=lambda step: step[0]):
             if factor < length or not isinstance(loop.extent, tir.IntImm):
@@ -161,7 +166,7 @@ class _Needs:
 
 
 def _aligned_strides(shape: Sequence[tir.PrimExpr], alignment: Alignment) -> tuple[tir.PrimExpr, ...]:
-    """Return row-major strides with room as `alignment` says; none where a dimension is no constant."""
+    """Return row-major strides with padding for `alignment`; none if a dimension is not constant."""
     strides: list[int] = []
     step = 1
     for axis, extent in reversed(list(enumerate(shape))):
@@ -183,7 +188,7 @@ class _Compacter(Rewriter):
         self._shapes: dict[tir.Var, tuple[tir.PrimExpr, ...]] = {}
 
     def take(self, buffer: tir.Buffer, shape: list[tir.PrimExpr], alignment: Alignment | None) -> None:
-        """Let `buffer` have the shape that one thread needs, and the strides that are asked for."""
+        """Give `buffer` the compacted shape, and the strides of `alignment`."""
         strides = _aligned_strides(shape, alignment) if alignment else ()
         if strides or any(new is not old for new, old in zip(shape, buffer.shape, strict=True)):
             self.buffers[buffer] = replace(buffer, shape=tuple(shape), strides=strides)

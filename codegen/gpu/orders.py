@@ -1,4 +1,4 @@
-"""The orders in which simulated threads take turns, and functions that must do the same in each of them."""
+"""Orders of simulated threads, and functions that must compute the same in each of them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from ...ir.diagnostics import error
 from ..llvm.nvptx_intrinsics import PATTERNS
 
 EACH = "each"
-"""The order that is all of them, one after the other."""
+"""The name of all orders, one after the other."""
 ORDERS = (*PATTERNS, EACH)
 TOLERANCE = 1e-5
-"""The greatest difference, relative to the greatest value, that sums of floats in another order may have."""
+"""Maximum difference between float sums of different orders, relative to the largest value."""
 
 
 class InEveryOrder:
-    """Calls `entry` once in each order, on the same arguments; `place` is where its machine code has the pattern."""
+    """Calls `entry` once in each order, on the same arguments; `place` is the pattern's address in the machine
+    code.
+    """
 
     def __init__(self, name: str, entry: Callable[..., Any], place: int, span: Span | None) -> None:
         self._name, self._entry, self._span = name, entry, span
         self._pattern = (ctypes.c_int64 * 2).from_address(place)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Return what the function returns; TvmsError E0724 where that, or an argument, depends on the order."""
+        """Return the result of the function; TvmsError E0724 if it, or an argument, depends on the order."""
         arrays = [np.asarray(each) for each in (*args, *named.values()) if hasattr(each, "__array__")]
         before, first, returned = [array.copy() for array in arrays], list[Any](), None
         for order, pattern in PATTERNS.items():
@@ -40,10 +42,8 @@ class InEveryOrder:
             first = first or found
             for number, (a, b) in enumerate(zip(found, first, strict=True), 1):
                 if not _is_same(a, b):
-                    reason = (
-                        f"array {number} of '{self._name}' has other values when threads take turns in {order} order"
-                    )
-                    raise error("E0724", reason, self._span, "--races says where threads meet with no barrier between")
+                    reason = f"array {number} of '{self._name}' has different values if threads run in {order} order"
+                    raise error("E0724", reason, self._span, "find the conflicting accesses with --races")
         return returned
 
 

@@ -1,4 +1,6 @@
-"""Whether threads of a block meet in an element, whatever the loops around are at: found out by trying all values."""
+"""Exact test of whether threads of a block access the same element, by evaluating indices for all values of
+variables.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from ...ir import tir
 from ...ir.visit import walk
 
 _MOST = 1 << 16
-"""Beyond so many values it is not tried."""
+"""Maximum number of values that are tried."""
 _OPERATIONS: dict[type[tir.PrimExpr], Any] = {
     tir.Add: np.add, tir.Sub: np.subtract, tir.Mul: np.multiply, tir.FloorDiv: np.floor_divide, tir.FloorMod: np.mod,
     tir.Min: np.minimum, tir.Max: np.maximum, tir.EQ: np.equal, tir.NE: np.not_equal, tir.LT: np.less,
@@ -22,19 +24,20 @@ _OPERATIONS: dict[type[tir.PrimExpr], Any] = {
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[tir.Var, tuple[int, int]]
-"""Of variables the first value, and how many there are."""
+"""The first value of each variable, and the number of its values."""
 
 
 class Place(Struct, frozen=True):
-    """The element at `indices`, touched only where all of the conditions hold."""
+    """The element at `indices`, accessed only if all of the conditions hold."""
 
     indices: tuple[tir.PrimExpr, ...]
     conditions: tuple[tir.PrimExpr, ...] = ()
 
 
 class Domains(Struct, frozen=True):
-    """The values of variables: those of the `threads`, those that are the same for all threads at a time (`fixed`), and
-    all `others`, which may be anywhere in each thread."""
+    """The values of variables: `threads` are the indices of threads, `fixed` variables are the same for all
+    threads, and `others` may differ between threads.
+    """
 
     threads: Values
     fixed: Values
@@ -42,7 +45,7 @@ class Domains(Struct, frozen=True):
 
 
 def do_meet(a: Place, b: Place, domains: Domains) -> bool | None:
-    """Return whether two threads touch one element, one of them at `a` and the other at `b`; None where that is not known."""
+    """Return whether two threads access the same element, one at `a` and the other at `b`; None if unknown."""
     used = variables((*a.indices, *b.indices))
     fixed = [var for var in domains.fixed if var in used]
     first, second = _touched(a, fixed, domains), _touched(b, fixed, domains)
@@ -65,12 +68,12 @@ def do_meet(a: Place, b: Place, domains: Domains) -> bool | None:
 
 
 def variables(exprs: Sequence[tir.PrimExpr]) -> set[tir.Var]:
-    """Return the variables in expressions."""
+    """Return the variables in `exprs`."""
     return {node for expr in exprs for node in walk(expr) if isinstance(node, tir.Var)}
 
 
 class _Touched(Struct, frozen=True):
-    """What is touched, a column each time, and the thread that does; whether that is known for certain."""
+    """The accessed elements, one per column, and the threads that access them; whether the accesses are certain."""
 
     places: Array
     owners: Array

@@ -1,7 +1,8 @@
-"""Where parts of buffers begin that operators reach by pointers: known by indices until buffers are as small as they can be.
+"""Offsets and strides of matched buffers that operators access through pointers, kept symbolic until buffers
+are compacted.
 
-A matched buffer's `elem_offset` and `strides` become calls that hold the first and the last element of its region, where it
-lies in memory of threads and blocks; when these have their size, the calls become numbers.
+The `elem_offset` and `strides` of a matched buffer in local or shared memory become calls that hold the
+first and the last element of its region. After compaction, the calls become numbers.
 
     T.ptx_ldmatrix(…, W.data, W.elem_offset + tx * 8, …)  →  T.ptx_ldmatrix(…, A.data, offset(A[i, 0], A[i, 7]) + tx * 8, …)
 """
@@ -24,7 +25,7 @@ _OFFSET, _STRIDE = Op("tir.offset_of_part"), Op("tir.stride_of_part")
 
 
 def match_by_places(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, without matched buffers."""
+    """Return `func`, whose blocks are opaque, with matched buffers replaced by symbolic offsets and strides."""
     return replace(func, body=_Matcher().rewrite(func.body))
 
 
@@ -42,18 +43,18 @@ class _Matcher(MatchedBuffers):
 
 
 def parts_in(node: Node) -> set[tir.Var]:
-    """Return the memory of whose parts it is known in `node` which elements they are."""
+    """Return the memory that `node` accesses through regions with known elements."""
     calls = (each for each in walk(node) if isinstance(each, tir.Call) and each.op == _OFFSET)
     return {call.args[0].buffer.data for call in calls if isinstance(call.args[0], tir.BufferLoad)}
 
 
 def resolve_places(kernel: Kernel) -> Kernel:
-    """Return `kernel`, whose buffers have the size that they keep, with numbers for places."""
+    """Return `kernel`, whose buffers have their final shapes, with numbers for the symbolic offsets and strides."""
     return replace(kernel, body=_Resolver(domains_of(kernel)).rewrite(kernel.body))
 
 
 def domains_of(kernel: Kernel) -> dict[tir.Var, tir.Range]:
-    """Return what the axes and the loop variables of `kernel` run over."""
+    """Return the domains of the axes and loop variables of `kernel`."""
     domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
     loops = (each for each in walk(kernel.body) if isinstance(each, tir.For))
     return domains | {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
@@ -82,7 +83,7 @@ class _Resolver(Rewriter):
 
 
 def wide(expr: tir.PrimExpr) -> tir.PrimExpr:
-    """Return an index, which overflows in no dtype, in int64."""
+    """Return an index, which does not overflow, in int64."""
     match expr:
         case tir.IntImm():
             return tir.IntImm("int64", expr.value)

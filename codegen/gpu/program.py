@@ -1,4 +1,4 @@
-"""A module compiled for a GPU: PTX, and of each function the host part, which launches its kernels."""
+"""A module compiled for a GPU: PTX, and the host part of each function, which launches its kernels."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .launch import parameters
 
 
 class DeviceProgram(Struct, frozen=True, eq=False):
-    """`hosts` are the lowered functions, with launches; `faults` say what a status means, which the kernels in `noting` may
-    note; the rest is as in `codegen.build.Built`."""
+    """`hosts` are the lowered functions with launches; `faults` gives the meaning of each status, which the
+    kernels in `noting` may report; the other fields are as in `codegen.build.Built`.
+    """
 
     module: IRModule
     hosts: dict[str, tir.PrimFunc]
@@ -37,7 +38,7 @@ class DeviceProgram(Struct, frozen=True, eq=False):
 
 
 def build_program(module: IRModule, target: Target, settings: Settings) -> DeviceProgram:
-    """Return a prepared module for a GPU; TvmsError with all that cannot be compiled, of all functions."""
+    """Compile a prepared module for a GPU; TvmsError with everything that cannot be compiled, from all functions."""
     hosts, decisions, safety, stats = lower_module(module, target, settings)
     start = time.perf_counter()
     kernels = {kernel.name: kernel for host in hosts.values() for kernel in kernels_of(host)}

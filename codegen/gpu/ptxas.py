@@ -1,6 +1,8 @@
-"""NVIDIA's assembler, where it is installed: PTX to machine code, and what its kernels use.
+"""NVIDIA's assembler, if it is installed: it translates PTX to machine code and reports the resources of
+kernels.
 
-It comes with the CUDA toolkit, or with the wheel `nvidia-cuda-nvcc`. Nothing needs it: drivers assemble PTX themselves.
+It is part of the CUDA toolkit and of the wheel `nvidia-cuda-nvcc`. It is optional, since drivers assemble
+PTX themselves.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ _SECONDS = 120
 
 
 class Usage(Struct, frozen=True):
-    """What a kernel uses: registers of a thread, shared memory of a block, and of a thread the stack and what is spilled
-    to it, in bytes."""
+    """The resources of a kernel: registers per thread, shared memory per block, and stack and spilled bytes per
+    thread.
+    """
 
     registers: int
     shared_bytes: int = 0
@@ -32,7 +35,7 @@ class Usage(Struct, frozen=True):
 
 
 class Assembled(Struct, frozen=True):
-    """Machine code (a "cubin"), and what each kernel of it uses; or, in `problem`, why there is none."""
+    """Machine code (a "cubin") and the resources of its kernels; or, in `problem`, why there is none."""
 
     image: bytes
     usage: dict[str, Usage]
@@ -41,7 +44,7 @@ class Assembled(Struct, frozen=True):
 
 @cache
 def find_ptxas() -> str | None:
-    """Return where the assembler is: on the path, or in the wheel."""
+    """Return the path of the assembler, from PATH or from the wheel; None if it is not installed."""
     return shutil.which("ptxas") or next((str(path) for path in _in_wheels() if path.is_file()), None)
 
 
@@ -52,7 +55,7 @@ def _in_wheels() -> Iterator[Path]:
 
 
 def assemble(ptx: str, arch: str, program: str) -> Assembled:
-    """Return what the assembler `program` makes of `ptx` for an architecture."""
+    """Assemble `ptx` for an architecture with the assembler `program`."""
     with tempfile.TemporaryDirectory() as folder:
         source, image = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         write_whole(ptx, str(source))
@@ -67,7 +70,7 @@ def assemble(ptx: str, arch: str, program: str) -> Assembled:
 
 
 def _usages(said: str) -> Iterator[tuple[str, Usage]]:
-    """Yield what the assembler says of each kernel."""
+    """Yield the resources of each kernel from the output of the assembler."""
     for part in re.split(r"Compiling entry function '", said)[1:]:
         name = part.partition("'")[0]
         stack, stores = _number(r"(\d+) bytes stack frame", part), _number(r"(\d+) bytes spill stores", part)

@@ -1,8 +1,9 @@
-"""Races: two threads touch an element, one of them writing, and nothing makes one wait for the other.
+"""Races: two threads access the same element, at least one of them writes, and they are not synchronized.
 
-The interpreter runs the lowered kernels, every thread on its own, and each access is compared with those of the same
-element before it. Threads of a block wait for each other at a barrier, those of a warp at one of the scope "warp";
-threads of different blocks never do. (K. Serebryany and T. Iskhodzhanov, "ThreadSanitizer", 2009: happens-before.)
+The interpreter runs every thread of the lowered kernels, and compares each access with the earlier accesses
+of the same element. Threads of a block synchronize at a barrier, those of a warp at a barrier of scope
+"warp"; threads of different blocks never do. (K. Serebryany and T. Iskhodzhanov, "ThreadSanitizer", 2009:
+happens-before.)
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from .split import has_threads
 def find_races(
     module: IRModule, entry: str, args: Sequence[Any], thread_order: ThreadOrder = "ascending"
 ) -> tuple[Diagnostic, ...]:
-    """Call the loop-level function `entry`, which writes its arrays in place; return E0723 for each race that is met.
+    """Call the loop function `entry`, which writes its arrays in place; return E0723 for each race.
 
-    Raises TvmsError as lowering for a GPU does, and what goes wrong while it runs.
+    Raises TvmsError as lowering for a GPU does, and for faults at run time.
     """
     function = module.functions[entry]
     assert isinstance(function, tir.PrimFunc)
@@ -45,7 +46,7 @@ def find_races(
 
 
 class _Moment(Struct, frozen=True):
-    """An access: by which thread of which block, and after how many barriers of the block and of its warp."""
+    """An access with its thread and block, and the number of preceding barriers of the block and of the warp."""
 
     access: Access
     thread: int
@@ -58,7 +59,7 @@ class _Moment(Struct, frozen=True):
         return isinstance(self.access, tir.BufferStore)
 
     def meets(self, later: _Moment) -> bool:
-        """Whether nothing lies between this and an access after it, of which one writes."""
+        """Return whether this access and a `later` one conflict without synchronization."""
         if not (self.is_write or later.is_write) or (self.thread, self.block) == (later.thread, later.block):
             return False
         if self.block != later.block:
@@ -68,7 +69,7 @@ class _Moment(Struct, frozen=True):
 
 
 class _Element(Struct):
-    """What was done to an element: the last write, and the reads of each thread since."""
+    """The accesses of an element: the last write, and the reads of each thread since."""
 
     write: _Moment | None
     reads: dict[tuple[int, int], _Moment]
@@ -108,7 +109,7 @@ class _Detector(Observer):
             element.reads[(block, thread)] = moment
 
     def _block(self, frame: Frame) -> int:
-        """Return a number of the block that runs: each has shared memory of its own."""
+        """Return the index of the current block, which has its own shared memory."""
         number, _ = self._blocks.setdefault(id(frame.shared), (len(self._blocks), frame.shared))
         return number
 
@@ -120,16 +121,20 @@ class _Detector(Observer):
         who = f"threads {before.thread} and {after.thread}"
         who += " of a block" if before.block == after.block else f" of blocks {before.block} and {after.block}"
         does = {True: "writes", False: "reads"}
-        message = f"{who} meet at '{name}', element {indices[0]}: one {does[before.is_write]} it"
-        message += f", the other {does[after.is_write]} it, with no barrier between"
+        message = f"{who} race on element {indices[0]} of '{name}': one {does[before.is_write]} it"
+        message += f", the other {does[after.is_write]} it, without a barrier between"
         note = Note(f"it {does[before.is_write]} it here", before.access.span)
         is_near = before.block == after.block
-        help = 'put T.tvm_storage_sync("shared") between' if is_near else "blocks cannot wait: end the kernel between"
+        help = (
+            'put T.tvm_storage_sync("shared") between the accesses'
+            if is_near
+            else "blocks cannot synchronize: split the kernel between the accesses"
+        )
         self.races[key] = Diagnostic("E0723", message, after.access.span, help=help, notes=(note,))
 
 
 def _thread(frame: Frame) -> int:
-    """Return the number of a thread in its block: x runs fastest."""
+    """Return the index of a thread in its block; x varies fastest."""
     number = 0
     for tag in THREAD_TAGS:
         _, index, size = frame.thread.get(tag, (None, 0, 1))

@@ -1,4 +1,5 @@
-"""Reductions whose axis is bound to threads: every thread reduces its part, then all of them together.
+"""Reductions whose axis is bound to threads: every thread reduces its part, then all threads combine the
+partial results.
 
     for tx in T.thread_binding(32, "threadIdx.x"):          partial[0] = 0
         for k in range(8):                                  for k in range(8):
@@ -30,16 +31,16 @@ _COMBINERS = (tir.Add, tir.Mul, tir.Min, tir.Max, tir.And, tir.Or)
 
 
 def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, which has blocks, with the reductions that threads share in two steps.
+    """Return `func`, which has blocks, with the reductions across threads in two steps.
 
-    Raises TvmsError E0612 where such a reduction is not one store, of the element before combined with another value.
+    Raises TvmsError E0612 if such a reduction is not a single store of the old element combined with a value.
     """
     steps = {place: stmt for place, stmt in (_shared(*found) for found in _blocks(func.body, ())) if stmt is not None}
     return replace(func, body=substitute(func.body, steps))
 
 
 def _blocks(stmt: tir.Stmt, loops: tuple[tir.For, ...]) -> Iterator[tuple[tir.BlockRealize, tuple[tir.For, ...]]]:
-    """Yield the blocks below `stmt` with the loops around each in its own scope, the outermost first."""
+    """Yield the blocks below `stmt` with their enclosing loops in the same scope, the outermost first."""
     if isinstance(stmt, tir.BlockRealize):
         yield stmt, loops
         loops = ()
@@ -54,7 +55,9 @@ def _is_thread(loop: tir.For) -> bool:
 
 
 def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stmt, tir.Stmt | None]:
-    """Return the statement that becomes two steps, and those; None for them where no threads share a reduction."""
+    """Return the statement to replace and its replacement; None for the latter if threads do not share a
+    reduction.
+    """
     pairs = list(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
     reduced = [value for axis, value in pairs if axis.iter_type is tir.IterVarType.COMM_REDUCE]
     mine = [loop for loop in loops if uses(reduced, {loop.loop_var})]
@@ -66,7 +69,7 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
     spatial = [value for axis, value in pairs if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     for loop, body in zip(inner, (*inner[1:], stmt), strict=False):
         if loop.body is not body or uses(spatial, {loop.loop_var}):
-            raise _refused(stmt, "another statement, or a loop over its results, stands in a loop that it reduces over")
+            raise _refused(stmt, "a loop of the reduction contains another statement, or a loop over the results")
     return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
 
 
@@ -75,7 +78,7 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
     block = stmt.block
     update, init = block.body, block.init
     if not isinstance(update, tir.BufferStore) or not isinstance(init, tir.BufferStore):
-        raise _refused(stmt, "it is not one store with one T.init")
+        raise _refused(stmt, "it does not consist of one store and one T.init")
     combine = _combiner(stmt, update)
     partial, total = (_scalar(f"{update.buffer.name}_{part}", update.buffer.dtype) for part in ("partial", "total"))
     own = tir.BufferLoad(partial.dtype, partial, (_ZERO,), span=update.span)
@@ -99,7 +102,7 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
 def _result(
     stmt: tir.BlockRealize, update: tir.BufferStore, total: tir.Buffer, inner: set[tir.Var], threads: Sequence[tir.Var]
 ) -> tir.Stmt:
-    """Store the total: the first thread does, or each of them in memory of its own."""
+    """Store the total in the first thread, or in every thread if the memory is local."""
     axes = [axis for axis in stmt.block.iter_vars if axis.iter_type is not tir.IterVarType.COMM_REDUCE]
     values = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))
     kept = [part for part in _conjuncts(stmt.predicate) if not uses([part], inner | set(threads))]
@@ -118,7 +121,7 @@ def _conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
 
 
 class _Combiner:
-    """`before ∘ value`, as a block has it in what it stores."""
+    """The operation `before ∘ value` of a reduction block."""
 
     def __init__(self, form: tir.BinaryOp, value: tir.PrimExpr, is_first: bool) -> None:
         self._form, self._value, self._is_first = form, value, is_first
@@ -129,7 +132,7 @@ class _Combiner:
         return replace(self._form, a=a, b=b)
 
     def reducer(self, identity: tir.PrimExpr) -> tir.CommReducer:
-        """Return the reducer that combines what threads have."""
+        """Return the reducer that combines the values of threads."""
         x, y = tir.Var(self._form.dtype, "x"), tir.Var(self._form.dtype, "y")
         return tir.CommReducer((x,), (y,), (replace(self._form, a=x, b=y),), (identity,))
 
@@ -142,7 +145,7 @@ def _combiner(stmt: tir.BlockRealize, update: tir.BufferStore) -> _Combiner:
             return _Combiner(value, value.b, is_first=True)
         if structural_equal(value.b, before):
             return _Combiner(value, value.a, is_first=False)
-    raise _refused(stmt, "what it stores is not the element before, combined with a value by +, *, min, max, and, or")
+    raise _refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
 
 
 def _scalar(name: str, dtype: str) -> tir.Buffer:
@@ -152,5 +155,5 @@ def _scalar(name: str, dtype: str) -> tir.Buffer:
 
 def _refused(stmt: tir.BlockRealize, reason: str) -> TvmsError:
     said = f"threads cannot share the reduction of block '{stmt.block.name_hint}': {reason}"
-    help = "bind loops of its other iterators to threads, or make partial results with S.rfactor"
+    help = "bind loops of its spatial iterators to threads, or compute partial results with S.rfactor"
     return error("E0612", said, stmt.block.span or stmt.span, help)

@@ -1,4 +1,5 @@
-"""Loops over what a thread holds: unrolled, so that indices of its memory are constants and it can lie in registers.
+"""Unroll loops that index local memory, so that the indices are constant and the memory can be promoted to
+registers.
 
 for i in range(4):                           T.ptx_mma(…, C.data, 0)
     T.ptx_mma(…, C.data, i * 4)      →       T.ptx_mma(…, C.data, 4)    …
@@ -18,13 +19,13 @@ from ..lower.unroll import unroll_loops
 from .kernel import Kernel, scope_of
 
 _MOST_STATEMENTS = 1024
-"""Loops that would become more than that stay."""
+"""Maximum number of statements of an unrolled loop."""
 _MOST_ELEMENTS = 256
-"""Memory of more elements lies in no thread's registers."""
+"""Maximum number of elements that are kept in registers."""
 
 
 def keep_in_registers(kernel: Kernel) -> Kernel:
-    """Return a lowered kernel with loops unrolled whose variables are in indices of small memory of a thread."""
+    """Return a lowered kernel with those loops unrolled whose variables index small local memory."""
     marked = _Marker(kernel).rewrite(kernel.body)
     return replace(kernel, body=unroll_loops(tir.PrimFunc((), marked)).body)
 
@@ -44,7 +45,7 @@ class _Marker(Rewriter):
         return loop
 
     def _is_index(self, loop: tir.For) -> bool:
-        """Whether the variable of `loop` says which of its elements a thread touches."""
+        """Return whether the variable of `loop` occurs in an index of local memory."""
         for node in walk(loop.body):
             places: tuple[object, ...] = ()
             if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer.data in self._private:
@@ -67,7 +68,7 @@ def _fits_registers(stmt: tir.Allocate) -> bool:
 
 
 def _statements(stmt: tir.Stmt) -> int:
-    """Return how many statements `stmt` becomes, when its loops of a known length are unrolled."""
+    """Return the number of statements after unrolling the loops of constant extent in `stmt`."""
     match stmt:
         case tir.For(extent=tir.IntImm(value=extent)):
             return extent * _statements(stmt.body)

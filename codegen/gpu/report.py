@@ -1,4 +1,4 @@
-"""What the kernels of a program use of a GPU, for `tvms compile --report`."""
+"""The resources that the kernels of a program use, for `tvms compile --report`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAD = ("kernel", "blocks", "threads", "registers", "shared", "stack", "spilled
 
 
 def report(program: DeviceProgram, target: Target) -> str:
-    """Return a table of all kernels; without ptxas it says what is known without, and why the rest is missing."""
+    """Return a table of all kernels; without ptxas it has fewer columns and says why."""
     tool = find_ptxas()
     made = assemble(program.ptx, target.arch, tool) if tool else None
     usage = made.usage if made else {}
@@ -38,14 +38,14 @@ def report(program: DeviceProgram, target: Target) -> str:
         rows.append((*head, str(used.registers), *sizes, f"{part:.0%}"))
     lines = list(_aligned(rows))
     if made is None:
-        lines.append("registers and occupancy are not known without ptxas: pip install nvidia-cuda-nvcc")
+        lines.append("registers and occupancy need ptxas: pip install nvidia-cuda-nvcc")
     elif made.problem:
         lines.append(f"ptxas for {target.arch}: {made.problem}")
     return "\n".join([f"kernels for {target.arch}", *lines])
 
 
 def shared_bytes(kernel: Kernel) -> int:
-    """Return how much shared memory a block of a lowered kernel declares."""
+    """Return the bytes of shared memory that a block of a lowered kernel declares."""
     found = [node for node in walk(kernel.body) if isinstance(node, tir.Allocate)]
     shared = [stmt for stmt in found if scope_of(stmt.buffer_var).startswith("shared")]
     sizes = [prod(extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)) for stmt in shared]

@@ -1,7 +1,9 @@
-"""Loops with barriers, turned so that the end of an iteration and the start of the next one are one statement.
+"""Rotation of loops with barriers, so that the end of an iteration and the start of the next one are in one
+statement.
 
-No barrier stands between the two, so that a thread may begin the next iteration while others still end this one: where
-threads take turns from barrier to barrier, that shows only if one turn holds both.
+No barrier separates the two, so that a thread may begin the next iteration while others still end
+this one. A simulation that runs threads one after the other between barriers shows this only if both are in
+the same part.
 
     for k in range(n):                       if 0 < n: head(0)
         head(k)                         →    for k in range(n):
@@ -21,7 +23,7 @@ from .kernel import is_apart
 
 
 def rotate_loops(stmt: tir.Stmt) -> tir.Stmt:
-    """Return `stmt`, in which threads run side by side, with its loops turned; each thread does what it did, in order."""
+    """Return the code of a thread with its loops rotated; the order of its statements does not change."""
     return _Rotator().rewrite(stmt)
 
 

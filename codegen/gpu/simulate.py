@@ -1,12 +1,13 @@
-"""A kernel on the processor: its threads take turns, each of them from one barrier to the next.
+"""Simulation of a kernel on the processor: threads run one after the other, from one barrier to the next.
 
-A statement in which no thread waits for another becomes a loop over all threads; one in which they do is taken apart
-until that is so. What a thread must remember from one part to the next lies in arrays with an element for each thread:
-variables that are bound, memory of its own, and whether it takes part (the `mask`) in a branch or a loop that not all
-threads run. Shared memory, and memory of threads, is poisoned before it is used.
+A statement without synchronization becomes a loop over all threads; a statement with synchronization is
+split until its parts have none. State that a thread keeps from one part to the next is stored in arrays
+with an element per thread: bound variables, local memory, and whether the thread is active (the `mask`) in
+a branch or a loop that not all threads execute. Shared and local memory is poisoned before it is used.
 
-In the order "ascending" the turns are the threads' numbers; in all others, `turn ^ pattern`, where the machine code asks for
-a pattern as it runs (`T.thread_order`: all ones is descending), so that one program runs in every order.
+In the order "ascending", threads run by their index; in the other orders by `turn ^ pattern`, where the
+machine code reads the pattern at run time (`T.thread_order`: all ones is descending), so that one program
+runs in every order.
 
     A_shared[tx] = A[tx]                     for t in range(128): A_shared[t] = A[t]
     T.tvm_storage_sync("shared")        →
@@ -37,9 +38,10 @@ _TRUE, _ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 
 
 def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
-    """Return the loops that do what a launch of `kernel` does, the threads in order between barriers, or in any order.
+    """Return the loops that simulate a launch of `kernel`, with the threads in ascending order or in an order
+    given at run time.
 
-    Raises TvmsError E0606 where a thread may leave a loop with barriers in it.
+    Raises TvmsError E0606 if a thread may leave a loop that contains barriers.
     """
     body = sequence(_Simulator(kernel, is_ascending).run(rotate_loops(kernel.body), None))
     pattern = tir.Var("int64", "pattern")
@@ -54,7 +56,7 @@ def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
 
 
 class _Array:
-    """An array with `size` elements for each thread, which lives as long as the block runs."""
+    """An array of `count` elements, allocated for one execution of the block."""
 
     def __init__(self, name: str, dtype: str, count: int) -> None:
         data = tir.Var("handle", name, tir.PointerType(tir.PrimType(dtype), "global"))
@@ -68,7 +70,9 @@ class _Array:
 
 
 class _Simulator(Rewriter):
-    """Its own rules rewrite what one thread does; `run` takes statements apart."""
+    """Simulates statements: the rewriting rules handle the code of one thread, `run` splits statements at
+    synchronization.
+    """
 
     def __init__(self, kernel: Kernel, is_ascending: bool) -> None:
         super().__init__({
@@ -87,7 +91,7 @@ class _Simulator(Rewriter):
     # --- All threads
 
     def run(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
-        """Return statements that do what all threads do in `stmt`, those of `mask` where there is one."""
+        """Return the statements that execute `stmt` for all threads, or for those that are active in `mask`."""
         outer, self._arrays = self._arrays, []
         inside, self._is_inside = self._is_inside, True
         parts = self._split(stmt, mask)
@@ -126,10 +130,10 @@ class _Simulator(Rewriter):
                 exchanges = self._exchanges(stmt, mask)
                 return [*exchanges, self._each(self.rewrite(stmt), mask)]
             case _:
-                raise error("E0606", f"threads cannot wait for each other in '{type(stmt).__name__}'", stmt.span)
+                raise error("E0606", f"threads cannot synchronize in '{type(stmt).__name__}'", stmt.span)
 
     def _sequence_of(self, stmt: tir.SeqStmt, mask: _Array | None) -> list[tir.Stmt]:
-        """Statements without a barrier between them share a loop over the threads."""
+        """Merge statements without a barrier between them into one loop over the threads."""
         result: list[tir.Stmt] = []
         together: list[tir.Stmt] = []
         for part in stmt.seq:
@@ -143,7 +147,7 @@ class _Simulator(Rewriter):
         return [*result, *(self._split(sequence(together), mask) if together else ())]
 
     def _each(self, stmt: tir.Stmt, mask: _Array | None) -> tir.Stmt:
-        """Return the loop over the threads that run `stmt`, which is rewritten already."""
+        """Return the loop over the active threads that execute `stmt`, which is already rewritten."""
         body = stmt if mask is None else tir.IfThenElse(mask.load(self._thread), stmt)
         rest: tir.PrimExpr = self._thread
         for axis in reversed(self._axes):
@@ -164,20 +168,22 @@ class _Simulator(Rewriter):
         return tir.LetStmt(pattern, tir.Call("int64", THREAD_ORDER, ()), loop)
 
     def _array(self, name: str, dtype: str, count: int | None = None) -> _Array:
-        """Return a new array, with an element for each thread or `count` for all."""
+        """Return a new array with `count` elements, by default one per thread."""
         array = _Array(name, dtype, self._count if count is None else count)
         self._arrays.append(array)
         return array
 
     def _remember(self, name: str, value: tir.PrimExpr, mask: _Array | None) -> tuple[_Array, tir.Stmt]:
-        """Return an array of what `value` is in each thread, and what fills it."""
+        """Return an array of the values of `value` in each thread, and the loop that fills it."""
         array = self._array(name, value.dtype)
         return array, self._each(array.store(self._thread, self.rewrite(value)), mask)
 
     # --- Statements in which threads wait for each other
 
     def _barrier(self, stmt: tir.Evaluate, mask: _Array | None) -> list[tir.Stmt]:
-        """All threads of the block must be there; of a warp, those that are there wait for each other."""
+        """Check that all threads of the block are active. At a warp barrier, only the active threads wait for each
+        other.
+        """
         assert isinstance(stmt.value, tir.Call)
         scope = stmt.value.args[0]
         if mask is None or (isinstance(scope, tir.StringImm) and scope.value == "warp"):
@@ -202,20 +208,22 @@ class _Simulator(Rewriter):
         return [*before, *fill, *fill_others, *then, *otherwise]
 
     def _mask(self, condition: tir.PrimExpr, outer: _Array | None) -> tuple[_Array, list[tir.Stmt]]:
-        """Return which threads of `outer` take part where `condition` holds, and what finds out."""
+        """Return the mask of the threads of `outer` for which `condition` holds, and the statements that compute it."""
         mask = self._array("mask", "bool")
         none = self._each(mask.store(self._thread, make.const(0, "bool")), None)
         fill = self._each(mask.store(self._thread, self.rewrite(condition)), outer)
         return mask, [none, fill] if outer is not None else [fill]
 
     def _where_any(self, mask: _Array, body: list[tir.Stmt]) -> list[tir.Stmt]:
-        """Run `body` if any thread takes part."""
+        """Run `body` if any thread is active."""
         found = self._array("any", "bool", 1)
         note = self._each(found.store(_ZERO, _TRUE), mask)
         return [found.store(_ZERO, make.const(0, "bool")), note, tir.IfThenElse(found.load(_ZERO), sequence(body))]
 
     def _for(self, stmt: tir.For, mask: _Array | None) -> list[tir.Stmt]:
-        """Loops of the same length run for all threads at once; others as often as the longest of them."""
+        """Split a loop. If all threads have the same bounds it runs once for all; otherwise as often as for the
+        longest of them.
+        """
         _check_stays(stmt.body)
         if not self._differs(stmt.extent) and not self._differs(stmt.min):
             start, extent = self.rewrite(stmt.min), self.rewrite(stmt.extent)
@@ -237,7 +245,7 @@ class _Simulator(Rewriter):
         return [fill, fill_counts, most.store(_ZERO, zero), self._each(most.store(_ZERO, longest), mask), loop]
 
     def _while(self, stmt: tir.While, mask: _Array | None) -> list[tir.Stmt]:
-        """A thread that leaves the loop waits until all have."""
+        """Split a loop; threads that leave it are inactive until all have left."""
         _check_stays(stmt.body)
         here, any_left = self._array("here", "bool"), self._array("any", "bool", 1)
         start = [self._each(here.store(self._thread, make.const(0, "bool")), None)]
@@ -259,7 +267,7 @@ class _Simulator(Rewriter):
         return [*exchanges, fill, *self._split(stmt.body, mask)]
 
     def _allocate(self, stmt: tir.Allocate, mask: _Array | None) -> list[tir.Stmt]:
-        """Memory of threads becomes one array for all of them; shared memory is what it is."""
+        """Replace local memory by one array for all threads; shared memory stays."""
         size = _size(stmt)
         if scope_of(stmt.buffer_var) != "local":
             return [replace(stmt, body=sequence([_poison(stmt, size), *self.run(stmt.body, mask)]))]
@@ -286,14 +294,16 @@ class _Simulator(Rewriter):
         if call in self._exchanged:
             return self._exchanged[call].load(self._thread)
         if any(isinstance(arg, tir.Var) and arg in self._private for arg in call.args):
-            reason = "the memory of a thread is reached by a pointer"
+            reason = "local memory is accessed through a pointer"
             raise error("E0606", reason, call.span, "access elements of the buffer")
         return self.rebuild(call)
 
     # --- Exchanges
 
     def _exchanges(self, node: Node, mask: _Array | None) -> list[tir.Stmt]:
-        """Return what does the shuffles that stand in `node`, the innermost first; their results then lie in arrays."""
+        """Return statements that execute the shuffles in `node`, the innermost first, and keep their results in
+        arrays.
+        """
         result: list[tir.Stmt] = []
         for call in reversed([each for each in _values_of(node) if isinstance(each, tir.Call) and is_exchange(each)]):
             if call in self._exchanged:
@@ -310,7 +320,7 @@ class _Simulator(Rewriter):
         return result
 
     def _differs(self, expr: tir.PrimExpr) -> bool:
-        """Whether `expr` may have different values in threads of a block."""
+        """Return whether `expr` may differ between threads of a block."""
         return any(node in self._differing or isinstance(node, tir.BufferLoad | tir.Call) for node in walk(expr))
 
 
@@ -323,7 +333,7 @@ def _check_stays(body: tir.Stmt) -> None:
     for node in walk(body):
         if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in leaves:
             help = "guard the statements by a condition instead"
-            raise error("E0606", "a thread cannot leave a loop in which others wait for it", node.span, help)
+            raise error("E0606", "a thread cannot leave a loop in which threads synchronize", node.span, help)
 
 
 def _size(stmt: tir.Allocate) -> tir.PrimExpr:
@@ -334,7 +344,7 @@ def _size(stmt: tir.Allocate) -> tir.PrimExpr:
 
 
 def _poison(stmt: tir.Allocate, size: tir.PrimExpr) -> tir.Stmt:
-    """Return the statement that fills memory with what no program means: NaN, or a number of odd bits."""
+    """Return the loop that poisons memory with NaN or an arbitrary integer."""
     kind = parse_dtype(stmt.dtype)
     array = tir.Buffer(stmt.buffer_var, stmt.dtype, (size,), stmt.buffer_var.name)
     value: tir.PrimExpr

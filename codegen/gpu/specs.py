@@ -1,4 +1,4 @@
-"""What a function with kernels expects of an array: it lies on the GPU, or is copied there."""
+"""Requirements of a function with kernels on an array: it is in GPU memory, or is copied there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..runtime.specs import Place, TensorSpec
 from .arrays import Array, DeviceArray, from_host, is_on_device, on_device
 
 ALIGNMENT = 16
-"""Bytes that memory of arguments is aligned to: the widest access of a kernel."""
+"""Alignment of argument memory in bytes: the widest access of a kernel."""
 
 
 class DeviceSpec:
-    """A tensor as `TensorSpec` has it, in the memory of the GPU."""
+    """A tensor in GPU memory; see `TensorSpec`."""
 
     def __init__(
         self, dtype: str, shape: Sequence[tir.PrimExpr] | None, slots: Slots, ndim: int = -1,
@@ -26,8 +26,9 @@ class DeviceSpec:
         self._spec, self.is_written = TensorSpec(dtype, shape, slots, ndim, strides, is_written), is_written
 
     def check(self, value: Any, place: Place, frame: Frame) -> DeviceArray:
-        """Return `value` as an array on the GPU, a copy where it lies on the host; raises as `TensorSpec.check`, and E0717
-        and E0721 where it has no room, or is not there."""
+        """Return `value` as an array on the GPU, copied if it is in host memory; raise as `TensorSpec.check` does,
+        E0717 if GPU memory is exhausted, and E0721 if there is no GPU.
+        """
         if not is_on_device(value):
             source = self._spec.check(value, place, frame)
             memory = source if self._spec.is_row_major else _memory_of(source)
@@ -40,7 +41,7 @@ class DeviceSpec:
             reason = f"its elements do not start at a multiple of {ALIGNMENT} bytes"
             raise place.fault("E0706", reason, "pass a copy of it")
         if self.is_written and not array.is_writeable:
-            raise place.fault("E0702", "it is written, but is read-only", "pass a writeable array")
+            raise place.fault("E0702", "the function writes it, but it is read-only", "pass a writeable array")
         return array
 
     def check_deferred(self, value: Any, place: Place, frame: Frame) -> None:
@@ -49,7 +50,7 @@ class DeviceSpec:
 
 
 def _memory_of(source: Array) -> Array:
-    """Return all elements from the first to the last of `source`, with those between that are not its own."""
+    """Return all elements from the first to the last of `source`, including those between that are not its own."""
     size = source.itemsize
     last = sum((count - 1) * step for count, step in zip(source.shape, source.strides, strict=True))
     return np.lib.stride_tricks.as_strided(source, (last // size + 1 if source.size else 0,), (size,))

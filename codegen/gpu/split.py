@@ -1,9 +1,10 @@
-"""Loops bound to threads become kernels; what stands around them stays with the host.
+"""Splitting of a function: loops bound to threads become kernels, and the code around them is executed by the
+host.
 
-Everywhere inside a kernel the loops bound to one axis have the same variable (TVM: `UnifyThreadBinding`). Such a loop
-that stands inside another one of its axis runs in the threads that are there. A statement that stands outside some of a
-kernel's loops runs once in the program's order, so that only the first thread of those axes runs it. Loops bound to
-virtual threads, and parallel ones, run in order. (TVM: `AnnotateDeviceRegions`, `SplitHostDevice`.)
+Inside a kernel all loops bound to one axis have the same variable (TVM: `UnifyThreadBinding`). A loop
+nested in another one of the same axis runs in the existing threads. A statement outside some of a kernel's
+loops executes once, so that only the first thread of those axes runs it. Virtual threads and parallel loops
+run sequentially. (TVM: `AnnotateDeviceRegions`, `SplitHostDevice`.)
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TAGS = (*BLOCK_TAGS, *THREAD_TAGS)
 
 
 def threads_as_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with `T.launch_thread` as a loop bound to a thread."""
+    """Return `func` with `T.launch_thread` replaced by loops bound to threads."""
     return replace(func, body=_LaunchesToLoops().rewrite(func.body))
 
 
@@ -55,19 +56,20 @@ class _LaunchesToLoops(Rewriter):
 
 
 def has_threads(func: tir.PrimFunc) -> bool:
-    """Whether any loop of `func` is bound to a thread."""
+    """Return whether any loop of `func` is bound to a thread."""
     return any(_tag(node) for node in walk(func.body))
 
 
 def means_threads(func: tir.PrimFunc) -> bool:
-    """Whether `func` says itself where its threads wait for each other: what it does is what threads do that run side by
-    side. Any other function means what its loops do one after the other."""
+    """Return whether `func` has explicit thread semantics: it synchronizes or launches threads itself. Any other
+    function is executed in the order of its loops.
+    """
     is_launch = (isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent" for node in walk(func.body))
     return has_exchange(func.body) or any(is_launch)
 
 
 def _tag(stmt: object) -> str:
-    """Return the axis that a loop is bound to; "" where it is bound to none."""
+    """Return the axis that a loop is bound to; "" if it is not bound."""
     if isinstance(stmt, tir.For) and stmt.thread_binding is not None and stmt.thread_binding.thread_tag in _TAGS:
         return stmt.thread_binding.thread_tag
     if isinstance(stmt, tir.AttrStmt) and stmt.attr_key == "thread_extent":
@@ -76,9 +78,9 @@ def _tag(stmt: object) -> str:
 
 
 def split_kernels(func: tir.PrimFunc, name: str) -> tir.PrimFunc:
-    """Return `func`, whose blocks are loops, with a `Launch` in the place of each outermost loop bound to a thread.
+    """Return `func`, whose blocks are loops, with a `Launch` for each outermost loop bound to a thread.
 
-    Raises TvmsError: E0611 for what no GPU launches, E0612 for what cannot be divided between host and GPU.
+    Raises TvmsError: E0611 for impossible launches, E0612 for code that cannot be divided between host and GPU.
     """
     return replace(func, body=_Splitter(name).rewrite(func.body))
 
@@ -103,7 +105,7 @@ class _Splitter(Rewriter):
         return self.rebuild(_in_order(stmt))
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
-        """What is not in global memory belongs to the kernel that uses it."""
+        """Move an allocation that is not in global memory into the kernel that uses it."""
         if scope_of(stmt.buffer_var) == "global":
             return self.rebuild(stmt)
         self._inner.append(stmt)
@@ -117,13 +119,13 @@ class _Splitter(Rewriter):
         return body
 
     def _outside(self, node: tir.BufferLoad | tir.BufferStore) -> tir.Stmt:
-        reason = f"'{node.buffer.name}' is accessed outside all loops bound to threads: it lies on the GPU"
+        reason = f"'{node.buffer.name}' is in GPU memory, but is accessed outside of loops bound to threads"
         raise error("E0612", reason, node.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
 
     def _evaluate(self, stmt: tir.Evaluate) -> tir.Stmt:
         if isinstance(stmt.value, tir.IntImm) or _is_check(stmt.value):
             return self.rebuild(stmt)
-        reason = "this runs outside all loops bound to threads"
+        reason = "this statement is outside of all loops bound to threads"
         raise error("E0612", reason, stmt.span, "bind a loop around it, as with S.bind(loop, 'threadIdx.x')")
 
     def _kernel(self, stmt: tir.For) -> tir.Stmt:
@@ -133,7 +135,9 @@ class _Splitter(Rewriter):
         for allocation in reversed(self._inner):
             if _uses(body, allocation.buffer_var):
                 body = replace(allocation, body=body)
-        name = self._name if not self._count else f"{self._name}.{self._count}"  # no function is called so
+        name = (
+            self._name if not self._count else f"{self._name}.{self._count}"
+        )  # unique: no function name contains a dot
         self._count += 1
         return Launch(Kernel(name, axes, body), span=stmt.span)
 
@@ -153,9 +157,9 @@ def _in_order(stmt: tir.For) -> tir.For:
 
 
 def _find_axes(root: tir.For) -> tuple[Axis, ...]:
-    """Return the axes of the kernel that `root` is; E0611 where two loops of one axis differ in their extent.
+    """Return the axes of the kernel of loop `root`; E0611 if two loops of one axis have different extents.
 
-    Where warps do something as a whole and no loop says so, there is one of them.
+    If the kernel has warp-wide operations but no loop over threadIdx.x, that axis has one warp.
     """
     axes: dict[str, Axis] = {}
     defined: set[tir.Var] = {node.loop_var for node in walk(root) if isinstance(node, tir.For)}
@@ -164,12 +168,12 @@ def _find_axes(root: tir.For) -> tuple[Axis, ...]:
         if not isinstance(node, tir.For) or not tag:
             continue
         if any(part in defined for part in walk(node.extent)):
-            reason = f"how many there are of '{tag}' is only known inside the kernel"
+            reason = f"the extent of '{tag}' depends on a loop inside the kernel"
             raise error("E0611", reason, node.span, "give the loop an extent that does not depend on other loops")
         axis = axes.setdefault(tag, Axis(tag, tir.Var("int32", tag, span=node.span), node.extent))
         if not structural_equal(make.cast(axis.extent, "int64"), make.cast(node.extent, "int64")):
             reason = f"the loops bound to '{tag}' have {axis.extent} and {node.extent} iterations"
-            raise error("E0611", reason, node.span, "split them so that they have the same")
+            raise error("E0611", reason, node.span, "split them to the same extent")
     if next(whole_warp_calls(root), None) is not None and "threadIdx.x" not in axes:
         axes["threadIdx.x"] = Axis(
             "threadIdx.x", tir.Var("int32", "threadIdx.x", span=root.span), tir.IntImm("int32", WARP)
@@ -178,7 +182,7 @@ def _find_axes(root: tir.For) -> tuple[Axis, ...]:
 
 
 class _Unifier(Rewriter):
-    """Takes away the loops bound to threads."""
+    """Removes the loops bound to threads."""
 
     def __init__(self, axes: tuple[Axis, ...]) -> None:
         super().__init__(
@@ -215,7 +219,7 @@ class _Unifier(Rewriter):
         return self._once(evaluate, is_by_warps)
 
     def _once(self, stmt: tir.Stmt, is_by_warps: bool = False) -> tir.Stmt:
-        """Let only the first thread of the axes around whose loops `stmt` does not stand run it, or the first warp."""
+        """Guard `stmt` so that only the first thread (or warp) of the axes whose loops do not enclose it runs it."""
         bound = (*self._bound, "threadIdx.x") if is_by_warps else self._bound
         others = [axis for tag, axis in self._axes.items() if tag not in bound]
         if not others:
@@ -226,6 +230,6 @@ class _Unifier(Rewriter):
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
         if scope_of(stmt.buffer_var) == "global":
             reason = f"'{stmt.buffer_var.name}' is allocated in global memory inside a kernel"
-            help = "allocate it outside, or in scope 'local' or 'shared'"
+            help = "allocate it outside of the kernel, or in scope 'local' or 'shared'"
             raise error("E0612", reason, stmt.span or stmt.buffer_var.span, help)
         return self.rebuild(stmt)

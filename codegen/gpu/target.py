@@ -1,10 +1,9 @@
-"""Targets that are GPUs, by text or by what TVM writes as a dictionary.
+"""GPU targets, from text or from TVM's dictionary form.
 
-"cuda"                              PTX for any GPU since 2018
-"cuda -arch=sm_80"                  PTX for that compute capability, and newer GPUs
-"cuda -arch=sm_90 -simulate=random" the same kernels on the processor, threads in random order between barriers
-"nvidia/nvidia-a100"                what that GPU is, by TVM's tag
-"cuda -simulate=each"               the same in each order, one after the other, with results that must not differ
+"cuda"                              PTX for any GPU since 2018 "cuda -arch=sm_80"                  PTX for
+that compute capability, and newer GPUs "cuda -arch=sm_90 -simulate=random" the same kernels on the
+processor, threads in random order between barriers "nvidia/nvidia-a100"                a GPU by TVM's tag
+"cuda -simulate=each"               simulation in each order, whose results must be the same
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ARCHITECTURE_OPTIONS, _IGNORED = ("arch", "mcpu"), ("keys", "max_num_threads", 
 
 
 def gpu_target(target: str | Mapping[str, Any]) -> Target:
-    """Return the target that `target` names; TvmsError E0601 where an option or an architecture is not known."""
+    """Return the target that `target` names; TvmsError E0601 for an unknown option or architecture."""
     options = options_of(target)
     kind = options.pop("kind")
     kind, arch, order = ("cuda", MODELS[kind], "") if kind in MODELS else (kind, DEFAULT, "")

@@ -1,9 +1,10 @@
-"""Memory of warps: in registers where each thread touches a part of its own, else a part of the block's shared memory.
+"""Warp memory: in registers if each thread accesses a part of its own, otherwise a part of the block's shared
+memory.
 
     W = T.alloc_buffer((4, 32, 8), scope="warp")        L = T.alloc_buffer((4, 8), scope="local")
     W[k, threadIdx.x, i]                            →   L[k, i]
 
-(TVM: `LowerWarpMemory`, which moves what threads read of each other by shuffles.)
+(TVM: `LowerWarpMemory`, which uses shuffles for elements of other threads.)
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from .kernel import Kernel, scope_of, size_of
 from .places import domains_of, wide
 
 _POINTERS = {"ptx_mma": (6, 8, 10), "ptx_ldmatrix": (3,)}
-"""Where operators have pointers to what a thread holds, each with an offset after it."""
+"""Positions of pointers to the elements of a thread in the arguments of operators; an offset follows each of
+them.
+"""
 
 
 def place_warp_memory(kernel: Kernel) -> Kernel:
-    """Return `kernel`, whose buffers are flat, without memory of the scope "warp"."""
+    """Return `kernel`, whose buffers are flat, without memory of scope "warp"."""
     return replace(kernel, body=_WarpMemory(kernel).rewrite(kernel.body))
 
 
 def thread_number(kernel: Kernel) -> tir.PrimExpr:
-    """Return the number of a thread in its block, as int64: the last axis runs fastest."""
+    """Return the index of a thread in its block, as int64; the last axis varies fastest."""
     number: tir.PrimExpr = tir.IntImm("int64", 0)
     for axis in kernel.threads:
         number = make.add(make.mul(number, tir.IntImm("int64", size_of(axis))), make.cast(axis.var, "int64"))
@@ -45,7 +48,7 @@ def thread_number(kernel: Kernel) -> tir.PrimExpr:
 
 
 def lane_number(kernel: Kernel) -> tir.PrimExpr:
-    """Return the number of a thread in its warp, as int64."""
+    """Return the index of a thread in its warp, as int64."""
     lane = kernel.axes[-1]
     if lane.tag == "threadIdx.x" and size_of(lane) == WARP:
         return make.cast(lane.var, "int64")
@@ -53,14 +56,15 @@ def lane_number(kernel: Kernel) -> tir.PrimExpr:
 
 
 class _Owned:
-    """The elements that each thread has to itself: `length` neighbours of every `WARP * length`."""
+    """The elements of each thread: `length` consecutive ones of every `WARP * length`."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._lane, self._domains = lane_number(kernel), domains_of(kernel)
 
     def split(self, index: tir.PrimExpr) -> tuple[int, tir.PrimExpr] | None:
-        """Return how many elements a thread has where it touches `index`, and which of them that is; None where it is not
-        known to be one of its own."""
+        """Return the elements per thread and the index among them of an access to `index`; None if it may belong to
+        another thread.
+        """
         nodes = Nodes()
         total = linear(simplify(wide(index), self._domains), nodes)
         lane = nodes.intern_all(self._lane)
@@ -111,7 +115,7 @@ class _WarpMemory(Rewriter):
         return replace(stmt, buffer_var=memory, extents=(size,), body=self.rewrite(stmt.body))
 
     def _is_own(self, stmt: tir.Allocate) -> bool:
-        """Whether each thread touches a part of its own, of one length."""
+        """Return whether each thread accesses a part of its own, with the same length everywhere."""
         indices: list[tir.PrimExpr] = []
         for node in walk(stmt.body):
             if isinstance(node, tir.BufferLoad | tir.BufferStore) and node.buffer.data is stmt.buffer_var:

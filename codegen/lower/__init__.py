@@ -1,4 +1,4 @@
-"""From loop-level functions to kernels: one step a file, each a function from IR to IR that can be printed."""
+"""Lowering of loop functions to kernels: one pass per file, each a function from IR to IR that can be printed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BLOCK_STEPS: dict[str, Step] = {
     "InjectSoftwarePipeline": inject_software_pipelines,
     "LowerOpaqueBlock": lower_opaque_blocks,
 }
-"""The steps as long as there are blocks, in their order, by their names as passes (`lower.passes`)."""
+"""The passes on functions with blocks, in order, by their pass names (`lower.passes`)."""
 
 LOOP_STEPS: dict[str, Step] = {
     "SerializeThreads": serialise_threads,
@@ -60,7 +60,7 @@ LOOP_STEPS: dict[str, Step] = {
     "SmallFloatComputeLegalize": compute_small_floats,
     "FlattenSignature": flatten_signature,
 }
-"""The steps from then on. Between the two, accesses are guarded where they are to be checked."""
+"""The passes on functions without blocks, in order. Index checks are inserted before them."""
 
 _before_matches = tuple(BLOCK_STEPS).index("LowerMatchBuffer")
 ORDER = (
@@ -70,13 +70,14 @@ ORDER = (
     "GuardIndices",
     *LOOP_STEPS,
 )
-"""The names of all steps, and of the checks that are put in between them, in their order."""
+"""The names of all passes in order, including the insertion of checks."""
 
 
 @deep
 def lower_blocks(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
-    """Return `func` with loops only, and memory where its blocks had buffers; sizes and matched buffers are checked as
-    `bounds` says."""
+    """Return `func` with its blocks lowered to loops and allocations; sizes and matched buffers are checked
+    according to `bounds`.
+    """
     for name, step in BLOCK_STEPS.items():
         if name == "LowerMatchBuffer":
             func = observed("GuardBlocks", guard_blocks, func, guard_blocks(func, bounds))
@@ -86,14 +87,14 @@ def lower_blocks(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
 
 @deep
 def lower_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, which has loops only, as a kernel: flat memory, pointers and numbers for parameters."""
+    """Return `func`, which has no blocks, as a kernel: flat memory, and pointers and numbers as parameters."""
     for name, step in LOOP_STEPS.items():
         func = observed(name, step, func, step(func))
     return func
 
 
 def lower(func: tir.PrimFunc, bounds: Bounds = "trust") -> tir.PrimFunc:
-    """Return `func` as a kernel, its indices guarded as `bounds` says."""
+    """Return `func` as a kernel, with its indices checked according to `bounds`."""
     return lower_loops(guard_indices(lower_blocks(func, bounds), bounds)[0])
 
 

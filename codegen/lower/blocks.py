@@ -1,6 +1,7 @@
-"""Opaque blocks to what they do: a predicate is an `if`, a buffer of the block memory around it (TVM: `LowerOpaqueBlock`).
+"""Lowering of opaque blocks: a predicate becomes an `if`, a buffer of the block an allocation (TVM:
+`LowerOpaqueBlock`).
 
-Loops that run once are their bodies.
+A loop with one iteration is replaced by its body.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TRUE = tir.IntImm("bool", 1)
 
 
 def lower_opaque_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks have neither iterators, inits nor matched buffers, without blocks."""
+    """Return `func` without blocks; its blocks must not have iterators, inits or matched buffers."""
     return replace(func, body=_Lowerer().rewrite(func.body))
 
 
@@ -49,7 +50,7 @@ class _Lowerer(Rewriter):
         return self.rewrite(stmt.body)
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
-        """What a loop that runs once leaves of "is this the first step?" is no question any more."""
+        """Drop the check for the first step of a reduction if the loop has only one."""
         stmt = self.rebuild(stmt)
         return stmt.then_case if _is_true(stmt.condition) else stmt
 
@@ -59,7 +60,7 @@ def _is_true(condition: tir.PrimExpr) -> bool:
 
 
 def _allocate(buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
-    """Allocate what the buffer spans: with strides, up to the last element that any index reaches."""
+    """Allocate the span of the buffer: with strides, up to the last element that any index reaches."""
     one: tir.PrimExpr = tir.IntImm("int64", 1)
     extents = buffer.shape or (one,)
     if buffer.strides:

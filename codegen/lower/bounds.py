@@ -1,13 +1,13 @@
-"""Run-time safety: every access lies in its buffer, and in the allocation behind it.
+"""Memory safety at run time: every access is inside its buffer and inside the allocation behind it.
 
-`T.checked_index(i, "A", 0, i, j, 16, 32)` is the index `i` of `A[i, j]`, whose dimensions are 16 and 32; where it is
-outside dimension 0, the function stops with the fault E0707. In mode "prove" only what is not proven is checked
-(`tvms.ir.analysis.proof`), in mode "check" everything, in mode "trust" nothing.
+`T.checked_index(i, "A", 0, i, j, 16, 32)` is the index `i` of `A[i, j]`, whose dimensions are 16 and 32; if
+it is outside dimension 0, the function stops with fault E0707. Mode "prove" checks only what is not proven
+(`tvms.ir.analysis.proof`), mode "check" everything, mode "trust" nothing.
 
-A view that may be larger than its allocation is checked element by element: `T.checked_position(j, "C", 4, 64, 8, 0, i, 16,
-j, 1)` is the index `j` of `C[i, j]`, whose elements have 4 bytes and lie `i * 16 + j * 1 + 0` elements after byte 8 of an
-allocation of 64 bytes. Pointers that functions and atomic operations get are `T.checked_pointer(p, message, size, extent,
-offset)`. What each pointer points into says `pointers`.
+A view that may exceed its allocation is checked per element: `T.checked_position(j, "C", 4, 64, 8, 0, i,
+16, j, 1)` is the index `j` of `C[i, j]`, whose elements have 4 bytes and are `i * 16 + j * 1 + 0` elements
+after byte 8 of an allocation of 64 bytes. Pointers that are passed to functions and atomic operations are
+`T.checked_pointer(p, message, size, extent, offset)`. `pointers` finds the allocation behind each pointer.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ CHECKED_INDEX, CHECKED_POSITION = Op("tir.checked_index"), Op("tir.checked_posit
 _CHECKED_POINTER, _ATOMIC_ADD = Op("tir.checked_pointer"), Op("tir.atomic_add")
 _IF_THEN_ELSE, _ADDRESS_OF, _CHECK = Op("tir.if_then_else"), Op("tir.address_of"), Op("tir.check")
 _TAKES_POINTERS = ("tir.handle_add_byte_offset", "tir.reinterpret", "tir.isnullptr", "tir.tvm_access_ptr")
-"""The intrinsics whose operands are addresses of elements that exist; others, such as prefetches, reach where they like."""
+"""The intrinsics whose operands are addresses of existing elements; others, such as prefetches, accept any
+address.
+"""
 _ZERO = tir.IntImm("int64", 0)
 _NOTHING = frozenset[tir.Var]()
 _Access = TypeVar("_Access", tir.BufferLoad, tir.BufferStore)
 
 
 class Safety(Struct, frozen=True):
-    """How many indices of a function were proven to be inside, and how many are checked as it runs."""
+    """How many indices of a function were proven to be in bounds, and how many are checked at run time."""
 
     proven: int
     checked: int
     places: frozenset[tuple[str, int]] = frozenset()
-    """The names of the buffers that are checked, and in which dimension; -1 is the position in their memory."""
+    """The names of the checked buffers with the checked dimension; -1 is the position in the allocation."""
 
     def __str__(self) -> str:
         return f"{self.proven} indices proven, {self.checked} checked at run time"
@@ -58,9 +60,9 @@ class Safety(Struct, frozen=True):
 def guard_indices(
     func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object] = {}
 ) -> tuple[tir.PrimFunc, Safety]:
-    """Return `func`, whose blocks are loops, with its accesses guarded, and what was proven; it may call `functions`.
+    """Return `func`, which has no blocks, with its accesses checked, and what was proven; it may call `functions`.
 
-    Raises TvmsError E0619 where memory is accessed that is not known.
+    Raises TvmsError E0619 if the allocation of an access is unknown.
     """
     if mode == "trust":
         return func, Safety(0, 0)
@@ -72,7 +74,7 @@ def guard_indices(
 
 
 class Guard(Rewriter):
-    """Guards the accesses of `only` these buffers, or of all, and what gets pointers."""
+    """Inserts checks of accesses to the buffers in `only`, or to all buffers, and of pointers that are passed on."""
 
     def __init__(
         self, func: tir.PrimFunc, mode: Bounds, functions: Mapping[str, object], only: set[tir.Buffer] | None = None
@@ -96,7 +98,7 @@ class Guard(Rewriter):
         self._facts = Facts()
         self._taken: dict[tir.Var, Limits] = {}
         self.limits: Limits = frozenset()
-        """What proofs took for granted of sizes."""
+        """The limits of sizes that proofs assumed."""
         self._effects_of: dict[Node, frozenset[tir.Var] | None] = {}
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
         self._overlapping = set[tir.Var]() if func.attrs.get("tir.noalias") else arguments
@@ -109,11 +111,11 @@ class Guard(Rewriter):
         del (
             self._domains[stmt.loop_var],
             self._taken[stmt.loop_var],
-        )  # beyond the loop, nothing says that it has an iteration
+        )  # outside of the loop, its range may be empty
         return sequence([*self._end(stmt), result]) if self._only is None else result
 
     def _end(self, loop: tir.For) -> Iterator[tir.Stmt]:
-        """Yield the check that the end of `loop` lies in the range of its variable, where it might not."""
+        """Yield the check that the end of `loop` does not overflow the dtype of its variable, unless that is proven."""
         if end_of(loop) is loop.extent:
             return
         end = self._arithmetic.exact(end_of(loop))
@@ -161,7 +163,7 @@ class Guard(Rewriter):
         return replace(stmt, condition=condition, then_case=then, else_case=other)
 
     def _and(self, node: tir.And) -> tir.PrimExpr:
-        """Each part is guarded where those before it hold, as long as no call between may change what they read."""
+        """Check each operand under the assumption of those before it, unless a call between may invalidate them."""
         chain: list[tir.And] = []
         first: tir.PrimExpr = node
         while isinstance(first, tir.And):
@@ -175,7 +177,9 @@ class Guard(Rewriter):
         return result
 
     def _learn_part(self, condition: tir.PrimExpr, height: int, following: tir.PrimExpr) -> None:
-        """Take in that `condition` holds in `following`, which may end what the facts from `height` on say."""
+        """Record that `condition` holds in `following`; drop the facts from `height` on that calls in `following` may
+        invalidate.
+        """
         if condition.dtype == "bool" and _is_quiet(walk(condition)):
             self._facts.add(self._arithmetic.exact(condition))
         if not _is_quiet(walk(following)):
@@ -198,12 +202,12 @@ class Guard(Rewriter):
         return replace(call, args=tuple(args)) if any(map(is_not, args, call.args)) else call
 
     def _address(self, call: tir.Call) -> tir.PrimExpr:
-        """An element has an address where it exists."""
+        """Check the element whose address is taken."""
         (load,) = call.args
         if not isinstance(load, tir.BufferLoad):
             return call
         if any(lanes_of(index.dtype) > 1 for index in load.indices):
-            raise error("E0606", f"elements of '{load.buffer.name}' at several places have no address", call.span)
+            raise error("E0606", f"cannot take the address of a vector of elements of '{load.buffer.name}'", call.span)
         changed, named = self._access(load)
         result: tir.PrimExpr = call if changed is load else replace(call, args=(changed,))
         for var, index in reversed(named.items()):
@@ -218,7 +222,7 @@ class Guard(Rewriter):
         return replace(call, args=(checked, self.rewrite(value)))
 
     def _call_function(self, call: tir.Call, name: str) -> tir.PrimExpr:
-        """What a function takes for a buffer of its own has as many bytes."""
+        """Check that the memory behind each pointer argument is as large as the buffer of the parameter."""
         callee = None if self._only is not None else self._functions.get(name)
         if not isinstance(callee, tir.PrimFunc) or len(callee.params) != len(call.args):
             return self.rebuild(call)
@@ -227,18 +231,18 @@ class Guard(Rewriter):
             buffer = callee.buffer_map.get(param)
             if buffer is None or not isinstance(arg, tir.PrimExpr):
                 if isinstance(arg, tir.PrimExpr) and arg.dtype == "handle":
-                    raise unknown(call, f"'{name}' does not know the memory of its parameter '{param.name}'")
+                    raise unknown(call, f"the memory of parameter '{param.name}' of '{name}' is unknown")
                 args.append(self.rewrite(arg))
                 continue
             size = bytes_of(count_of(buffer), buffer.dtype)
             if not isinstance(size, tir.IntImm):
-                return self.rebuild(call)  # which cannot be compiled
+                return self.rebuild(call)  # this call cannot be compiled
             said = f"this pointer has less memory than '{buffer.name}' of '{name}', which is {size.value} bytes large"
             args.append(self._pointer(arg, size, said, call))
         return replace(call, args=tuple(args))
 
     def _pointer(self, pointer: tir.PrimExpr, size: tir.IntImm, said: str, call: tir.Call) -> tir.PrimExpr:
-        """Return `pointer`, checked to have `size` bytes of its memory before it."""
+        """Return `pointer` with a check that at least `size` bytes of its allocation follow."""
         pointed = self._pointers.of_pointer(pointer, call)
         extent, offset = pointed.extent, pointed.offset
         if (
@@ -256,7 +260,7 @@ class Guard(Rewriter):
         return replace(call, args=(self.rewrite(condition), *sides))
 
     def where(self, condition: tir.PrimExpr, part: Any) -> Any:
-        """Return `part` guarded, in which `condition` holds."""
+        """Return `part` with checks, under the assumption of `condition`."""
         is_usable = condition.dtype == "bool" and self._lasts(condition, part)
         height = self._facts.height
         if is_usable:
@@ -266,7 +270,7 @@ class Guard(Rewriter):
         return result
 
     def _lasts(self, condition: tir.PrimExpr, part: tir.Stmt | tir.PrimExpr) -> bool:
-        """Whether `condition` still says the same where an access in `part` is: nothing was written that it reads."""
+        """Return whether `condition` remains valid at every access in `part`: `part` does not write what it reads."""
         read = _reads(condition)
         is_quiet = _is_quiet(walk(condition))
         if not (read and is_quiet):
@@ -280,7 +284,7 @@ class Guard(Rewriter):
         return is_apart and written.isdisjoint(read)
 
     def _effects(self, part: Node) -> frozenset[tir.Var] | None:
-        """Return the memory that is stored to in `part`; None where a call in it may do anything."""
+        """Return the memory that `part` stores to; None if it contains calls with unknown effects."""
         if part not in self._effects_of:
             stored = {part.buffer.data} if isinstance(part, tir.BufferStore) else _NOTHING
             below = [self._effects(each) for each in children(part)]
@@ -305,8 +309,9 @@ class Guard(Rewriter):
         return result
 
     def _access(self, access: _Access) -> tuple[_Access, dict[tir.Var, tir.PrimExpr]]:
-        """Return `access` with its indices guarded, and names for those with checks in them: each check tells all indices,
-        so that without names what is read by what was read would double with each level."""
+        """Return `access` with checked indices, and variables to bind to those that contain checks themselves. Each
+        check repeats all indices, so that without variables nested loads would double in size with each level.
+        """
         changed = self.rebuild(access)
         extents = access.buffer.shape
         if self._only is not None and access.buffer not in self._only:
@@ -336,7 +341,9 @@ class Guard(Rewriter):
         return replace(changed, indices=tuple(indices)), named
 
     def _is_known_inside(self, access: tir.BufferLoad | tir.BufferStore) -> bool:
-        """Whether an access that lies in its buffer lies in its allocation, too; E0619 where that is not known."""
+        """Return whether an access inside its buffer is also inside its allocation; E0619 if the allocation is
+        unknown.
+        """
         buffer = access.buffer
         found = self._is_inside_memory.get(buffer)
         if found is None:
@@ -345,9 +352,9 @@ class Guard(Rewriter):
         return found
 
     def _access_of_view(self, access: _Access, changed: _Access) -> tuple[_Access, dict[tir.Var, tir.PrimExpr]]:
-        """Return `access` with its indices guarded, and the position that they make."""
+        """Return `access` with checked indices and a checked position, and variables to bind."""
         buffer = access.buffer
-        if not buffer.shape:  # an element without an index is the first one of a row
+        if not buffer.shape:  # treat a buffer without dimensions as a row of one element
             one = tir.IntImm("int32", 1)
             row = self._rows.setdefault(buffer, replace(buffer, shape=(one,), strides=(one,) if buffer.strides else ()))
             access = replace(access, buffer=row, indices=(tir.IntImm("int32", 0),))
@@ -387,7 +394,7 @@ class Guard(Rewriter):
         return all(map(self.is_proven, conditions))
 
     def is_proven(self, condition: tir.PrimExpr) -> bool:
-        """Whether `condition` holds, as far as is known here."""
+        """Return whether `condition` follows from the facts that hold here."""
         from ...ir.analysis.proof import prove
 
         asked = self._arithmetic.exact(condition)
@@ -398,7 +405,7 @@ class Guard(Rewriter):
         return is_proven
 
     def _take(self, proven: Iterable[Exact]) -> None:
-        """Note what a proof of these took for granted."""
+        """Record the limits that a proof of these assumed."""
         self.limits = self.limits.union(*(each.limits for each in proven), *self._taken.values())
 
 
@@ -407,17 +414,17 @@ def _is_address(value: object) -> bool:
 
 
 def _reads(condition: tir.PrimExpr) -> frozenset[tir.Var]:
-    """Return the memory that a condition depends on."""
+    """Return the memory that a condition reads."""
     return frozenset(node.buffer.data for node in walk(condition) if isinstance(node, tir.BufferLoad))
 
 
 def _is_quiet(nodes: Iterable[Node]) -> bool:
-    """Whether no call among them has an effect, or depends on one."""
+    """Return whether all calls among the nodes are pure."""
     return all(is_pure_call(node) for node in nodes if isinstance(node, tir.Call))
 
 
 def _where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExpr:
-    """Return `index` with 0 in the lanes that are not accessed."""
+    """Return `index` with 0 in the masked lanes."""
     if predicate is None or lanes_of(index.dtype) != lanes_of(predicate.dtype):
         return index
     lanes = tir.IntImm("int32", lanes_of(index.dtype))
@@ -426,7 +433,7 @@ def _where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimEx
 
 
 def _ends(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the least and the greatest lane."""
+    """Return the smallest and the largest lane."""
     match index:
         case tir.Ramp(base=base, stride=tir.IntImm(value=step), lanes=tir.IntImm(value=lanes)):
             last = make.add(base, make.const(step * (lanes - 1), base.dtype))

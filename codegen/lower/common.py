@@ -1,12 +1,14 @@
-"""What is computed several times, once: named before the statement that needs it (TVM: `CommonSubexprElimTIR`).
+"""Common subexpression elimination: a repeated computation is bound to a variable before the statement (TVM:
+`CommonSubexprElimTIR`).
 
     B[i * 8 + j] = A[i * 8 + j] + x * y        cse_v1 = i * 8 + j
     C[i * 8 + j] = x * y                →      cse_v2 = x * y
                                                B[cse_v1] = A[cse_v1] + cse_v2
                                                C[cse_v1] = cse_v2
 
-Only arithmetic on scalars that reads no memory, calls nothing and cannot fail is moved, the largest first, and only to where
-all ways through the statement compute it: before a choice what both of its branches need, else into the branch.
+Only scalar arithmetic that does not read memory, call or trap is moved, the largest expressions first. It
+is moved only to places where every path through the statement computes it: in front of a branch if both
+sides need it, otherwise into the side.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _DIVISIONS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod)
 
 
 def eliminate_common_subexpressions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with names for what it would compute again."""
+    """Return `func` with repeated computations bound to variables."""
     return replace(func, body=_Eliminator(func).rewrite(func.body))
 
 
@@ -48,7 +50,7 @@ class _Eliminator(Rewriter):
         self._number = 0
 
     def rewrite(self, node: Any) -> Any:
-        """Statements: what they compute several times is named before them, then what is in them is looked at."""
+        """Rewrite statements top-down: first bind what a statement repeats, then rewrite its parts."""
         if not isinstance(node, tir.Stmt):
             return node
         node = self._named(node)
@@ -59,7 +61,7 @@ class _Eliminator(Rewriter):
         return result
 
     def _let(self, stmt: tir.LetStmt) -> tir.Stmt:
-        """What has a name needs no other one."""
+        """Use the existing variable for further computations of its value."""
         if self._may_move(stmt.value) and self._nodes.intern_all(stmt.value) in self._counts(stmt.body):
             stmt = replace(stmt, body=self._replaced(stmt.body, {self._nodes.intern_all(stmt.value): stmt.var}))
         return self.rebuild(stmt)
@@ -81,7 +83,7 @@ class _Eliminator(Rewriter):
         return result
 
     def _counts(self, stmt: tir.Stmt) -> Counter[tir.PrimExpr]:
-        """Return how often what may be moved is computed, whichever way is taken."""
+        """Return how often each movable expression is computed on every path."""
         found = self._counted.get(stmt)
         if found is None:
             found = Counter[tir.PrimExpr]()
@@ -99,7 +101,7 @@ class _Eliminator(Rewriter):
         return found
 
     def _computed(self, node: Node) -> Iterator[tir.PrimExpr]:
-        """Yield what may be moved in an expression, again wherever it stands."""
+        """Yield the movable subexpressions of an expression, one per occurrence."""
         if isinstance(node, tir.PrimExpr) and self._may_move(node):
             yield from _compound(self._nodes.intern_all(node))
         elif not isinstance(node, tir.Buffer):
@@ -107,7 +109,7 @@ class _Eliminator(Rewriter):
                 yield from self._computed(child)
 
     def _may_move(self, expr: tir.PrimExpr) -> bool:
-        """Whether `expr` can be computed earlier: with the same value, and without a fault."""
+        """Return whether `expr` can be computed earlier with the same value and without a fault."""
         if isinstance(expr, _ATOMS):
             return True
         found = self._is_moved.get(expr)
@@ -131,7 +133,7 @@ class _Eliminator(Rewriter):
 
 
 class _Replacer(Rewriter):
-    """Puts `names` in the place of what they name, in whatever form it is written."""
+    """Replaces expressions by their variables in `names`, modulo the normal form of interning."""
 
     def __init__(
         self, nodes: Nodes, may_move: Callable[[tir.PrimExpr], bool], names: Mapping[tir.PrimExpr, tir.Var]
@@ -148,7 +150,7 @@ class _Replacer(Rewriter):
 
 
 def _compound(expr: tir.PrimExpr) -> Iterator[tir.PrimExpr]:
-    """Yield `expr` and all in it that takes computing."""
+    """Yield the subexpressions of `expr` that are not variables or constants."""
     return (node for node in walk(expr) if isinstance(node, tir.PrimExpr) and not isinstance(node, _ATOMS))
 
 

@@ -1,11 +1,11 @@
-"""Buffers as small as the part of them that is used (TVM: `CompactBufferAllocation`).
+"""Compaction of buffers to the part that is used (TVM: `CompactBufferAllocation`).
 
     for i in range(16):                              for i in range(16):
         B = T.alloc_buffer((16, 16))                     B = T.alloc_buffer((1, 16))
         for j in range(16):                     →        for j in range(16):
             B[i, j] = A[i, j] + 1                            B[0, j] = A[i, j] + 1
 
-What is used is the box around all indices, whatever the loops inside the allocation are at.
+The used part is the bounding box of all indices over all iterations of the loops inside the allocation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Box: TypeAlias = tuple[tir.Range, ...]
 
 
 def compact_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with the buffers of its blocks cut down to what is used."""
+    """Return `func`, whose blocks are opaque, with the buffers of its blocks compacted."""
     uses = Uses(func.body)
     if not uses.homes:
         return func
@@ -45,8 +45,9 @@ def _tag(scope: Scope) -> str:
 
 
 def _part(use: Use, buffer: tir.Buffer, home: tuple[Scope, ...]) -> Box:
-    """Return the box around what a use touches while an allocation, inside the scopes `home`, lives: threads share what is
-    not their own."""
+    """Return the bounding box of a use over the lifetime of an allocation in the scopes `home`. Memory that is not
+    local is shared by the threads.
+    """
     shared = () if buffer.scope.startswith("local") else ("threadIdx", "vthread")
     loops = [*use.loops(len(home)), *(each for each in use.loops() if each in home and _tag(each).startswith(shared))]
     domains = {loop.loop_var: from_range(loop.min, loop.extent) for loop in loops}
@@ -72,17 +73,19 @@ class _Compacter(Rewriter):
             elif isinstance(node, tir.AttrStmt) and isinstance(node.node, tir.IterVar):
                 self._threads.add(node.node.var)
         self.starts: dict[tir.Buffer, tuple[tir.PrimExpr, ...]] = {}
-        """Where the part of a buffer that is used begins."""
+        """The start of the used part of each buffer."""
 
     def cut(self, buffer: tir.Buffer, box: Box) -> None:
-        """Let `buffer` hold `box` only, in those dimensions where that is known to be less."""
+        """Reduce `buffer` to `box`, in the dimensions where the box is known to be smaller."""
         axes = [self._smaller(buffer, part, extent) for part, extent in zip(box, buffer.shape, strict=True)]
         if any(part.extent is not extent for part, extent in zip(axes, buffer.shape, strict=True)):
             self.starts[buffer] = tuple([part.min for part in axes])
             self.buffers[buffer] = replace(buffer, shape=tuple([part.extent for part in axes]))
 
     def _smaller(self, buffer: tir.Buffer, part: tir.Range, extent: tir.PrimExpr) -> tir.Range:
-        """Return `part` of a dimension, or all of it where `part` is not known to be less, or is not the same for all."""
+        """Return `part` of a dimension, or the whole dimension if `part` is not known to be smaller or its start is
+        not invariant.
+        """
         length, whole = part.extent, tir.Range(make.const(0, extent.dtype), extent)
         if not isinstance(length, tir.IntImm) or any(self._moves(node, buffer) for node in walk(part.min)):
             return whole
@@ -91,7 +94,9 @@ class _Compacter(Rewriter):
         return tir.Range(part.min, make.const(length.value, extent.dtype))
 
     def _moves(self, node: Node, buffer: tir.Buffer) -> bool:
-        """Whether `node` may be another value while `buffer` lives, or for another thread that shares it."""
+        """Return whether the value of `node` may change while `buffer` is alive, or differ between threads that share
+        it.
+        """
         if isinstance(node, tir.BufferLoad):
             return node.buffer in self._written
         return node in self._threads and not buffer.scope.startswith("local")
@@ -114,7 +119,7 @@ class _Compacter(Rewriter):
 
 
 def _from(index: tir.PrimExpr, start: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `index`, counted from `start` on."""
+    """Return `index` relative to `start`."""
     if isinstance(start, tir.IntImm) and start.value == 0:
         return index
     if isinstance(index, tir.Ramp):

@@ -1,4 +1,5 @@
-"""Memory in two halves: what an iteration fills while the one before still reads (TVM: `InjectDoubleBuffer`).
+"""Double buffering: an iteration fills one half of a buffer while the previous one still reads the other (TVM:
+`InjectDoubleBuffer`).
 
     for i in range(16):                                        X = T.allocate([64])
         X = T.allocate([32])                                   fill(X[0:32], 0)
@@ -7,7 +8,7 @@
         use(X, i)                                                  use(X[i % 2 * 32:], i)
                                                                use(X[15 % 2 * 32:], 15)
 
-Left as it is where that would change what is computed: where filling reads what using writes, or the extent is not known.
+The loop is unchanged if its extent is unknown, or if filling reads what using writes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ACCESSES = (tir.BufferLoad, tir.BufferStore)
 
 
 def inject_double_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose buffers are flat, with two halves for memory in a `double_buffer_scope`."""
+    """Return `func`, whose buffers are flat, with two halves for each buffer in a `double_buffer_scope`."""
     return replace(func, body=_Injector().rewrite(func.body))
 
 
@@ -36,7 +37,7 @@ class _Injector(Rewriter):
         super().__init__({tir.For: self._for, tir.AttrStmt: self._mark})
 
     def _mark(self, stmt: tir.AttrStmt) -> tir.Stmt:
-        """A mark that no loop took says nothing to anybody."""
+        """Drop an annotation that was not applied to a loop."""
         return self.rewrite(stmt.body) if stmt.attr_key == SCOPE else self.rebuild(stmt)
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
@@ -67,7 +68,7 @@ class _Injector(Rewriter):
 
 
 class _Shifted(Rewriter):
-    """Moves what is accessed in some memory by half of it; `buffers` are those of the memory as a whole."""
+    """Offsets the accesses of `memory` by `half` of it; `buffers` are the buffers of doubled size."""
 
     def __init__(self, memory: tir.Var, half: tir.PrimExpr, buffers: dict[tir.Buffer, tir.Buffer]) -> None:
         super().__init__(
@@ -88,7 +89,7 @@ class _Shifted(Rewriter):
 
 
 def _is_counted(loop: tir.For) -> bool:
-    """Whether it is plain how often the loop runs: once at least."""
+    """Return whether the loop is sequential and has a constant, positive extent."""
     is_known = isinstance(loop.min, tir.IntImm) and isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0
     return is_known and loop.kind is tir.ForKind.SERIAL and not loop.annotations
 
@@ -98,7 +99,9 @@ def _fills(stmt: tir.Stmt, memory: tir.Var) -> TypeGuard[tir.AttrStmt]:
 
 
 def _may_overtake(fill: tir.Stmt, use: tir.Stmt, memory: tir.Var) -> bool:
-    """Whether filling may be done before an earlier use: they have nothing but the memory in common that is written."""
+    """Return whether `fill` may execute before an earlier `use`: except for the memory, neither writes what the
+    other accesses.
+    """
     accesses = [[node for node in walk(part) if isinstance(node, _ACCESSES)] for part in (fill, use)]
     for part, found in zip((fill, use), accesses, strict=True):
         has_effects_elsewhere = any(isinstance(node, tir.Call) and has_effects(node) for node in walk(part))

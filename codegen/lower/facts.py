@@ -1,4 +1,4 @@
-"""The conditions that hold at a place, of which a proof gets those that it may need."""
+"""The conditions that hold at a program point, and the selection of those that a proof may need."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from ...ir.visit import walk
 from .wrapping import Exact
 
 MOST_FACTS = 64
-"""Conditions that a proof is given."""
+"""Maximum number of conditions passed to a proof."""
 
 
 class Facts:
-    """The conditions that hold at a place, newest last."""
+    """The conditions that hold at a program point, newest last."""
 
     def __init__(self) -> None:
         self._all: list[Exact] = []
@@ -19,17 +19,17 @@ class Facts:
 
     @property
     def height(self) -> int:
-        """How many there are."""
+        """Return the number of facts."""
         return len(self._all)
 
     def add(self, fact: Exact) -> None:
-        """Take in that `fact` holds from here on."""
+        """Add a fact."""
         self._all.append(fact)
         for var in _variables(fact.expr):
             self._of.setdefault(var, []).append(fact)
 
     def forget(self, height: int) -> list[Exact]:
-        """Return and forget all but the first `height` facts."""
+        """Remove and return all but the first `height` facts."""
         forgotten = self._all[height:]
         del self._all[height:]
         for fact in reversed(forgotten):
@@ -38,7 +38,9 @@ class Facts:
         return forgotten
 
     def about(self, condition: tir.PrimExpr) -> list[Exact]:
-        """Return all facts; of more than `MOST_FACTS` those about what `condition` is about, the newest first."""
+        """Return all facts; if there are more than `MOST_FACTS`, those related to the variables of `condition`, the
+        newest first.
+        """
         if len(self._all) <= MOST_FACTS:
             return self._all
         found: dict[Exact, None] = {}

@@ -1,6 +1,6 @@
-"""Buffers to flat memory: one index each, in int64, counted in elements from the buffer's pointer on.
+"""Flattening of buffers: one int64 index each, counted in elements from the buffer's pointer.
 
-(TVM: `FlattenBuffer`; axis separators do not matter where all memory is flat.)
+(TVM: `FlattenBuffer`; axis separators have no effect, since all memory is flat.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .vectors import multiply, widen
 
 
 def flatten_buffers(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with every access of a buffer flat."""
+    """Return `func` with flat buffer accesses."""
     return replace(func, body=_Flattener().rewrite(func.body))
 
 

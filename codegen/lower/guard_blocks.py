@@ -1,10 +1,10 @@
-"""Checks of what blocks declare: sizes of their buffers, and matched buffers.
+"""Checks of the declarations of blocks: sizes of their buffers, and matched buffers.
 
 B = T.alloc_buffer((n,))                               T.check(0 <= n, "E0717", …)
 X = T.match_buffer(A[i:i + 4], (m,))           →       T.check(0 <= i and i + 4 <= 16, "E0707", …)
 X[j] = 0                                               X[T.checked_index(j, "X", 0, j, m)] = 0
 
-This comes before matched buffers become parts of their sources, and buffers as small as the part of them that is used.
+This pass runs before matched buffers are replaced by their sources, and before buffers are compacted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHECK = Op("tir.check")
 
 
 def guard_blocks(func: tir.PrimFunc, mode: Bounds) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with checks where its blocks declare what may not be."""
+    """Return `func`, whose blocks are opaque, with checks of the declarations of its blocks."""
     if mode == "trust" or not any(map(_declares, walk(func.body))):
         return func
     guard = _BlockGuard(func, mode)
@@ -43,7 +43,7 @@ def _may_be_negative(buffer: tir.Buffer) -> bool:
 
 
 class _BlockGuard(Guard):
-    """Guards the accesses of matched buffers only."""
+    """Checks accesses of matched buffers only."""
 
     def __init__(self, func: tir.PrimFunc, mode: Bounds) -> None:
         matched = {
@@ -73,7 +73,9 @@ class _BlockGuard(Guard):
                 yield from self._check(_is_natural(extent), "E0717", said, buffer)
 
     def _match(self, match: tir.MatchBufferRegion) -> Iterator[tir.Stmt]:
-        """Yield the checks that a region lies in its source, and that what its buffer declares is what it has."""
+        """Yield the checks that a region is inside its source, and that the declared shape and strides are those of
+        the region.
+        """
         buffer, source = match.buffer, match.source.buffer
         for axis, (part, extent) in enumerate(zip(match.source.region, source.shape, strict=True)):
             said = f"the region of matched buffer '{buffer.name}' is outside '{source.name}' in dimension {axis}"
@@ -90,7 +92,7 @@ class _BlockGuard(Guard):
             if isinstance(said, tir.Var) and said not in self._scope:
                 self._scope.add(said)
                 continue
-            reason = f"matched buffer '{buffer.name}' declares another {what} than its region has"
+            reason = f"the {what} of matched buffer '{buffer.name}' and of its region differ"
             yield from self._check(make.equal(*_alike(said, found)), code, reason, match)
 
     def _check(self, condition: tir.PrimExpr, code: str, said: str, node: Node) -> Iterator[tir.Stmt]:

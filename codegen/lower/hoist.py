@@ -1,7 +1,7 @@
-"""The first step of a loop, out of it: `for k: { if k == 0: X; Y }` becomes `X; for k: Y`.
+"""Hoist the first step out of a loop: `for k: { if k == 0: X; Y }` becomes `X; for k: Y`.
 
-This is what the init of a reduction looks like once blocks are loops; outside, it no longer stands in the way of
-vector code. X must be the first thing in the loop and must not depend on its variable.
+The init of a reduction has this form after blocks are lowered; inside the loop it prevents
+vectorization. X must be the first statement of the loop and must not depend on its variable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .rewriter import Rewriter, conjuncts, sequence, uses
 
 
 def hoist_first_steps(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with first steps before their loops, as far out as they go."""
+    """Return `func` with first steps hoisted out of as many loops as possible."""
     return replace(func, body=_Hoister().rewrite(func.body))
 
 
@@ -42,7 +42,7 @@ class _Hoister(Rewriter):
         return sequence([step, replace(loop, body=sequence(rest))])
 
     def _parts(self, condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-        """Return `i * 8 + j == 0` as `i == 0` and `j == 0`: of counters, none of which is negative."""
+        """Split `i * 8 + j == 0` into `i == 0` and `j == 0`, if `i` and `j` are loop counters (not negative)."""
         if not (isinstance(condition, tir.EQ) and isinstance(condition.b, tir.IntImm) and condition.b.value == 0):
             return [condition]
         terms, counters = [condition.a], list[tir.PrimExpr]()
@@ -64,7 +64,9 @@ class _Hoister(Rewriter):
 
 
 def _is_first(condition: tir.PrimExpr, loop: tir.For) -> bool:
-    """Whether `condition` says that `loop`, which runs at least once where its extent is constant, is at its start."""
+    """Return whether `condition` means the first iteration of `loop`; False if the loop has a constant extent
+    below 1.
+    """
     if isinstance(loop.extent, tir.IntImm) and loop.extent.value < 1:
         return False
     return (

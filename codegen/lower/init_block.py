@@ -1,4 +1,4 @@
-"""Inits of blocks as statements of their bodies, for the first step of the reduction (TVM: `LowerInitBlock`).
+"""Inits of blocks as conditional statements of their bodies (TVM: `LowerInitBlock`).
 
 with T.init():                       if vk == 0:
     C[vi] = T.float32(0)        →        C[vi] = T.float32(0)
@@ -16,7 +16,7 @@ from .rewriter import Rewriter, sequence
 
 
 def lower_init_blocks(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with the inits of its blocks in their bodies."""
+    """Return `func` with the inits of its blocks as conditional statements in their bodies."""
     return replace(func, body=_Lowerer().rewrite(func.body))
 
 
@@ -35,7 +35,7 @@ class _Lowerer(Rewriter):
 
 
 def _is_first(axis: tir.IterVar) -> tir.PrimExpr:
-    """Return the condition that a reduction axis is at its start."""
+    """Return the condition that a reduction axis is at its first value."""
     if axis.dom is None or (isinstance(axis.dom.extent, tir.IntImm) and axis.dom.extent.value == 1):
         return tir.IntImm("bool", 1)
     return make.equal(axis.var, make.cast(axis.dom.min, axis.var.dtype))

@@ -1,4 +1,4 @@
-"""What a loop decides or names the same way in every iteration, before the loop.
+"""Hoist loop-invariant conditions and variables out of loops.
 
     for i in range(16):                    if n > 4:
         if n > 4:                              for i in range(16):
@@ -6,8 +6,9 @@
         else:                              else:
             A[i] = 1                           …
 
-It must be all that the loop does, cost nothing but time where the loop does not run, and read nothing that the loop writes.
-(TVM: `HoistIfThenElse`; `HoistExpression`, which takes names along.)
+The `if` or binding must be the whole body of the loop. Its value must not read what the loop writes, and
+must not fault if the loop does not run. (TVM: `HoistIfThenElse`; `HoistExpression`, which also hoists
+variables.)
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _LIKELY = Op("tir.likely")
 
 
 def hoist_conditions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with conditions before the loops that do not change them."""
+    """Return `func` with loop-invariant conditions hoisted."""
     return replace(func, body=_Hoister(with_names=False).rewrite(func.body))
 
 
 def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with conditions, and the values of names, before the loops that do not change them."""
+    """Return `func` with loop-invariant conditions and variables hoisted."""
     return replace(func, body=_Hoister(with_names=True).rewrite(func.body))
 
 
@@ -57,14 +58,14 @@ class _Hoister(Rewriter):
 
 
 def _again(loop: tir.For, body: tir.Stmt) -> tir.For:
-    """Return `loop` around another body, with a variable of its own."""
+    """Return a copy of `loop` with another body and a fresh variable."""
     again = copy_of(replace(loop, body=body), {})
     assert isinstance(again, tir.For)
     return again
 
 
 def _is_invariant(value: tir.PrimExpr, loop: tir.For) -> bool:
-    """Whether `value` is the same in all iterations, and can be computed where there is none."""
+    """Return whether `value` is the same in all iterations, and can be computed even if the loop does not run."""
     written = {node.buffer.data for node in walk(loop.body) if isinstance(node, tir.BufferStore)}
     runs = isinstance(loop.extent, tir.IntImm) and loop.extent.value > 0
     for node in walk(value):

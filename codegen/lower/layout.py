@@ -1,4 +1,4 @@
-"""Where the elements of a buffer lie in its memory."""
+"""The memory layout of buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .vectors import add, multiply, widen
 
 
 def strides_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
-    """Return the strides of `buffer` in elements, as int64; row-major where it declares none."""
+    """Return the strides of `buffer` in elements, as int64; row-major if it declares none."""
     if buffer.strides and len(buffer.strides) != len(buffer.shape):
         reason = f"buffer '{buffer.name}' has {len(buffer.shape)} dimensions, but {len(buffer.strides)} strides"
         raise error("E0606", reason, buffer.span, "declare one stride for every dimension")
@@ -22,10 +22,10 @@ def strides_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...]:
 
 
 def flat_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.PrimExpr:
-    """Return the position, in elements from `buffer.data` on, of the element at `indices`, as int64."""
+    """Return the position of the element at `indices`, in elements from `buffer.data`, as int64."""
     position: tir.PrimExpr = tir.IntImm("int64", 0) if buffer.elem_offset is None else widen(buffer.elem_offset)
     for index, stride in zip(indices, strides_of(buffer), strict=True):
         is_dropped = isinstance(stride, tir.IntImm) and stride.value == 0 and has_effects(index)
         term = tir.Mul("int64", widen(index), stride) if is_dropped else multiply(widen(index), stride)
-        position = add(position, term)  # a check is made, even of an index that moves nothing
+        position = add(position, term)  # keep the check of an index even if its stride is 0
     return position

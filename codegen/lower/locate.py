@@ -1,4 +1,4 @@
-"""Buffers where they are used: allocated in the innermost scope that holds all uses, so that they can be small.
+"""Allocation of buffers in the innermost scope that contains all uses, so that they can be small.
 
     B = T.alloc_buffer((16, 16))                 for i in range(16):
     for i in range(16):                              with T.block(""):
@@ -7,8 +7,8 @@
         for j in range(16):                                  B[i, j] = A[i, j] + 1
             C[i, j] = B[i, j] * 2                        …
 
-A buffer goes into a loop only where every iteration reads nothing but what it has written before: that is proven.
-(TVM: `PlanAndUpdateBufferAllocationLocation`, which goes by the kinds of iterators.)
+A buffer is moved into a loop only if every iteration is proven to read only what it has written itself.
+(TVM: `PlanAndUpdateBufferAllocationLocation`, which relies on the kinds of iterators.)
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Box: TypeAlias = tuple[tir.Range, ...]
 
 TRUE = tir.IntImm("bool", 1)
 _OF_THREADS = ("local", "warp")
-"""Scopes of memory that each thread, or each warp, has of its own."""
+"""Scopes of memory that is private to a thread or a warp."""
 
 
 def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with the buffers of its blocks where they are used."""
+    """Return `func`, whose blocks are opaque, with the allocations of its blocks moved to their uses."""
     uses = Uses(func.body)
     mover = _Mover()
     for buffer, home in uses.homes.items():
@@ -44,7 +44,7 @@ def plan_locations(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]) -> tuple[Scope, ...]:
-    """Return the scopes inside which `buffer` is to be allocated: as many as possible."""
+    """Return the innermost scopes in which `buffer` can be allocated."""
     common = common_path([use.path for use in uses])
     if not buffer.scope.startswith(_OF_THREADS):
         common = common[: _shared_depth(common, len(home))]
@@ -56,8 +56,9 @@ def _best_place(buffer: tir.Buffer, home: tuple[Scope, ...], uses: Sequence[Use]
 
 
 def _shared_depth(common: tuple[Scope, ...], start: int) -> int:
-    """Return how many scopes may be around what threads share: none of a thread from `start` on, but for the pipelines of
-    all threads together, of which each step has memory of its own."""
+    """Return the maximum number of scopes around shared memory: it must not be inside a loop over threads from
+    `start` on, except in a software pipeline of all threads, whose steps have memory of their own.
+    """
     inner = range(start, len(common))
     pipelines = (depth + 1 for depth in inner if STAGE in getattr(common[depth], "annotations", ()))
     threads = (depth for depth in inner if _is_of_threads(common[depth]))
@@ -69,7 +70,9 @@ def _is_of_threads(scope: Scope) -> bool:
 
 
 def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
-    """Whether all that `read` reads is written before, in the same iteration of the first `depth` scopes."""
+    """Return whether every element that `read` reads is written before, in the same iteration of the first `depth`
+    scopes.
+    """
     if any(isinstance(index, tir.Ramp) for index in read.indices):
         return False
     written = [place for use in uses if use.is_write for place in _earlier(use, read, uses, depth)]
@@ -78,8 +81,9 @@ def _is_written_before(read: Use, uses: Sequence[Use], depth: int) -> bool:
 
 
 def _earlier(write: Use, read: Use, uses: Sequence[Use], depth: int) -> Iterator[Place]:
-    """Yield what `write` has written when `read` reads: in earlier iterations of the loops that they have in common, the
-    scopes from `depth` on, and in the same one where it stands before."""
+    """Yield what `write` has written before `read` executes: in earlier iterations of the loops around both, from
+    scope `depth` on, and in the same iteration if `write` comes first.
+    """
     if any(isinstance(index, tir.Ramp) for index in write.indices):
         return
     shared = len(common_path([write.path, read.path]))

@@ -1,4 +1,4 @@
-"""Matched buffers as what they are: parts of their sources (TVM: `LowerMatchBuffer`).
+"""Replacement of matched buffers by their sources (TVM: `LowerMatchBuffer`).
 
 X = T.match_buffer(A[i * 16:i * 16 + 16, 0:8], (16, 8))
 X[j, k] = 0                                                 →        A[i * 16 + j, k] = 0
@@ -42,10 +42,10 @@ class MatchedBuffers(Rewriter):
         return self.rebuild(replace(block, match_buffers=()) if block.match_buffers else block)
 
     def _match(self, match: tir.MatchBufferRegion) -> None:
-        """Let accesses of the matched buffer go to its source, and bind the variables of its declaration."""
+        """Map the matched buffer to its source, and bind the variables of its declaration."""
         buffer = match.buffer
         if len(buffer.shape) > len(match.source.region):
-            reason = f"'{buffer.name}' has {len(buffer.shape)} dimensions, more than the region that it matches"
+            reason = f"'{buffer.name}' has {len(buffer.shape)} dimensions, more than its region"
             raise error("E0606", reason, match.span or buffer.span, "declare the shape of the region")
         source, region = self._resolve(match.source.buffer), self.rewrite(match.source.region)
         mins = self._in_source(match.source.buffer, tuple([part.min for part in region]))
@@ -62,14 +62,16 @@ class MatchedBuffers(Rewriter):
                 self.values.setdefault(declared, make.cast(actual, declared.dtype))
 
     def layout(self, source: tir.Buffer, mins: _Indices, extents: _Indices) -> tuple[tir.PrimExpr, _Indices]:
-        """Return where the part of `source` begins, in elements, that has `extents` from `mins` on; and its strides."""
+        """Return the offset in elements and the strides of the part of `source` that starts at `mins` and has
+        `extents`.
+        """
         return flat_index(source, mins), strides_of(source)
 
     def _resolve(self, buffer: tir.Buffer) -> tir.Buffer:
         return self._views[buffer][0] if buffer in self._views else self.buffer(buffer)
 
     def _in_source(self, buffer: tir.Buffer, indices: _Indices) -> _Indices:
-        """Return where `indices` of a matched buffer lie in its source."""
+        """Return the indices in the source for `indices` of a matched buffer."""
         if buffer not in self._views:
             return indices
         mins = self._views[buffer][1]

@@ -1,4 +1,4 @@
-"""Statements that do nothing, away with them (TVM: `RemoveNoOp`, without its analysis of what is overwritten).
+"""Removal of statements without effect (TVM: `RemoveNoOp`, without its analysis of overwritten stores).
 
     n = 5                                  for i in range(16):
     for i in range(16):                        if not i < 8:
@@ -7,7 +7,7 @@
         else:
             A[i] = 0
 
-What a statement evaluated stays where that has an effect.
+Operands with side effects are still evaluated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .rewriter import NOTHING, Rewriter, sequence, uses
 
 
 def remove_no_ops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without statements that do nothing."""
+    """Return `func` without statements that have no effect."""
     return replace(func, body=_Remover().rewrite(func.body))
 
 
@@ -83,7 +83,7 @@ class _Remover(Rewriter):
 
 
 def _effects(values: Iterable[tir.PrimExpr]) -> tir.Stmt:
-    """Return the statement that evaluates those of `values` that have effects."""
+    """Return the statement that evaluates those of `values` that have side effects."""
     return sequence(tir.Evaluate(value) for value in values if has_effects(value))
 
 

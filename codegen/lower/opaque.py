@@ -1,4 +1,4 @@
-"""Blocks without iterators: each is replaced by its value (TVM: `ConvertBlocksToOpaque`).
+"""Replacement of block iterators by their bindings (TVM: `ConvertBlocksToOpaque`).
 
 with T.block("C"):                                       with T.block("C"):
     vi = T.axis.spatial(64, i0 * 8 + i1)            →        T.reads(A[i0 * 8 + i1])
@@ -14,7 +14,7 @@ from .rewriter import Rewriter
 
 
 def convert_blocks_to_opaque(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with the values of iterators in their places."""
+    """Return `func` with the iterators of blocks replaced by their bindings."""
     return replace(func, body=_Converter().rewrite(func.body))
 
 
@@ -28,5 +28,5 @@ class _Converter(Rewriter):
         for axis, value in zip(realize.block.iter_vars, values, strict=True):
             self.values[axis.var] = make.cast(value, axis.var.dtype)
         block = self.rewrite(replace(realize.block, iter_vars=()))
-        self.buffers = outer_buffers  # a block that stands twice has other sizes there
+        self.buffers = outer_buffers  # if a block occurs twice, its buffers differ
         return replace(realize, iter_values=(), predicate=predicate, block=block)

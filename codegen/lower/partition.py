@@ -1,4 +1,4 @@
-"""Loops in two parts: the steps in which a guard always holds, without it, and the last ones with it.
+"""Loop partitioning: the iterations in which a guard always holds, without it, and the last ones with it.
 
     for i0 in range(5):                      for i0 in range(4):
         for i1 in T.vectorized(8):               for i1 in T.vectorized(8):
@@ -7,7 +7,7 @@
                                                  for i1 in T.vectorized(8):
                                                      if i0 * 8 + i1 < 37: …
 
-This is what the tail of a split looks like. (TVM: `LoopPartition`, which asks for a hint, and looks at both ends.)
+The tail of a split has this form. (TVM: `LoopPartition`, which needs a hint, and handles both ends.)
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .rewriter import Rewriter, conjuncts, copy_of, sequence
 from .wrapping import Arithmetic
 
 MOST_NODES = 2000
-"""A body of more nodes than this is not worth a second copy."""
+"""Maximum number of nodes of a body that may be duplicated."""
 
 _PARTED = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL)
 
 
 def partition_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with loops divided where a guard inside them begins to matter."""
+    """Return `func` with loops split where a guard inside them may become false."""
     return replace(func, body=_Partitioner().rewrite(func.body))
 
 
@@ -62,7 +62,7 @@ class _Partitioner(Rewriter):
 
 
 def _is_small(body: tir.Stmt) -> bool:
-    """Whether a second copy costs little; loops that are to be written out are many copies already."""
+    """Return whether the body may be duplicated: it is small and contains no unrolled loop."""
     for count, node in enumerate(walk(body)):
         if count > MOST_NODES or (isinstance(node, tir.For) and node.kind is tir.ForKind.UNROLLED):
             return False
@@ -70,7 +70,9 @@ def _is_small(body: tir.Stmt) -> bool:
 
 
 def _ends(loop: tir.For) -> dict[tir.PrimExpr, int]:
-    """Return the conditions of guards in the loop that hold up to some step, and the first step where they may not."""
+    """Return the guards in the loop that hold in its first iterations, with the first value of the variable for
+    which they may not hold.
+    """
     inner = {node.loop_var: node for node in walk(loop.body) if isinstance(node, tir.For)}
     guards = [node for node in walk(loop.body) if isinstance(node, tir.IfThenElse) and node.else_case is None]
     ends = {each: _end(each, loop.loop_var, inner) for guard in guards for each in conjuncts(guard.condition)}
@@ -82,7 +84,9 @@ def _ends(loop: tir.For) -> dict[tir.PrimExpr, int]:
 
 
 def _end(condition: tir.PrimExpr, var: tir.Var, inner: dict[tir.Var, tir.For]) -> int | None:
-    """Return the first value of `var` for which `condition` may not hold, whatever the loops inside are at."""
+    """Return the first value of `var` for which `condition` may not hold, for any values of the inner loop
+    variables.
+    """
     excess = _excess(condition)
     factor = 0 if excess is None else excess.terms.get(var, 0)
     if excess is None or factor <= 0:
@@ -99,7 +103,7 @@ def _end(condition: tir.PrimExpr, var: tir.Var, inner: dict[tir.Var, tir.For]) -
 
 
 def _excess(condition: tir.PrimExpr) -> Sum | None:
-    """Return the sum that is negative where the condition, a comparison of integers, holds."""
+    """Return the sum that is negative if and only if the condition, a comparison of integers, holds."""
     if not isinstance(condition, tir.LT | tir.LE | tir.GT | tir.GE) or condition.a.dtype not in ("int32", "int64"):
         return None
     nodes = Nodes()
@@ -109,7 +113,7 @@ def _excess(condition: tir.PrimExpr) -> Sum | None:
 
 
 class _Unguarded(Rewriter):
-    """Takes conditions that hold out of guards."""
+    """Removes conditions that are known to hold from guards."""
 
     def __init__(self, holding: set[tir.PrimExpr]) -> None:
         super().__init__({tir.IfThenElse: self._if, tir.Buffer: lambda buffer: buffer})

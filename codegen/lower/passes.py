@@ -1,7 +1,7 @@
-"""The steps of the lowering as passes, by their names, and the pipeline `lower` of all of them: for `tvms opt`.
+"""The lowering steps as passes, by name, and the pipeline `lower` of all of them, for `tvms opt`.
 
-Importing this registers them; the steps are those that functions are compiled by. As a module this is `tvms.tir.transform`
-(TVM: `tvm.tir.transform`): it has the constructor of each pass by its name.
+Importing this module registers them; functions are compiled by the same steps. The module is also
+`tvms.tir.transform` (TVM: `tvm.tir.transform`), with a constructor for each pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def _on_modules(step: Step) -> Callable[[IRModule], IRModule]:
 
 
 def _unless(is_early: Callable[[tir.Block], bool], step: Step) -> Step:
-    """Return `step` for functions without blocks for which it is too early; those that have some stay as they are."""
+    """Return `step` restricted to functions without blocks for which `is_early` holds; other functions are
+    unchanged.
+    """
 
     def run(func: tir.PrimFunc) -> tir.PrimFunc:
         blocks = (node for node in walk(func.body) if isinstance(node, tir.Block))
@@ -53,7 +55,7 @@ _EARLY: dict[str, Callable[[tir.Block], bool]] = {
     "ConvertBlocksToOpaque": lambda block: block.init is not None,
     "LowerOpaqueBlock": lambda block: bool(block.iter_vars or block.init or block.match_buffers),
 }
-"""Steps that take blocks as steps before them leave them, and for which blocks it is too early."""
+"""Steps that require earlier steps on blocks, with the condition for blocks that have not been through these."""
 
 
 for _name, _step in BLOCK_STEPS.items():
@@ -62,15 +64,20 @@ for _name, _step in BLOCK_STEPS.items():
 
 @declare_pass("GuardIndices")
 def guard(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
-    """Check indices as a function runs: all with `bounds="check"`, those that are not proven to be inside with "prove"."""
-    step = _on_loops(lambda func: guard_indices(func, bounds, mod.functions)[0])  # memory of blocks has no pointers yet
+    """Check indices at run time: all with `bounds="check"`, those that are not proven to be in bounds with
+    "prove".
+    """
+    step = _on_loops(
+        lambda func: guard_indices(func, bounds, mod.functions)[0]
+    )  # buffers of blocks have no pointers yet
     return map_functions(mod, tir.PrimFunc, deep(step))
 
 
 @declare_pass("GuardBlocks")
 def guard_declared(mod: IRModule, bounds: Bounds = "prove") -> IRModule:
-    """Check the sizes of what blocks allocate, and their matched buffers, as a function runs: all with `bounds="check"`,
-    those that are not proven to be right with "prove"."""
+    """Check the sizes of buffers of blocks, and matched buffers, at run time: all with `bounds="check"`,
+    those that are not proven to be valid with "prove".
+    """
     is_early = _unless(lambda block: bool(block.iter_vars), lambda func: guard_blocks(func, bounds))
     return map_functions(mod, tir.PrimFunc, deep(is_early))
 
@@ -88,27 +95,27 @@ for _name, _step in SINGLE_RULES.items():
 
 @declare_pass("Apply")
 def apply(mod: IRModule, ftransform: Step) -> IRModule:
-    """Give each loop-level function to `ftransform`, and take what it returns (TVM: `tir.transform.Apply`)."""
+    """Replace each loop function by the result of `ftransform` (TVM: `tir.transform.Apply`)."""
     return map_functions(mod, tir.PrimFunc, ftransform)
 
 
 @declare_pass("Filter")
 def keep_where(mod: IRModule, fcond: Callable[[tir.PrimFunc], bool]) -> IRModule:
-    """Drop the loop-level functions of which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
+    """Remove the loop functions for which `fcond` does not hold (TVM: `tir.transform.Filter`)."""
     kept = {name: each for name, each in mod.functions.items() if not isinstance(each, tir.PrimFunc) or fcond(each)}
     return replace(mod, functions=kept)
 
 
 @declare_pass("BindTarget")
 def bind_target(mod: IRModule, target: TargetLike) -> IRModule:
-    """Say of each loop-level function what it is for, where that is not said (TVM: `tir.transform.BindTarget`)."""
+    """Set the target of each loop function that has none (TVM: `tir.transform.BindTarget`)."""
     text = get_target(target).text
     return map_functions(mod, tir.PrimFunc, lambda each: replace(each, attrs={"target": text, **each.attrs}))
 
 
 @declare_pass("AnnotateEntryFunc")
 def annotate_entry(mod: IRModule) -> IRModule:
-    """Say of the only loop-level function that it is where a program starts (TVM: `tir.transform.AnnotateEntryFunc`)."""
+    """Mark the only loop function as the entry of the program (TVM: `tir.transform.AnnotateEntryFunc`)."""
     if sum(isinstance(each, tir.PrimFunc) for each in mod.functions.values()) != 1:
         return mod
     entry = {"tir.is_entry_func": tir.IntImm("bool", 1)}
@@ -117,7 +124,7 @@ def annotate_entry(mod: IRModule) -> IRModule:
 
 @declare_pass("ApplyDefaultSchedule")
 def apply_default_schedule(mod: IRModule) -> IRModule:
-    """Schedule the functions that nobody scheduled, as the compiler does for the processor that it runs on."""
+    """Apply the default schedules for this processor to unscheduled functions, as the compiler does."""
     from ..rules import apply_rules, rules_for
 
     rules = rules_for(get_target("llvm").processor)
@@ -132,5 +139,5 @@ def __getattr__(name: str) -> Callable[..., Pass]:
 
 @register_pipeline("lower")
 def lowering() -> Pass:
-    """Return the steps from a function as it is written to what LLVM IR is written from, one after the other."""
+    """Return the sequence of all lowering steps, from a loop function as written to the input of the LLVM backend."""
     return Sequential([get_pass(name) for name in ORDER], name="lower")

@@ -1,4 +1,5 @@
-"""Loops whose parts run for different iterations at the same time (TVM: `InjectSoftwarePipeline`).
+"""Software pipelines: loops whose stages execute for different iterations at the same time (TVM:
+`InjectSoftwarePipeline`).
 
     for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
         X = T.alloc_buffer((4,))                     X = T.alloc_buffer((2, 4))
@@ -6,10 +7,11 @@
         compute(X, i)                                for i in range(15): load(X[(i + 1) % 2], i + 1); compute(X[i % 2], i)
                                                      compute(X[1], 15)
 
-What a later stage reads is what an earlier one has written some iterations ago; the buffers of the body have as many
-versions as that takes. Stages in `software_pipeline_async_stages` run in their order; what they copy may arrive later where
-the target has such copies, which `T.attr(0, "async_scope", n)` says (`codegen.gpu.async_copies`): in the loop, what
-reads them does so `n` iterations later or more; before and after it, `n` is 0.
+A later stage reads what an earlier one has written some iterations before; the buffers of the body have as
+many versions as that needs. Stages in `software_pipeline_async_stages` are emitted in order, but on targets
+with asynchronous copies their copies may complete later. `T.attr(0, "async_scope", n)` marks them
+(`codegen.gpu.async_copies`): inside the loop, the copied elements are read at least `n` iterations later;
+in the prologue and epilogue, `n` is 0.
 """
 
 from __future__ import annotations
@@ -44,13 +46,13 @@ from .rewriter import NOTHING, Rewriter, copy_of, sequence
 
 _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {"tir.tvm_access_ptr": (1,), "tir.ptx_ldmatrix": (3,), "tir.ptx_mma": (6, 8, 10)}
-"""The arguments of intrinsics that are pointers to buffers, each followed by an offset in elements."""
+"""Positions of pointers to buffers in the arguments of intrinsics; an offset in elements follows each of them."""
 
 
 def inject_software_pipelines(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose blocks are opaque, with pipelines in the place of loops that are annotated so.
+    """Return `func`, whose blocks are opaque, with annotated loops replaced by software pipelines.
 
-    Raises TvmsError E0616 where there is no such pipeline.
+    Raises TvmsError E0616 if the annotations of a loop are invalid.
     """
     return replace(func, body=_Injector(func).rewrite(func.body))
 
@@ -80,10 +82,10 @@ def _double_buffer(block: tir.Block) -> tir.Buffer:
     position = number_of(block.annotations["double_buffer_scope"])
     if position is None or not 0 <= position < len(block.writes):
         reason = (
-            f"block '{block.name_hint}' writes {len(block.writes)} buffers, but none of number "
+            f"block '{block.name_hint}' writes {len(block.writes)} buffers, but 'double_buffer_scope' is "
             f"{block.annotations['double_buffer_scope']}"
         )
-        raise error("E0616", reason, block.span, "give 'double_buffer_scope' the position of one in T.writes")
+        raise error("E0616", reason, block.span, "set 'double_buffer_scope' to the position of a buffer in T.writes")
     return block.writes[position].buffer
 
 
@@ -91,7 +93,7 @@ def _double_buffer(block: tir.Block) -> tir.Buffer:
 
 
 class _Pipeline:
-    """Builds the loop before, the loop, and the loop after it."""
+    """Builds the prologue, the steady state and the epilogue."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class _Pipeline:
                 self._versions[buffer] = _with_versions(buffer, max(count, 2))
 
     def build(self) -> tir.Stmt:
-        """Return the block of all three."""
+        """Return the block of all three parts."""
         loop, depth = self._loop, make.const(self._depth, self._loop.min.dtype)
         end = make.add(loop.min, loop.extent)
         filled = make.add(loop.min, depth)
@@ -122,7 +124,7 @@ class _Pipeline:
         return tir.BlockRealize((), _TRUE, as_block(sequence(emitted), buffers))
 
     def _emit(self, start: tir.PrimExpr, end: tir.PrimExpr, is_unrolled: bool) -> tir.Stmt:
-        """Return the steps from `start` to `end`, counted as those of the first stage."""
+        """Return the steps from `start` to `end`, counted by the iterations of stage 0."""
         loop, count = self._loop, simplify(make.sub(end, start))
         if isinstance(count, tir.IntImm) and count.value <= 0:
             return NOTHING
@@ -147,14 +149,16 @@ class _Pipeline:
         return tir.BlockRealize((), _TRUE, as_block(sequence(parts)))
 
     def _asynchronous(self, part: Part, stmt: tir.Stmt, goes_on: bool) -> tir.Stmt:
-        """Say that what `part` copies may arrive later, and in a loop that goes on, how many iterations later it is read."""
+        """Mark the copies of `part` as asynchronous; in the steady state, with the number of iterations until they are
+        read.
+        """
         written = {region.buffer for region in part.block.writes}
         readers = [each for each in self._parts if each is not part and any(each.reads(buffer) for buffer in written)]
         distance = min((each.stage - part.stage for each in readers), default=0) if goes_on else 0
         return tir.AttrStmt(tir.IntImm("int32", 0), "async_scope", tir.IntImm("int32", distance), stmt)
 
     def _inside(self, index: tir.PrimExpr, domains: Mapping[tir.Var, tir.Range]) -> tir.PrimExpr:
-        """Return the condition that `index` is one of the loop's: only what is not known."""
+        """Return the condition that `index` is in the range of the loop, without the parts that are proven."""
         end = make.add(self._loop.min, self._loop.extent)
         conditions = [make.greater_equal(index, self._loop.min), make.less(index, end)]
         verdicts = [(each, prove(each, domains).verdict) for each in conditions]
@@ -168,7 +172,7 @@ class _Pipeline:
 
 
 def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:
-    """Return how many iterations need the buffer at a time."""
+    """Return how many versions of the buffer are needed."""
     writers = [part for part in parts if part.writes(buffer)]
     readers = [part for part in parts if part.reads(buffer)]
     if not writers or not readers:
@@ -179,7 +183,7 @@ def _versions(buffer: tir.Buffer, parts: Sequence[Part], loop: tir.For) -> int:
 
 
 def _meet(writer: Part, reader: Part, buffer: tir.Buffer, loop: tir.For) -> bool:
-    """Whether `writer` may write what `reader` reads one iteration before."""
+    """Return whether `writer` in the next iteration may write what `reader` reads in this one."""
     following = {loop.loop_var: make.add(loop.loop_var, make.const(1, loop.loop_var.dtype))}
     written = [each.region for each in writer.block.writes if each.buffer is buffer]
     read = [each.region for each in reader.block.reads if each.buffer is buffer]
@@ -196,7 +200,7 @@ def _with_versions(buffer: tir.Buffer, count: int) -> tir.Buffer:
 
 
 class _Versioned(Rewriter):
-    """Lets accesses go to the version of the iteration."""
+    """Redirects accesses to the version of the iteration."""
 
     def __init__(self, versions: Mapping[tir.Buffer, tir.Buffer], loop: tir.For) -> None:
         super().__init__(

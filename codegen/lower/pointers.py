@@ -1,9 +1,10 @@
-"""The allocation behind each pointer: its extent, and where in it the pointer points, as expressions in bytes.
+"""The allocation behind each pointer: its extent and the offset of the pointer in it, as expressions in bytes.
 
-    p: T.handle("int64") = T.address_of(A[i])         p points i * 8 bytes into A's allocation of 32 bytes
-    C = T.decl_buffer((4,), "int64", data=p)          C[j] lies at bytes i * 8 + j * 8 to i * 8 + j * 8 + 7 of it
+    p: T.handle("int64") = T.address_of(A[i])         p is at offset i * 8 in A's allocation of 32 bytes
+    C = T.decl_buffer((4,), "int64", data=p)          C[j] is at bytes i * 8 + j * 8 to i * 8 + j * 8 + 7 of it
 
-Allocations are the buffers of parameters, what blocks and `T.allocate` allocate, and constants. An integer points into none.
+Allocations are the buffers of parameters, the allocations of blocks and of `T.allocate`, and constants. A
+pointer made from an integer has no allocation.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ _ZERO, _ONE = tir.IntImm("int64", 0), tir.IntImm("int64", 1)
 
 
 class Pointed(Struct, frozen=True):
-    """What a pointer points into: an allocation of `extent` bytes, `offset` bytes from its start; both int64."""
+    """The target of a pointer: `offset` bytes from the start of an allocation of `extent` bytes; both are int64."""
 
     extent: tir.PrimExpr
     offset: tir.PrimExpr
 
 
 def element_size(dtype: str) -> int:
-    """Return the bytes of an element of `dtype`, all its lanes."""
+    """Return the size of an element of `dtype`, with all its lanes, in bytes."""
     parsed = parse_dtype(dtype)
     return parsed.bytes * parsed.lanes
 
 
 def count_of(buffer: tir.Buffer) -> tir.PrimExpr:
-    """Return how many elements an allocation for `buffer` has: up to the last one that any index reaches."""
+    """Return the number of elements of an allocation for `buffer`: up to the last one that any index reaches."""
     if not buffer.strides:
         return reduce(_product, map(widen, buffer.shape), _ONE)
     if any(isinstance(extent, tir.IntImm) and extent.value == 0 for extent in buffer.shape):
@@ -54,12 +55,12 @@ def _product(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def constant(value: int) -> tir.IntImm:
-    """Return an int64 constant; pointers are counted modulo 2 ** 64."""
+    """Return an int64 constant; pointers are computed modulo 2 ** 64."""
     return tir.IntImm("int64", wrap(value, "int64"))
 
 
 def bytes_of(count: tir.PrimExpr, dtype: str) -> tir.PrimExpr:
-    """Return the bytes of `count` elements."""
+    """Return the size of `count` elements in bytes."""
     return _product(count, constant(element_size(dtype)))
 
 
@@ -67,7 +68,7 @@ _CHECKS = (Op("tir.checked_index"), Op("tir.checked_position"))
 
 
 def _without_checks(index: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `index` without its checks, which are made where the address is taken."""
+    """Return `index` without its checks, which execute where the address is taken."""
 
     def plain(node: Node) -> Node | None:
         return node.args[0] if isinstance(node, tir.Call) and node.op in _CHECKS else None  # type: ignore[return-value]
@@ -80,7 +81,7 @@ def _sum(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
 
 
 class Pointers:
-    """The pointers of a function: what each variable points into."""
+    """The targets of the pointer variables of a function."""
 
     def __init__(self, func: tir.PrimFunc) -> None:
         self._pointed: dict[tir.Var, Pointed] = {}
@@ -88,7 +89,7 @@ class Pointers:
             self._pointed[buffer.data] = Pointed(bytes_of(count_of(buffer), buffer.dtype), _ZERO)
 
     def allocate(self, stmt: tir.Allocate | tir.AllocateConst) -> None:
-        """Note what an allocation's variable points into."""
+        """Record the target of the variable of an allocation."""
         if isinstance(stmt, tir.AllocateConst) and stmt.data is not None:
             extent: tir.PrimExpr = constant(np.asarray(stmt.data).nbytes)
         else:
@@ -96,13 +97,13 @@ class Pointers:
         self._pointed[stmt.buffer_var] = Pointed(extent, _ZERO)
 
     def bind(self, var: tir.Var, value: tir.PrimExpr) -> list[tuple[tir.Var, tir.PrimExpr]]:
-        """Note what `var`, which stands for the pointer `value`, points into; return what must be bound before it."""
+        """Record the target of `var`, which is bound to the pointer `value`; return the variables to bind before it."""
         try:
             pointed = self.find(value)
         except _Unknown:
             return []
         if has_effects(pointed.extent) or has_effects(pointed.offset):
-            raise unknown(value, "its address is computed by something that has effects")
+            raise unknown(value, "the computation of this address has side effects")
         bound: list[tuple[tir.Var, tir.PrimExpr]] = []
 
         def named(expr: tir.PrimExpr, what: str) -> tir.PrimExpr:
@@ -115,28 +116,28 @@ class Pointers:
         return bound
 
     def bind_expression(self, var: tir.Var, value: tir.PrimExpr) -> None:
-        """Note what `var`, which stands for the pointer `value` in an expression, points into."""
+        """Record the target of `var`, which an expression binds to the pointer `value`."""
         try:
             self._pointed[var] = self.find(value)
         except _Unknown:
             return
 
     def of_buffer(self, buffer: tir.Buffer, node: Node) -> Pointed:
-        """Return what the elements of `buffer`, which `node` accesses, lie in; E0619 where that is not known."""
+        """Return the target of the data pointer of `buffer`, which `node` accesses; E0619 if it is unknown."""
         try:
             return self.find(buffer.data)
         except _Unknown:
-            raise unknown(node, f"the memory of '{buffer.name}' is not known") from None
+            raise unknown(node, f"the memory of '{buffer.name}' is unknown") from None
 
     def of_pointer(self, pointer: tir.PrimExpr, node: Node) -> Pointed:
-        """Return what `pointer`, which `node` accesses, points into; E0619 where that is not known."""
+        """Return the target of `pointer`, which `node` accesses; E0619 if it is unknown."""
         try:
             return self.find(pointer)
         except _Unknown:
-            raise unknown(node, "the memory that this pointer points into is not known") from None
+            raise unknown(node, "the memory behind this pointer is unknown") from None
 
     def find(self, pointer: tir.PrimExpr) -> Pointed:
-        """Return what `pointer` points into; raises `_Unknown`, and E0619 where it was an integer."""
+        """Return the target of `pointer`; raise `_Unknown`, or E0619 for a pointer made from an integer."""
         match pointer:
             case tir.Var() if pointer in self._pointed:
                 return self._pointed[pointer]
@@ -179,7 +180,9 @@ class Pointers:
     # --- Buffers
 
     def is_inside(self, buffer: tir.Buffer, pointed: Pointed) -> bool:
-        """Whether all elements of `buffer` certainly lie in the allocation: by constants, or as its own declaration."""
+        """Return whether all elements of `buffer` are inside the allocation: by constants, or because it covers the
+        allocation exactly.
+        """
         offset = _ZERO if buffer.elem_offset is None else buffer.elem_offset
         known = (pointed.extent, pointed.offset, offset, *buffer.shape, *strides_of(buffer))
         numbers = [each.value for each in known if isinstance(each, tir.IntImm)]
@@ -195,7 +198,7 @@ class Pointers:
         return all(extent > 0 for extent in shape) and low >= 0 and high + size <= extent
 
     def _is_whole(self, buffer: tir.Buffer, pointed: Pointed) -> bool:
-        """Whether `buffer` begins where its allocation does, and has as many bytes."""
+        """Return whether `buffer` starts at its allocation and has the same size in bytes."""
         from ...ir.equal import structural_equal
         from ...ir.simplify import simplify
 
@@ -209,10 +212,10 @@ class Pointers:
 
 
 class _Unknown(Exception):
-    """Nothing says what a pointer points into."""
+    """The target of a pointer is unknown."""
 
 
 def unknown(node: Node, reason: str) -> TvmsError:
-    """Return the error that memory is accessed which nobody knows."""
+    """Return the error of an access to an unknown allocation."""
     help = "take the address of an element of a buffer, or compile with --bounds trust"
     return error("E0619", reason, node.span, help)

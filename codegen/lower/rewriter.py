@@ -1,4 +1,4 @@
-"""What the lowering steps share: rewriting a tree bottom-up, with rules for some kinds of nodes."""
+"""Bottom-up rewriting of trees for the lowering passes, with rules for some kinds of nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rule = Callable[[Any], Any]
 
 
 class _Parts(dict[type[Any], tuple[str, ...]]):
-    """The fields of each kind of node that may hold nodes; none of anything else. Found when first asked for."""
+    """The fields of each kind of node that may hold nodes; empty for other classes. Computed on first use."""
 
     def __missing__(self, kind: type[Any]) -> tuple[str, ...]:
         self[kind] = found = part_names(kind) if issubclass(kind, Node) else ()
@@ -29,7 +29,7 @@ NOTHING = tir.Evaluate(tir.IntImm("int32", 0))
 
 
 def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
-    """Return the statement that runs `parts` in order: flat, without empty statements."""
+    """Return the statement that executes `parts` in order: flattened, without empty statements."""
     flat: list[tir.Stmt] = []
     for part in parts:
         flat.extend(part.seq if isinstance(part, tir.SeqStmt) else (part,))
@@ -38,16 +38,18 @@ def sequence(parts: Iterable[tir.Stmt]) -> tir.Stmt:
 
 
 def conjuncts(condition: tir.PrimExpr) -> list[tir.PrimExpr]:
-    """Return the conditions that hold together where `condition` does."""
+    """Return the conjuncts of `condition`."""
     if isinstance(condition, tir.And):
         return conjuncts(condition.a) + conjuncts(condition.b)
     return [condition]
 
 
 class Rewriter:
-    """Rewrites statements and expressions; `rules` maps kinds of nodes to methods, other nodes keep their shape.
+    """Rewrites statements and expressions; `rules` maps kinds of nodes to methods, and other nodes are rebuilt
+    from their parts.
 
-    Variables are replaced as `values` says, and buffers follow their variables, each to one new buffer.
+    Variables are replaced according to `values`. A buffer whose variables change is replaced by one new buffer
+    everywhere.
     """
 
     def __init__(self, rules: dict[type[Node], Rule]) -> None:
@@ -59,7 +61,7 @@ class Rewriter:
         }  # fmt: skip
 
     def rewrite(self, node: Any) -> Any:
-        """Return what `node`, a node or a tuple of nodes, becomes; itself where nothing changes."""
+        """Return the rewritten `node`, a node or a tuple of nodes; the same object if nothing changes."""
         return self._rules.get(node.__class__, self.rebuild)(node)
 
     def rebuild(self, node: Any) -> Any:
@@ -76,7 +78,7 @@ class Rewriter:
         return node if changes is None else replace(node, **changes)
 
     def folded(self, make_one: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]) -> Rule:
-        """Return the rule of an operator that is computed where its operands become constants."""
+        """Return the rule of an operator that is folded if its operands become constants."""
 
         def rule(node: tir.BinaryOp) -> tir.PrimExpr:
             rebuilt = self.rebuild(node)
@@ -97,7 +99,7 @@ class Rewriter:
         return self.values.get(var, var)
 
     def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
-        """Return what `buffer` becomes: the same one wherever it is used."""
+        """Return the replacement of `buffer`, the same one for every use."""
         if buffer not in self.buffers:
             self.buffers[buffer] = self.rebuild(buffer)
         return self.buffers[buffer]
@@ -107,11 +109,11 @@ class Rewriter:
 
 
 def copy_of(stmt: tir.Stmt, values: Mapping[tir.Var, tir.PrimExpr]) -> tir.Stmt:
-    """Return `stmt` for other `values` of some variables, with loops and memory of its own."""
+    """Return a copy of `stmt` with `values` substituted, and with fresh loop variables and allocations."""
     own = {var: replace(var) for node in walk(stmt) for var in defined_variables(node)}
     return substitute(stmt, {**own, **values})
 
 
 def uses(parts: Iterable[Node], variables: set[tir.Var]) -> bool:
-    """Whether any of `variables` occurs in `parts`, the buffers that they access included."""
+    """Return whether any of `variables` occurs in `parts`, including the declarations of accessed buffers."""
     return any(node in variables for part in parts for node in walk(part))

@@ -1,7 +1,7 @@
-"""The parameters of a kernel: what machine code is given.
+"""The parameters of a kernel in machine code.
 
-Each buffer parameter becomes its data pointer; the symbolic sizes, strides and offsets that buffers declare follow as
-parameters of their own. A function that returns a value says so in `ret_type`.
+Each buffer parameter becomes its data pointer; the symbolic sizes, strides and offsets that buffers declare
+follow as separate parameters. `ret_type` is the type of the result of a function that returns a value.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from ...ir.visit import walk
 
 
 def declared_variables(buffer: tir.Buffer) -> list[tir.Var]:
-    """Return the variables that stand alone in the declaration of `buffer`: those that an argument determines."""
+    """Return the variables that are a whole size, stride or offset of `buffer`, which an argument determines."""
     offset = () if buffer.elem_offset is None else (buffer.elem_offset,)
     return [expr for expr in (*buffer.shape, *buffer.strides, *offset) if isinstance(expr, tir.Var)]
 
 
 def size_variables(func: tir.PrimFunc) -> list[tir.Var]:
-    """Return the variables that the buffer parameters of `func` determine, in order, without its own parameters."""
+    """Return the variables that the buffer parameters of `func` determine, in order, without its scalar
+    parameters.
+    """
     found: dict[tir.Var, None] = {}
     for param in func.params:
         if param in func.buffer_map:
@@ -29,7 +31,7 @@ def size_variables(func: tir.PrimFunc) -> list[tir.Var]:
 
 
 def flatten_signature(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with pointers and numbers for parameters, and an empty buffer map."""
+    """Return `func` with pointers and numbers as parameters, and an empty buffer map."""
     params = [func.buffer_map[param].data if param in func.buffer_map else param for param in func.params]
     returned = _returned_dtype(func.body)
     return replace(
@@ -48,7 +50,7 @@ def _returned_dtype(body: tir.Stmt) -> str | None:
 
 
 def written_variables(body: tir.Stmt) -> set[tir.Var]:
-    """Return the data variables whose memory `body` may write: stored to, or their address given away."""
+    """Return the data variables whose memory `body` may write: by stores, or through their addresses."""
     found: set[tir.Var] = set()
     for node in walk(body):
         if isinstance(node, tir.BufferStore):

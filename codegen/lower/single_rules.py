@@ -1,4 +1,4 @@
-"""Steps of one rule each. No pipeline needs them; they are there to be asked for."""
+"""Passes of a single rule each, which are not part of a pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rewriter import NOTHING, Rewriter
 
 
 def convert_loops_to_serial(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with its parallel loops run in order (TVM: `ConvertForLoopsToSerial`)."""
+    """Return `func` with its parallel loops made sequential (TVM: `ConvertForLoopsToSerial`)."""
 
     def in_order(node: object) -> tir.For | None:
         if isinstance(node, tir.For) and node.kind is tir.ForKind.PARALLEL:
@@ -30,7 +30,7 @@ def skip_asserts(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def remove_assumptions(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without what is only assumed, `T.assume(…)` (TVM: `RemoveAssume`)."""
+    """Return `func` without assumptions `T.assume(…)` (TVM: `RemoveAssume`)."""
 
     def evaluated(stmt: tir.Evaluate) -> tir.Stmt:
         return NOTHING if _is_call(stmt.value, "tir.assume") else stmt
@@ -39,7 +39,7 @@ def remove_assumptions(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def remove_undefined_stores(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without stores of `T.undef()`, which say that any value will do (TVM: `RemoveStoreUndef`)."""
+    """Return `func` without stores of `T.undef()`, which allow any value (TVM: `RemoveStoreUndef`)."""
 
     def store(stmt: tir.BufferStore) -> tir.Stmt:
         return NOTHING if _is_call(stmt.value, "tir.undef") else stmt
@@ -48,8 +48,9 @@ def remove_undefined_stores(func: tir.PrimFunc) -> tir.PrimFunc:
 
 
 def rewrite_unsafe_selects(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with `T.if_then_else`, which evaluates one side only, for each `T.Select` a side of which reads memory
-    or has effects (TVM: `RewriteUnsafeSelect`)."""
+    """Return `func` with `T.if_then_else`, which evaluates one side only, for each `T.Select` with a side that
+    reads memory or has effects (TVM: `RewriteUnsafeSelect`).
+    """
 
     def safe(node: object) -> tir.Call | None:
         if not isinstance(node, tir.Select) or not any(map(_is_unsafe, (node.true_value, node.false_value))):
@@ -74,4 +75,4 @@ SINGLE_RULES: dict[str, Callable[[tir.PrimFunc], tir.PrimFunc]] = {
     "RemoveStoreUndef": remove_undefined_stores,
     "RewriteUnsafeSelect": rewrite_unsafe_selects,
 }
-"""The steps by their names as passes."""
+"""The steps by pass name."""

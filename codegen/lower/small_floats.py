@@ -1,8 +1,9 @@
 """Arithmetic on 16-bit and 8-bit floats, computed in float32.
 
-bfloat16 and the 8-bit floats have no arithmetic of their own: every operation widens its operands, computes in float32
-and rounds the result, so that each of them rounds once, as NumPy with ml_dtypes does. float16 has arithmetic, but not
-the functions of the C library. (TVM: `BF16ComputeLegalize`, which keeps float32 between operations.)
+bfloat16 and the 8-bit floats have no arithmetic instructions: every operation widens its operands, computes
+in float32 and rounds the result, so that each operation rounds once, as in NumPy with ml_dtypes. float16
+has arithmetic instructions, but no functions in the C library. (TVM: `BF16ComputeLegalize`, which keeps
+float32 between operations.)
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _NOT_COMPUTED = {
     "vectorhigh", "vectorcombine", "call_extern", "call_pure_extern", "isnullptr",
     "atomic_add", "tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down", "tvm_warp_shuffle_xor",
 }  # fmt: skip
-"""The intrinsics that only move values, or know their dtype, without their prefix."""
+"""The intrinsics, without prefix, that only move values or handle small dtypes themselves."""
 
 
 def compute_small_floats(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with all arithmetic on small floats done in float32."""
+    """Return `func` with all arithmetic on small floats computed in float32."""
     return replace(func, body=_Computer().rewrite(func.body))
 
 

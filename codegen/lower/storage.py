@@ -1,10 +1,10 @@
-"""Memory used again: buffers that are never alive at the same time share one allocation.
+"""Reuse of memory: buffers whose lifetimes do not overlap share one allocation.
 
     X = allocate 64; Y = allocate 48; Z = allocate 16           X = allocate 64; Y = allocate 48
     X[…] = …;  Y[…] = X[…];  Z[…] = Y[…];  C[…] = Z[…]    →     X[…] = …;  Y[…] = X[…];  X[…] = Y[…];  C[…] = X[…]
 
-A buffer is alive from the first of the statements side by side that mentions it to the last. Only memory of one dtype and
-scope and of known size is shared. (TVM: `StorageRewrite`.)
+A buffer is alive from the first to the last statement of a sequence that uses it. Only memory of the same
+dtype and scope and of constant size is shared. (TVM: `StorageRewrite`.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .rewriter import Rewriter
 
 
 def rewrite_storage(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with fewer allocations, where buffers can take turns."""
+    """Return `func` with allocations shared by buffers whose lifetimes do not overlap."""
     return replace(func, body=_Sharer().rewrite(func.body))
 
 
@@ -29,7 +29,7 @@ class _Sharer(Rewriter):
         super().__init__({tir.Allocate: self._allocate})
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
-        """Look at allocations that stand one in the other, around a sequence."""
+        """Share memory among directly nested allocations around a sequence."""
         chain, inner = [stmt], stmt.body
         while isinstance(inner, tir.Allocate):
             chain.append(inner)
@@ -47,7 +47,7 @@ class _Sharer(Rewriter):
 def _shared(
     chain: Sequence[tir.Allocate], parts: Sequence[tir.Stmt]
 ) -> tuple[dict[tir.Var, tir.PrimExpr], dict[tir.Var, tuple[tir.PrimExpr, ...]]]:
-    """Return which variables stand for memory of which others, and the extents of memory that has to grow."""
+    """Return the owner of the memory of each variable that shares, and the new extents of memory that must grow."""
     variables = {each.buffer_var for each in chain}
     mentions: dict[tir.Var, list[int]] = {}
     for number, part in enumerate(parts):
@@ -86,7 +86,7 @@ def _scope(stmt: tir.Allocate) -> str:
 
 
 def _size(stmt: tir.Allocate) -> int | None:
-    """Return how many elements are allocated, None where that is not known."""
+    """Return the number of allocated elements; None if it is not constant."""
     extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
     is_always = isinstance(stmt.condition, tir.IntImm) and stmt.condition.value == 1
     return prod(extents) if len(extents) == len(stmt.extents) and is_always else None

@@ -1,7 +1,7 @@
-"""Loops over threads as loops that a processor has.
+"""Lowering of loops over threads for processors.
 
-- A loop bound to GPU threads runs in order: unlowered TensorIR means its sequential order.
-- A parallel loop inside another one runs in order: its threads are taken.
+- A loop bound to GPU threads becomes sequential, which is the meaning of unlowered TensorIR.
+- A parallel loop inside another one becomes sequential: all threads are in use.
 - `T.launch_thread` (an `AttrStmt` "thread_extent") becomes a loop around its body.
 """
 
@@ -16,7 +16,7 @@ _THREAD_ATTRIBUTES = ("thread_extent", "virtual_thread")
 
 
 def serialise_threads(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with its outermost parallel loops, and all other loops over threads in order."""
+    """Return `func` with its outermost parallel loops; all other loops over threads become sequential."""
     return replace(func, body=_Serialiser().rewrite(func.body))
 
 

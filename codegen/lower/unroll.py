@@ -1,4 +1,4 @@
-"""Unrolled loops, written out: the body once for every value of the loop variable."""
+"""Unrolling of loops: the body is repeated for every value of the loop variable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...ir.visit import walk
 from .rewriter import Rewriter, copy_of, sequence
 
 LIMIT = 64
-"""A loop of more iterations stays a loop; LLVM may still unroll it."""
+"""Maximum number of iterations of an unrolled loop; LLVM may unroll longer ones."""
 
 
 def unroll_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` with its unrolled loops of constant, small extent written out."""
+    """Return `func` with its loops of kind "unrolled" unrolled, if their extent is constant and small."""
     return replace(func, body=_Unroller().rewrite(func.body))
 
 

@@ -1,4 +1,4 @@
-"""Where the buffers that blocks allocate are used: in which loops and blocks, and under which conditions."""
+"""The uses of the buffers that blocks allocate: their enclosing loops and blocks, and their conditions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IF_THEN_ELSE = Op("tir.if_then_else")
 
 
 class Use(Struct, frozen=True, eq=False):
-    """An element that is read or written, inside the scopes of `path`, the outermost first, where `conditions` hold."""
+    """A load or store inside the scopes of `path`, the outermost first, under `conditions`."""
 
     buffer: tir.Buffer
     indices: tuple[tir.PrimExpr, ...]
@@ -25,14 +25,15 @@ class Use(Struct, frozen=True, eq=False):
     conditions: tuple[tir.PrimExpr, ...]
 
     def loops(self, start: int = 0) -> list[tir.For]:
-        """Return the loops around it, of the scopes from `start` on."""
+        """Return the enclosing loops among the scopes from `start` on."""
         return [scope for scope in self.path[start:] if isinstance(scope, tir.For)]
 
 
 class Uses:
-    """All uses of the buffers that the blocks of `body`, none of which has iterators, allocate; in the order of the text.
+    """All uses, in program order, of the buffers that the blocks of `body` allocate; the blocks have no iterators.
 
-    `homes` says which scopes each of them is allocated in; `escaped` are those whose address is given away.
+    `homes` maps each buffer to the scopes around its allocation; `escaped` are the buffers whose address is
+    taken.
     """
 
     def __init__(self, body: tir.Stmt) -> None:
@@ -87,7 +88,7 @@ class Uses:
 
 
 def common_path(paths: Sequence[tuple[Scope, ...]]) -> tuple[Scope, ...]:
-    """Return the scopes that all of `paths` begin with."""
+    """Return the longest common prefix of `paths`."""
     first = paths[0]
     length = next(
         (depth for depth in range(len(first)) if any(path[depth : depth + 1] != first[depth : depth + 1] for path in paths)),

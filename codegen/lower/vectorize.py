@@ -1,7 +1,8 @@
-"""Vectorised loops as vector statements, where that means the same; else as plain loops, which LLVM may vectorise.
+"""Vectorization: loops of kind "vectorized" become vector statements if that is equivalent, otherwise plain
+loops, which LLVM may vectorize.
 
-A loop becomes vectors where every statement in it is a store, each of its values an elementwise computation, and no
-iteration touches what another one writes. (TVM: `VectorizeLoop`, which takes the last for granted.)
+A loop is vectorized if all its statements are stores of elementwise computations, and no
+iteration accesses what another one writes. (TVM: `VectorizeLoop`, which assumes the latter.)
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ELEMENTWISE = {
     "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right", "popcount", "clz", "isnan",
     "isinf", "isfinite",
 }  # fmt: skip
-"""The intrinsics whose lanes do not know of each other, without their prefix."""
+"""The intrinsics, without prefix, that compute each lane independently."""
 
 
 _SHIFTS = (Op("tir.shift_left"), Op("tir.shift_right"))
@@ -38,11 +39,11 @@ _IF_THEN_ELSE = Op("tir.if_then_else")
 
 
 class _Declined(Exception):
-    """This loop cannot become vectors."""
+    """The loop cannot be vectorized."""
 
 
 def vectorize_loops(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func` without vectorised loops."""
+    """Return `func` without vectorized loops."""
     return replace(func, body=_LoopFinder().rewrite(func.body))
 
 
@@ -87,12 +88,12 @@ class _Vectorizer(Rewriter):
         self.values[loop.loop_var] = tir.Ramp(dtype, loop.min, one, self._count)
 
     def run(self) -> tir.Stmt:
-        """Return the statements that do what the loop does."""
+        """Return the vector statements for the loop."""
         _check_independent(self._loop)
         return self.rewrite(self._loop.body)
 
     def rebuild(self, node: Any) -> Any:
-        """Nodes without a rule stay scalar."""
+        """Decline nodes without a rule that depend on the loop variable; others stay scalar."""
         rewritten = super().rebuild(node)
         if isinstance(node, tir.Stmt) or (isinstance(node, tir.PrimExpr) and rewritten is not node):
             raise _Declined
@@ -102,14 +103,14 @@ class _Vectorizer(Rewriter):
         return self.values.get(var, var)
 
     def buffer(self, buffer: tir.Buffer) -> tir.Buffer:
-        """Flat buffers do not depend on the loop variable."""
+        """Return `buffer` unchanged: flat buffers do not depend on the loop variable."""
         return buffer
 
     def _statements(self, stmt: tir.SeqStmt) -> tir.Stmt:
         return sequence([self.rewrite(part) for part in stmt.seq])
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
-        """Lanes in which the condition does not hold are masked."""
+        """Mask the lanes in which the condition does not hold."""
         condition = self.rewrite(stmt.condition)
         if lanes_of(condition.dtype) == 1:
             other = None if stmt.else_case is None else self.rewrite(stmt.else_case)
@@ -120,7 +121,7 @@ class _Vectorizer(Rewriter):
         return sequence([then, self._masked(tir.Not(condition.dtype, condition), lambda: self.rewrite(stmt.else_case))])
 
     def _masked(self, mask: tir.PrimExpr, body: Callable[[], Any]) -> Any:
-        """Return `body`, its memory accessed only in the lanes of `mask`."""
+        """Return `body` with its memory accesses masked by `mask`."""
         outer = self._mask
         self._mask = mask if outer is None else tir.And(mask.dtype, outer, mask)
         result = body()
@@ -128,7 +129,9 @@ class _Vectorizer(Rewriter):
         return result
 
     def _both(self, node: tir.And | tir.Or) -> tir.PrimExpr:
-        """Vectors evaluate both sides: the right one may only read what is there whatever the left one says."""
+        """Vectorize `and` or `or`. Both operands are evaluated, so that the second one may only read elements that
+        certainly exist.
+        """
         for part in walk(node.b):
             if isinstance(part, tir.Call) or (isinstance(part, tir.BufferLoad) and not self._is_inside(part)):
                 raise _Declined
@@ -151,7 +154,7 @@ class _Vectorizer(Rewriter):
 
     def _binary(self, node: tir.BinaryOp) -> tir.PrimExpr:
         if self._mask is not None and isinstance(node, _DIVISIONS) and not isinstance(node.b, tir.IntImm):
-            raise _Declined  # a lane that is off must not divide by zero
+            raise _Declined  # a masked lane must not divide by zero
         a, b = self._operands(node.a, node.b)
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(a.dtype)), a=a, b=b)
 
@@ -192,19 +195,19 @@ class _Vectorizer(Rewriter):
         if not isinstance(node.op, Op) or node.op.name.removeprefix("tir.") not in _ELEMENTWISE:
             raise _Declined
         if self._mask is not None and node.op in _SHIFTS and not isinstance(node.args[1], tir.IntImm):
-            raise _Declined  # a lane that is off must not shift by a negative count
+            raise _Declined  # a masked lane must not shift by a negative count
         args = self._operands(*(arg for arg in node.args if isinstance(arg, tir.PrimExpr)))
         return replace(node, dtype=with_lanes(node.dtype, lanes_of(args[0].dtype)), args=tuple(args))
 
     def _let(self, node: tir.Let) -> tir.PrimExpr:
         value = self.rewrite(node.value)
         if lanes_of(value.dtype) > lanes_of(node.value.dtype):
-            raise _Declined  # calls with the variable would have to be looked at
+            raise _Declined  # the uses of the variable in calls are not checked
         body = self.rewrite(node.body)
         return replace(node, dtype=body.dtype, value=value, body=body)
 
     def _choice(self, node: tir.Call) -> tir.PrimExpr:
-        """A choice by lane computes both sides, each where it is chosen."""
+        """Compute both sides of a choice per lane, each masked by the condition."""
         condition, yes, no = (arg for arg in node.args if isinstance(arg, tir.PrimExpr))
         mask = self.rewrite(condition)
         if lanes_of(mask.dtype) == 1:
@@ -238,9 +241,10 @@ def _constant(stride: tir.Cast) -> tir.PrimExpr:
 
 
 def _check_independent(loop: tir.For) -> None:
-    """Decline where an iteration may touch what another one writes.
+    """Decline if an iteration may access what another one writes.
 
-    Sound but coarse: memory that is written in the loop is accessed at one and the same index expression everywhere.
+    The test is sound but coarse: memory that the loop writes must be accessed with a single index expression
+    everywhere.
     """
     accesses = [node for node in walk(loop.body) if isinstance(node, tir.BufferLoad | tir.BufferStore)]
     written = {access.buffer.data: access.indices[0] for access in accesses if isinstance(access, tir.BufferStore)}

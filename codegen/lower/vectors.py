@@ -1,4 +1,4 @@
-"""Arithmetic on indices that may be vectors, which keeps a row of consecutive elements recognisable as a `Ramp`."""
+"""Arithmetic on scalar and vector indices that preserves `Ramp` for consecutive elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ...ir.dtype import lanes_of, with_lanes
 
 
 def widen(index: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `index` in int64, computed in its own dtype: sums and products of what is widened cannot overflow."""
+    """Return `index` in int64, computed in its own dtype: sums and products of widened indices cannot overflow."""
     if isinstance(index, tir.Ramp):
         return tir.Ramp(with_lanes("int64", lanes_of(index.dtype)), widen(index.base), widen(index.stride), index.lanes)
     if isinstance(index, tir.Broadcast):
@@ -19,7 +19,7 @@ def widen(index: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def add(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `a + b`, of one dtype but for lanes."""
+    """Return `a + b`; the operands have the same dtype except for lanes."""
     if isinstance(a, tir.Broadcast) and not isinstance(b, tir.Broadcast):
         a, b = b, a
     if isinstance(b, tir.Broadcast) and lanes_of(a.dtype) > 1:
@@ -36,7 +36,7 @@ def add(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def subtract(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `a - b`, of one dtype but for lanes."""
+    """Return `a - b`; the operands have the same dtype except for lanes."""
     if isinstance(b, tir.Ramp):
         zero = make.const(0, b.base.dtype)
         return add(a, tir.Ramp(b.dtype, make.sub(zero, b.base), make.sub(zero, b.stride), b.lanes))
@@ -50,7 +50,7 @@ def subtract(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def multiply(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `a * b`, of one dtype but for lanes."""
+    """Return `a * b`; the operands have the same dtype except for lanes."""
     if isinstance(b, tir.Ramp | tir.Broadcast):
         a, b = b, a
     if isinstance(b, tir.Broadcast):

@@ -1,10 +1,11 @@
-"""Maxima and minima over small windows, as one expression an element.
+"""Maxima and minima over small windows as one expression per element.
 
     M[i] = -inf                            M[i] = -inf
     for a, b in T.grid(3, 3):      →       M[i] = T.max(T.max(M[i], X[…, 0, 0]), …, X[…, 2, 2])
         M[i] = T.max(M[i], X[…, a, b])
 
-To find a NaN among many operands costs one comparison for two of them; of two operands, it costs one each time.
+In a chain of operands, one comparison tests two operands for NaN; a separate maximum needs a comparison per
+operand.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from ...ir.visit import substitute, walk
 from .rewriter import Rewriter, uses
 
 MOST_OPERANDS = 32
-"""Larger windows stay loops."""
+"""Maximum number of elements of a window that is expanded."""
 
 
 def merge_windows(func: tir.PrimFunc) -> tir.PrimFunc:
-    """Return `func`, whose buffers are flat, with loops over small windows of a maximum or minimum as expressions."""
+    """Return `func`, whose buffers are flat, with maxima and minima over small windows as expressions."""
     if not any(isinstance(node, tir.Max | tir.Min) and is_float(node.dtype) for node in walk(func.body)):
         return func
     return replace(func, body=_Merger(bool(func.attrs.get("tir.noalias"))).rewrite(func.body))
 
 
 def operands_of(expr: tir.BinaryOp) -> list[tir.PrimExpr]:
-    """Return the operands of `expr` and of the operands that are such operations themselves, in order."""
+    """Return the operands of a chain of the same operation, in order."""
     found: list[tir.PrimExpr] = []
     stack: list[tir.PrimExpr] = [expr]
     while stack:
@@ -70,7 +71,9 @@ class _Merger(Rewriter):
                 return loop
 
     def _merged(self, loop: tir.For, store: tir.BufferStore, steps: Iterable[int]) -> tir.PrimExpr | None:
-        """Return what the loop around `store` computes; None where it is no window, or too large a one."""
+        """Return the value that the loop around `store` computes; None if it is not a window, or the window is too
+        large.
+        """
         value, data = store.value, store.buffer.data
         if not isinstance(value, tir.Max | tir.Min) or not is_float(value.dtype):
             return None
@@ -92,7 +95,7 @@ class _Merger(Rewriter):
 
 
 def _is_of(operand: tir.PrimExpr, store: tir.BufferStore) -> bool:
-    """Whether `operand` reads what `store` writes."""
+    """Return whether `operand` reads the element that `store` writes."""
     if not isinstance(operand, tir.BufferLoad) or operand.buffer is not store.buffer:
         return False
     if (operand.predicate is None) != (store.predicate is None):

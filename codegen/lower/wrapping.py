@@ -1,13 +1,14 @@
-"""Which index arithmetic (int32, int64) certainly stays in its dtype: a proof may treat that as arithmetic of integers.
+"""Overflow analysis: which index arithmetic (int32, int64) stays in its dtype, so that a proof may treat it as
+integer arithmetic.
 
-    for i in range((n + 7) // 8):              n + 7 stays in int32 where n <= 2 ** 31 - 2 ** 16,
+    for i in range((n + 7) // 8):              n + 7 stays in int32 if n <= 2 ** 31 - 2 ** 16,
         if i * 8 + j < n:                      and so does i * 8 + j, which is at most n + 7 + 8
             B[i * 8 + j] = …
-    if m * 4 < 16:                             m * 4 may wrap around: `Arithmetic.exact` puts an unknown number in its
-        A[m] = …                               place, so that nothing follows for m
+    if m * 4 < 16:                             m * 4 may wrap around: `Arithmetic.exact` replaces it by an
+        A[m] = …                               unknown number, so that nothing follows for m
 
-Sizes are the variables in shapes of parameters. A proof may need that they, or products of them, leave some room in the
-dtype, by their absolute value: such `Limits` are checked where the function begins (`with_limits`).
+Sizes are the variables in shapes of parameters. A proof may require that the absolute values of sizes, or
+of products of sizes, are bounded. These `Limits` are checked at the start of the function (`with_limits`).
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from .rewriter import sequence
 from .vectors import widen
 
 Product: TypeAlias = tuple[tir.Var, ...]
-"""Sizes that are multiplied, in the order of their names; none stands for 1."""
+"""A product of sizes, sorted by name; the empty product is 1."""
 Limits: TypeAlias = frozenset[tuple[Product, int]]
-"""Products of sizes, each with the number that it does not exceed."""
+"""Products of sizes with their upper bounds."""
 _Polynomial: TypeAlias = dict[Product, Fraction]
 
 _CHECK, _IF_THEN_ELSE, _SHIFT_LEFT = Op("tir.check"), Op("tir.if_then_else"), Op("tir.shift_left")
@@ -41,25 +42,27 @@ _REINTERPRET = Op("tir.reinterpret")
 _COMPUTED = (tir.Add, tir.Sub, tir.Mul, tir.FloorDiv, tir.Div, tir.Ramp)
 _NONE: Limits = frozenset()
 _SMALL = 2**12
-"""What is no larger is taken for a number, not for a polynomial of sizes."""
+"""Bounds up to this number are treated as constants, not as polynomials of sizes."""
 _INDEX_DTYPES = ("int32", "int64")
 _LARGEST, _LARGEST_PRODUCT = 2**48, 2**56
-"""No size and no product of sizes is larger, whatever the arithmetic, and no address: no memory is."""
+"""Upper bounds of any size and of any product of sizes, since no memory is larger."""
 _STEP = 2**16
-"""Limits of int32 are multiples of it, so that few differ."""
+"""Limits of int32 are rounded to multiples of this number, so that there are few different ones."""
 
 
 class Exact(Struct, frozen=True):
-    """An expression whose arithmetic does not wrap around, where sizes keep these `limits`."""
+    """An expression whose arithmetic does not wrap around if sizes satisfy `limits`."""
 
     expr: tir.PrimExpr
     limits: Limits = _NONE
     is_whole: bool = True
-    """Whether no part of it was replaced."""
+    """Whether no part of the expression was replaced."""
 
 
 class Arithmetic:
-    """The index arithmetic of a function with these `parameters`; its loops and names are noted as they are entered."""
+    """The index arithmetic of a function with these `parameters`; loops and variables are recorded as they are
+    entered.
+    """
 
     def __init__(self, parameters: Iterable[tir.Buffer] = ()) -> None:
         shapes = [extent for buffer in parameters for extent in buffer.shape]
@@ -73,17 +76,17 @@ class Arithmetic:
         self._unknown: dict[int, tir.Var] = {}
 
     def enter(self, loop: tir.For) -> tuple[tir.Range, Limits]:
-        """Return the domain of a loop whose body comes next, as a proof may use it, and what that takes for granted."""
+        """Return the domain of a loop that is entered, for proofs, and the limits that it assumes."""
         start, extent = self.exact(loop.min), self.exact(loop.extent)
         domain = self._domains[loop.loop_var] = tir.Range(start.expr, extent.expr)
         return domain, start.limits | extent.limits
 
     def name(self, var: tir.Var, value: tir.PrimExpr) -> None:
-        """Note what `var` stands for."""
+        """Record the value of `var`."""
         self._values[var] = self.exact(value).expr
 
     def exact(self, expr: tir.PrimExpr) -> Exact:
-        """Return `expr` with an unknown number in place of each part that may wrap around."""
+        """Return `expr` with each part that may wrap around replaced by an unknown number."""
         found = self._exact.get(expr)
         if found is None:
             found = self._exact[expr] = self._find(expr)
@@ -106,7 +109,7 @@ class Arithmetic:
         return Exact(rewrite(expr, part), frozenset(limits), not replaced)
 
     def _unknown_number(self, node: tir.PrimExpr) -> tir.PrimExpr:
-        """Return the variable that stands for `node`: one for all that compute the same from variables."""
+        """Return the variable that replaces `node`: the same one for equal expressions of variables."""
         if any(isinstance(each, tir.BufferLoad | tir.Call) for each in walk(node)):
             return tir.Var(node.dtype, "unknown")
         return self._unknown.setdefault(structural_hash(node), tir.Var(node.dtype, "unknown"))
@@ -114,7 +117,9 @@ class Arithmetic:
     # --- What an expression may be
 
     def _limits(self, node: tir.PrimExpr) -> Limits | None:
-        """Return what keeps the value of `node`, whose parts are exact, in its dtype; None where nothing does."""
+        """Return the limits that keep the value of `node`, whose parts are exact, in its dtype; None if there are
+        none.
+        """
         whole = of_dtype(node.dtype)
         if unlimited_bounds_of(node, self._bounds_of).within(whole):
             return _NONE
@@ -149,7 +154,7 @@ class Arithmetic:
 
     @deep
     def _polynomial(self, node: tir.PrimExpr) -> _Polynomial:
-        """Return a polynomial of sizes that the absolute value of `node` does not exceed."""
+        """Return a polynomial of sizes that is an upper bound of the absolute value of `node`."""
         found = self._polynomials.get(node)
         if found is None:
             found = self._polynomials[node] = self._polynomial_of(node)
@@ -200,7 +205,7 @@ def _sum(a: _Polynomial, b: _Polynomial) -> _Polynomial:
 
 
 def _larger(a: _Polynomial, b: _Polynomial) -> _Polynomial:
-    """Return a polynomial that is nowhere less than either: its variables are not negative."""
+    """Return a polynomial that is an upper bound of both; variables are not negative."""
     return {product: max(a.get(product, Fraction(0)), b.get(product, Fraction(0))) for product in {**a, **b}}
 
 
@@ -233,7 +238,7 @@ def _may_wrap(node: Node) -> TypeGuard[tir.PrimExpr]:
 
 
 def with_limits(func: tir.PrimFunc, limits: Limits) -> tir.PrimFunc:
-    """Return `func`, which begins with checks that its sizes keep `limits`; E0703 where they do not."""
+    """Return `func` with checks at its start that sizes satisfy `limits`; E0703 if they do not."""
     if not limits:
         return func
     known: dict[Product, int] = {}
@@ -247,7 +252,7 @@ def with_limits(func: tir.PrimFunc, limits: Limits) -> tir.PrimFunc:
 
 
 def _is_natural(product: Product, most: int) -> bool:
-    """Whether the dtypes of the sizes keep the limit."""
+    """Return whether the limit follows from the dtypes of the sizes."""
     largest = 1
     for var in product:
         largest *= of_dtype(var.dtype).max
@@ -260,7 +265,9 @@ def _absolute(size: tir.Var) -> tir.PrimExpr:
 
 
 def _check(product: Product, most: int) -> tir.Stmt:
-    """Return the check that `product` is no more than `most`, where all but its last size were checked."""
+    """Return the check that `product` is at most `most`, if the product of all but its last size is checked
+    already.
+    """
     *rest, last = map(_absolute, product)
     limit: tir.PrimExpr = tir.IntImm("int64", most)
     if rest:
@@ -273,14 +280,16 @@ def _check(product: Product, most: int) -> tir.Stmt:
 
 
 def end_of(loop: tir.For) -> tir.PrimExpr:
-    """Return where `loop` ends."""
+    """Return the end of `loop`, its minimum plus its extent."""
     if isinstance(loop.min, tir.IntImm) and loop.min.value == 0:
         return loop.extent
     return tir.Add(loop.min.dtype, loop.min, loop.extent)
 
 
 def limit_sizes(func: tir.PrimFunc) -> tir.PrimFunc | None:
-    """Return `func` with checks that its sizes are such that no index arithmetic wraps around; None where some may."""
+    """Return `func` with checks of sizes under which no index arithmetic wraps around; None if some may wrap in
+    any case.
+    """
     arithmetic = Arithmetic(func.buffer_map.values())
     limits: Limits = _NONE
     for node in walk(func.body):
@@ -297,7 +306,7 @@ def limit_sizes(func: tir.PrimFunc) -> tir.PrimFunc | None:
 
 
 def _index_parts(node: Node) -> tuple[tir.PrimExpr, ...]:
-    """Return the parts of `node` that say where memory is accessed, and whether."""
+    """Return the parts of `node` that determine which memory is accessed, and whether."""
     match node:
         case tir.For():
             return node.min, node.extent, end_of(node)

@@ -1,7 +1,7 @@
-"""Default schedules: what the compiler makes of functions that nobody scheduled.
+"""Default schedules: how the compiler schedules functions that have no schedule.
 
-A rule recognises a computation and returns loops for it, tiled and vectorised, as IR like any other; or it says why it
-declines, and the next one is asked. Scheduled loops are left as they are.
+A rule recognizes a computation and returns tiled and vectorized loops for it, as ordinary IR. If a rule
+declines, it gives the reason, and the next rule is tried. Loops that are scheduled already are unchanged.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from .transpose import schedule_transpose
 Rule = Callable[[Nest], tir.Stmt]
 _Users = Mapping[tir.Buffer, set[Nest]]
 MOST_TOGETHER = 32
-"""Nests that become one, or share loops."""
+"""Maximum number of nests that are merged or share loops."""
 
 
 class Rules(Struct, frozen=True):
-    """What a kind of machine has.
+    """The rules for a kind of machine.
 
-    - `single`: the rules for single blocks, in the order in which they are asked, and `with_epilogue` those of them that
-      store what follows from a result, element by element, in its place;
-    - `rows`: the rule for the others, neighbours that share so many outer axes; it keeps what it can of the buffers that
-      nothing else accesses to itself, and returns its name and the nests as they are then;
-    - `alone`: what becomes of a statement that is no nest, and the name of that.
+    - `single`: the rules for single blocks, in the order in which they are tried; those in `with_epilogue` can also compute the
+      element-wise operations that follow;
+    - `rows`: the rule for all others, consecutive nests that share a number of outer axes. It gets the buffers that only these nests
+      access, and returns its name, the statement, and the nests after compaction of these buffers;
+    - `alone`: returns the name and the schedule of a statement that is not a nest.
     """
 
     single: Mapping[str, Rule]
@@ -67,7 +67,9 @@ def rules_for(machine: Machine) -> Rules:
 
 
 class Decision(Struct, frozen=True):
-    """What became of one block, or of some together: the rule that took them, or None, and why others declined."""
+    """The decision about one block or several merged ones: the rule that was applied, or None, and the reasons
+    why others declined.
+    """
 
     block: str
     rule: str | None
@@ -75,13 +77,13 @@ class Decision(Struct, frozen=True):
 
     def __str__(self) -> str:
         reasons = "; ".join(f"{rule}: {reason}" for rule, reason in self.declined)
-        return f"block '{self.block}': {self.rule or 'as it stands'}" + (f" ({reasons})" if reasons else "")
+        return f"block '{self.block}': {self.rule or 'not scheduled'}" + (f" ({reasons})" if reasons else "")
 
 
 def apply_rules(func: tir.PrimFunc, rules: Rules) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func` with the schedules of the rules that apply, and what was decided for every block.
+    """Return `func` with the schedules of the rules that apply, and the decision for every block.
 
-    Scheduled functions are `tir.noalias`: whoever calls them sees to it that their arguments do not overlap.
+    Scheduled functions are `tir.noalias`: their callers must ensure that arguments do not overlap.
     """
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars or root.block.name_hint != "root":
@@ -104,11 +106,11 @@ class _Scheduler:
         self.rules = rules
         self.decisions: list[Decision] = []
         self.buffers = {buffer: number for number, buffer in enumerate(root.alloc_buffers)}
-        """Those that are still allocated, with their order."""
+        """The buffers that are still allocated, with their order."""
         self._parts = root.body.seq if isinstance(root.body, tir.SeqStmt) else (root.body,)
 
     def run(self) -> tir.Stmt:
-        """Return the scheduled body; nests that stand side by side are looked at together."""
+        """Return the scheduled body; consecutive nests are considered together."""
         result: list[tir.Stmt] = []
         nests: list[Nest] = []
         others: list[tir.Stmt] = []
@@ -131,7 +133,7 @@ class _Scheduler:
         return sequence([*result, *self._segment(nests, foreign, users)])
 
     def _alone(self, part: tir.Stmt, reason: str) -> tir.Stmt:
-        """Return what becomes of a statement that is no nest, for the `reason` given."""
+        """Schedule a statement that is not a nest, for the given `reason`."""
         try:
             rule, statement = self.rules.alone(part)
         except Declined as problem:
@@ -142,7 +144,7 @@ class _Scheduler:
         return statement
 
     def _segment(self, nests: list[Nest], foreign: set[tir.Buffer], everywhere: _Users) -> list[tir.Stmt]:
-        """Return neighbouring nests as they are scheduled; `foreign` is what statements that are no nests access."""
+        """Schedule consecutive nests; `foreign` are the buffers that statements other than nests access."""
         own = {buffer for buffer, users in _users(nests).items() if users == everywhere[buffer]}
         own = (own & self.buffers.keys()) - foreign
         nests, gone = inline_producers(nests, sorted(own, key=lambda buffer: self.buffers[buffer]))
@@ -168,7 +170,9 @@ class _Scheduler:
             self.buffers.pop(buffer, None)
 
     def _with_next(self, nest: Nest, rest: deque[Nest], users: _Users) -> tir.Stmt | None:
-        """Return what a rule makes of a nest and those that follow, taken from `rest`; None where all decline that."""
+        """Schedule a nest with as many following nests of `rest` as possible as its epilogue; None if all rules
+        decline.
+        """
         for together in reversed(_chain(nest, rest, users)):
             for name in self.rules.with_epilogue:
                 try:
@@ -185,7 +189,7 @@ class _Scheduler:
         return None
 
     def _single(self, nest: Nest) -> tir.Stmt | None:
-        """Return what a rule for one block makes of it, None where all decline."""
+        """Schedule a nest by a rule for single blocks; None if all rules decline."""
         declined: list[tuple[str, str]] = []
         for name, rule in self.rules.single.items():
             try:
@@ -199,7 +203,9 @@ class _Scheduler:
         return None
 
     def _group(self, group: Sequence[Nest], users: _Users) -> tir.Stmt:
-        """Return neighbours by rows: together, else each for itself, else as they stand."""
+        """Schedule consecutive nests by rows: together if possible, otherwise one by one; leave those that are
+        declined unscheduled.
+        """
         members, stored = set(group), {nest.store.buffer for nest in group}
         inside = {buffer for buffer in stored & users.keys() if users[buffer] <= members}
         group = [flattened(group[0])] if len(group) == 1 else group
@@ -219,7 +225,9 @@ class _Scheduler:
 
 
 def _chain(nest: Nest, rest: Iterable[Nest], users: _Users) -> list[Nest]:
-    """Return `nest` with the next one, the next two, … that follow element by element and alone read what they follow."""
+    """Return `nest` merged with the next nest, with the next two, and so on, as long as each is an epilogue of
+    the result before it and its only reader.
+    """
     chain, writer, together = list[Nest](), nest, nest
     for following in islice(rest, MOST_TOGETHER - 1):
         if users.get(writer.store.buffer, set()) - {writer, following}:

@@ -1,12 +1,12 @@
-"""Where the greatest or the least element is: reductions of two values at once, along rows, by vectors.
+"""Argmax and argmin: reductions of an index and a value at once, along rows, by vectors.
 
-    for i, k in T.grid(n, m):                          argmax: k is reduced, contiguous in what is read
-        better = V[i] < A[i, k]              →         64 pairs at once, each as the loop would find its own,
-        I[i], V[i] = … k …, … A[i, k] …                then those combined, always in the same order
+    for i, k in T.grid(n, m):                          argmax: k is reduced, contiguous in A
+        better = V[i] < A[i, k]              →         64 pairs at once, each by the update of the loop,
+        I[i], V[i] = … k …, … A[i, k] …                then combined, always in the same order
 
-The function that adds an element to a pair also combines two pairs. This is valid only if it selects one of its two operands,
-the same one in any order, for instance because ties go to the lower index (`is_choice`). The rule declines sums, and
-reductions that keep the first of equal elements.
+The update that adds an element to a pair also combines two pairs. This is valid only if it selects one of
+its two operands, the same one in any order, for instance because ties go to the lower index
+(`is_choice`). The rule declines sums, and reductions that keep the first of equal elements.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ from .strides import step_along
 
 
 class _Pair(Struct, frozen=True, eq=False):
-    """A reduction of two values: `stores` say where they lie, `values` what they become, of their old ones, of `axis` and
-    of `taken`, the element of this step."""
+    """A reduction of two values. `stores` are their locations, `values` their updates as expressions of the old
+    values, of `axis` and of `taken`, the element of the current step.
+    """
 
     axes: tuple[Axis, ...]
     axis: Axis
@@ -61,21 +62,22 @@ class _Pair(Struct, frozen=True, eq=False):
     values: tuple[Node, ...]
     taken: tir.BufferLoad
     old: Mapping[tir.BufferLoad, int]
-    """Which loads are of the old values, the first or the second one."""
+    """The loads of old values, with the position of the value in the pair."""
     loads: tuple[Node, ...]
     """All loads of `taken`."""
 
     def step(
         self, old: tuple[tir.PrimExpr, ...], taken: tuple[tir.PrimExpr, ...], is_later: bool = False
     ) -> list[tir.PrimExpr]:
-        """Return both values after a step, where the axis and the element are `taken`; of a step that `is_later`, the old
-        index is known to be less."""
+        """Return both values after a step with the index and element `taken`; if it `is_later`, the old index is
+        known to be smaller.
+        """
         places: dict[Node, Node] = {node: old[number] for node, number in self.old.items()}
         places |= {self.axis.var: taken[0], **dict.fromkeys(self.loads, taken[1])}
         return [substitute(self.later(value) if is_later else value, places) for value in self.values]
 
     def later(self, value: Node) -> Node:
-        """Return `value` without the conditions that the old index is less."""
+        """Return `value` simplified under the assumption that the old index is smaller."""
         ordered = [node for node in walk(value) if isinstance(node, tir.LT) and self._is_order(node)]
         return simplify(substitute(value, dict.fromkeys(ordered, tir.IntImm("bool", 1)))) if ordered else value
 
@@ -84,8 +86,9 @@ class _Pair(Struct, frozen=True, eq=False):
         return b is self.axis.var and isinstance(a, tir.BufferLoad) and self.old.get(a) == 0
 
     def begins_with_an_index(self) -> bool:
-        """Whether the first step takes its index, whatever the element is: it chooses by comparisons only, which come out
-        alike for all numbers between those that are tried."""
+        """Return whether the first step selects its index for any element. The update must consist of comparisons,
+        whose results are constant between the numbers that are tried.
+        """
         value, dtype = self.values[0], self.taken.dtype
         is_choice = isinstance(value, tir.Select) and {_without_casts(value.true_value), _without_casts(value.false_value)} <= {
             self.axis.var, *self.old,
@@ -118,7 +121,7 @@ _SIGNS: dict[type[Node], Callable[[Any, Any], Any]] = {
 
 
 def _value(expr: tir.PrimExpr) -> float:
-    """Return the value of choices between constants."""
+    """Evaluate selections between constants."""
     match expr:
         case tir.IntImm() | tir.FloatImm():
             return expr.value
@@ -141,14 +144,14 @@ def _without_casts(expr: Node) -> Node:
 
 
 def schedule_argument(stmt: tir.Stmt, machine: Machine) -> tir.Stmt:
-    """Return the loops of a reduction to an index and a value; Declined where `stmt` is none."""
+    """Return the loops of a reduction to an index and a value; Declined if `stmt` is not one."""
     pair = _read(stmt)
     width = machine.vector_bytes // 4
     if pair.axis.size is not None and pair.axis.size < width:
         raise Declined("the rows are shorter than a vector")
     steps = [step_along(pair.taken, pair.axis.var), *[step_along(each, pair.axis.var) for each in pair.stores]]
     if steps != [1, 0, 0]:
-        raise Declined("the reduced axis is not contiguous in what is read")
+        raise Declined("the reduced axis is not contiguous in the operand")
     outer = [axis for axis in pair.axes if not axis.is_reduced]
     return around_rows(outer, pair.axis, lambda: _row(pair, width), machine)
 
@@ -160,7 +163,7 @@ def _read(stmt: tir.Stmt) -> _Pair:
         loops.append(stmt)
         stmt = stmt.body
     if not isinstance(stmt, tir.BlockRealize) or not isinstance(stmt.block.init, tir.SeqStmt):
-        raise Declined("it is no reduction of several values")
+        raise Declined("it is not a reduction of several values")
     init, bound, body = stmt.block.init, dict[Node, Node](), stmt.block.body
     check_plain(stmt)
     axes, units = axes_of(stmt, loops)
@@ -171,7 +174,7 @@ def _read(stmt: tir.Stmt) -> _Pair:
     stores, inits = _stores(body), _stores(init)
     reduced = [axis for axis in axes if axis.is_reduced]
     if units or len(reduced) != 1 or (len(stores), len(inits)) != (2, 2):
-        raise Declined("it is no reduction of two values along one axis")
+        raise Declined("it is not a reduction of two values along one axis")
     if any(each.value not in bound for each in stores) or any(
         a.buffer is not b.buffer or not structural_equal(a.indices, b.indices)
         for a, b in zip(stores, inits, strict=True)
@@ -185,9 +188,9 @@ def _read(stmt: tir.Stmt) -> _Pair:
     old = {node: buffers.index(node.buffer) for node in loads if node.buffer in buffers}
     others = [node for node in loads if node not in old]
     if not others or any(not structural_equal(node, others[0]) for node in others):
-        raise Declined("it takes in more than one element in a step")
+        raise Declined("it reads more than one element per step")
     if update is None or not is_choice(update, reduced[0].var, key_of(others[0])):
-        raise Declined("it is no choice of one of two pairs that is the same in any order")
+        raise Declined("its update does not select one of two pairs independently of the order")
     if any(old.get(node) == 0 for node in walk(values[1]) if isinstance(node, tir.BufferLoad)):
         raise Declined("the second value depends on the first")
     starts = tuple([each.value for each in inits])
@@ -200,7 +203,7 @@ def _read(stmt: tir.Stmt) -> _Pair:
 def _stores(body: tir.Stmt) -> list[tir.BufferStore]:
     parts = body.seq if isinstance(body, tir.SeqStmt) else (body,)
     if not all(isinstance(part, tir.BufferStore) for part in parts):
-        raise Declined("it is no reduction of several values")
+        raise Declined("it is not a reduction of several values")
     return [part for part in parts if isinstance(part, tir.BufferStore)]
 
 
@@ -224,7 +227,9 @@ def _row(pair: _Pair, width: int) -> tir.Stmt:
         return update((position, substitute(pair.taken, {axis.var: position})), u, v, is_later=is_later)
 
     def combine(part: Index, first: int, count: int) -> list[tir.Stmt]:
-        """Combine the first pairs with as many others, which are copied: the same memory is in no two vectors' way."""
+        """Combine the first pairs with `count` others, which are copied first, so that the vectors do not overlap in
+        memory.
+        """
         copy = [
             vectorized("v", count, lambda v, o=o, p=p: store(o, load(p, part, plus(v, first)), v)) for o, p in pairs
         ]

@@ -1,4 +1,4 @@
-"""Axes taken apart: what is left of a nest once each of its axes is one that operands step along."""
+"""Normalization of axes: remove unit axes, and split axes that operands divide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .nest import Axis, Nest
 
 
 def without_units(nest: Nest) -> Nest:
-    """Return `nest` without the axes that have one value only."""
+    """Return `nest` without axes of extent 1."""
     units = {axis.var: tir.IntImm(axis.var.dtype, 0) for axis in nest.axes if axis.size == 1}
     if not units:
         return nest
@@ -23,9 +23,10 @@ def without_units(nest: Nest) -> Nest:
 
 
 def split_quotients(nest: Nest) -> Nest:
-    """Return `nest` with two axes for each that is divided: `A[f // 8 * 4 + k]` reads `A[g * 4 + k]`, `f = g * 8 + i`.
+    """Return `nest` with each divided axis split in two: `A[f // 8 * 4 + k]` reads `A[g * 4 + k]`, `f = g * 8 +
+    i`.
 
-    So are the axes of a convolution in groups.
+    Grouped convolutions have such axes.
     """
     axes: list[Axis] = []
     for axis in nest.axes:
@@ -45,7 +46,7 @@ def split_quotients(nest: Nest) -> Nest:
 
 
 def _divisor(nest: Nest, axis: Axis) -> int | None:
-    """Return what `axis` is divided by, where that is one number and divides its size."""
+    """Return the divisor of `axis`, if it is unique and divides the extent."""
     found = {
         node.b.value
         for node in walk(nest.store)
@@ -56,7 +57,9 @@ def _divisor(nest: Nest, axis: Axis) -> int | None:
 
 
 def _split(store: tir.BufferStore, var: tir.Var, divisor: int, outer: tir.Var, inner: tir.Var) -> tir.BufferStore:
-    """Return `store` with `outer * divisor + inner` for `var`, its quotient and remainder taken."""
+    """Return `store` with `var` replaced by `outer * divisor + inner`, and its quotient and remainder
+    simplified.
+    """
     whole = plus(times(outer, divisor), inner)
 
     def part(node: Node) -> Node | None:

@@ -1,4 +1,6 @@
-"""Loops, vectors and memory as rules write them. Numbers take the dtype of what they are computed with, else int64."""
+"""Constructors of loops, vectors and memory for rules. Numbers take the dtype of the other operand, or
+int64.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def index(value: Index, dtype: str = "int64") -> tir.PrimExpr:
 
 
 def constant(expr: Index) -> int | None:
-    """Return the number that `expr` is, None where it is no constant."""
+    """Return the value of `expr`; None if it is not constant."""
     return expr if isinstance(expr, int) else expr.value if isinstance(expr, tir.IntImm) else None
 
 
@@ -43,7 +45,7 @@ def _together(a: Index, b: Index) -> tuple[tir.PrimExpr, tir.PrimExpr]:
 
 
 def is_multiple(size: Index, part: int) -> bool:
-    """Whether `size` is known to be a whole number of `part`."""
+    """Return whether `size` is known to be a multiple of `part`."""
     number = constant(size)
     return number is not None and number % part == 0
 
@@ -67,22 +69,22 @@ def minus(a: Index, b: Index) -> tir.PrimExpr:
 
 
 def least(a: Index, b: Index) -> tir.PrimExpr:
-    """Return the lesser of the two."""
+    """Return the minimum of both."""
     return make.minimum(*_together(a, b))
 
 
 def most(a: Index, b: Index) -> tir.PrimExpr:
-    """Return the greater of the two."""
+    """Return the maximum of both."""
     return make.maximum(*_together(a, b))
 
 
 def divide(a: Index, b: int) -> tir.PrimExpr:
-    """Return how many whole parts of `b` are in `a`, which is not negative."""
+    """Return `a // b`; `a` is not negative."""
     return index(a) if b == 1 else make.floordiv(*_together(a, b))
 
 
 def ceil_divide(a: Index, b: int) -> tir.PrimExpr:
-    """Return how many parts of `b` cover `a`, which is not negative."""
+    """Return `a / b` rounded up; `a` is not negative."""
     return index(a) if b == 1 else divide(plus(a, b - 1), b)
 
 
@@ -95,12 +97,12 @@ def below(a: Index, b: Index) -> tir.PrimExpr:
 
 
 def block_of(statements: Statements) -> tir.Stmt:
-    """Return the statements as one."""
+    """Return the statements as a single one."""
     return statements if isinstance(statements, tir.Stmt) else sequence(statements)
 
 
 def loop(name: str, extent: Index, body: Body, kind: tir.ForKind = tir.ForKind.SERIAL) -> tir.Stmt:
-    """Return `body` for every value of a new variable below `extent`; without a loop where there is only one."""
+    """Return a loop of `extent` iterations; only its body if there is one iteration."""
     size = index(extent)
     var, zero = tir.Var(size.dtype, name), tir.IntImm(size.dtype, 0)
     if constant(size) == 1:
@@ -109,23 +111,24 @@ def loop(name: str, extent: Index, body: Body, kind: tir.ForKind = tir.ForKind.S
 
 
 def unrolled(name: str, extent: Index, body: Body) -> tir.Stmt:
-    """Return `body` for every value below `extent`, to be written out."""
+    """Return an unrolled loop of `extent` iterations."""
     return loop(name, extent, body, tir.ForKind.UNROLLED)
 
 
 def parallel(name: str, extent: Index, body: Body) -> tir.Stmt:
-    """Return `body` for every value below `extent`, by several threads."""
+    """Return a parallel loop of `extent` iterations."""
     return loop(name, extent, body, tir.ForKind.PARALLEL)
 
 
 def vectorized(name: str, extent: Index, body: Body) -> tir.Stmt:
-    """Return `body` for every value below `extent`, at once."""
+    """Return a vectorized loop of `extent` iterations."""
     return loop(name, extent, body, tir.ForKind.VECTORIZED)
 
 
 def vector_loop(name: str, extent: Index, width: int, body: Lane) -> tir.Stmt:
-    """Return `body(start, lane)` for every `start + lane` below `extent`, `width` of them at a time; the last ones as
-    the first lanes of a vector."""
+    """Return `body(start, lane)` for every `start + lane` below `extent`, `width` of them at a time; the tail
+    uses a partial vector.
+    """
     whole = divide(extent, width)
     done = times(whole, width)
     size, count = constant(extent), index(width, whole.dtype)
@@ -139,7 +142,7 @@ def vector_loop(name: str, extent: Index, width: int, body: Lane) -> tir.Stmt:
 
 
 def when(condition: tir.PrimExpr, body: Statements) -> tir.Stmt:
-    """Return an `if`; what it comes to where the condition is constant."""
+    """Return an `if`, folded if the condition is constant."""
     if isinstance(condition, tir.IntImm):
         return block_of(body) if condition.value else sequence(())
     return tir.IfThenElse(condition, block_of(body))
@@ -149,12 +152,12 @@ def when(condition: tir.PrimExpr, body: Statements) -> tir.Stmt:
 
 
 def new_buffer(name: str, dtype: str, shape: Sequence[Index], scope: str = "global") -> tir.Buffer:
-    """Return a buffer of memory of its own, to be allocated by `allocated`."""
+    """Return a new buffer, to be allocated by `allocated`."""
     return decl_buffer([index(size, "int32") for size in shape], dtype, name, scope)
 
 
 def allocated(buffers: Sequence[tir.Buffer], body: Statements) -> tir.Stmt:
-    """Return `body` with memory for `buffers` around it."""
+    """Return `body` inside allocations of `buffers`."""
     result = block_of(body)
     for buffer in reversed(buffers):
         result = tir.Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, tir.DeclBuffer(buffer, result))
@@ -162,7 +165,7 @@ def allocated(buffers: Sequence[tir.Buffer], body: Statements) -> tir.Stmt:
 
 
 def view(buffer: tir.Buffer, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> tir.Buffer:
-    """Return the memory of `buffer` under other dimensions."""
+    """Return a view of the memory of `buffer` with another shape."""
     sizes, steps = tuple([index(size) for size in shape]), tuple([index(stride) for stride in strides])
     start = None if constant(offset) == 0 else index(offset)
     return tir.Buffer(
@@ -174,7 +177,7 @@ def view(buffer: tir.Buffer, shape: Sequence[Index], strides: Sequence[Index], o
 
 
 def lanes(start: Index, count: int) -> tir.PrimExpr:
-    """Return the indices from `start` on, `count` of them."""
+    """Return the `count` consecutive indices from `start`."""
     first = index(start, "int32")
     if count == 1:
         return first
@@ -182,21 +185,21 @@ def lanes(start: Index, count: int) -> tir.PrimExpr:
 
 
 def splat(value: tir.PrimExpr, count: int) -> tir.PrimExpr:
-    """Return `value` in each of `count` lanes."""
+    """Return `value` in `count` lanes."""
     if count == 1 or lanes_of(value.dtype) > 1:
         return value
     return tir.Broadcast(with_lanes(value.dtype, count), value, tir.IntImm("int32", count))
 
 
 def load(buffer: tir.Buffer, *indices: Index, where: tir.PrimExpr | None = None) -> tir.BufferLoad:
-    """Return the element at `indices`, or the lanes of them; zero where `where` does not hold."""
+    """Return the element or vector at `indices`; zero in the lanes where `where` does not hold."""
     places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferLoad(with_lanes(buffer.dtype, count), buffer, places, where)
 
 
 def store(buffer: tir.Buffer, value: tir.PrimExpr, *indices: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
-    """Return the statement that writes `value` at `indices`, in the lanes where `where` holds."""
+    """Return the store of `value` at `indices`, in the lanes where `where` holds."""
     places = tuple([index(each, "int32") for each in indices])
     count = max(lanes_of(place.dtype) for place in places)
     return tir.BufferStore(buffer, splat(value, count), places, where)
@@ -208,16 +211,18 @@ def address(buffer: tir.Buffer, *indices: Index) -> tir.PrimExpr:
 
 
 def prefetch(buffer: tir.Buffer, *indices: Index, cache: int = 1) -> tir.Stmt:
-    """Bring to the first cache, or the second one, what lies there; beyond the end of the buffer, that does nothing."""
-    hints = (tir.IntImm("int32", hint) for hint in (0, 4 - cache, 1))  # to read, how near, data
+    """Prefetch an element into the L1 cache, or L2 if `cache` is 2; an address beyond the end of the buffer is
+    harmless.
+    """
+    hints = (tir.IntImm("int32", hint) for hint in (0, 4 - cache, 1))  # read, locality, data
     return tir.Evaluate(tir.Call("void", Op("tir.prefetch"), (address(buffer, *indices), *hints)))
 
 
 def multiply_add(a: tir.PrimExpr, b: tir.PrimExpr, c: tir.PrimExpr, is_fused: bool) -> tir.PrimExpr:
-    """Return `a * b + c`, rounded once where the machine can."""
+    """Return `a * b + c`, rounded once if `is_fused`."""
     return tir.Call(c.dtype, Op("tir.fma"), (a, b, c)) if is_fused else make.add(make.mul(a, b), c)
 
 
 def if_then_else(condition: tir.PrimExpr, value: tir.PrimExpr, otherwise: tir.PrimExpr) -> tir.PrimExpr:
-    """Return the one of two values that the condition picks; the other is not computed."""
+    """Return the value that the condition selects; the other one is not evaluated."""
     return tir.Call(value.dtype, Op("tir.if_then_else"), (condition, value, otherwise))

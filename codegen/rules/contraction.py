@@ -1,9 +1,9 @@
-"""Contractions: sums of products of two tensors, told by which axes the factors share.
+"""Contractions: sums of products of two tensors, classified by the axes that the factors share.
 
     C[b, i, j] += A[b, i, k] * B[b, k, j]     i in C and A · j in C and B · k in A and B, reduced · b in all three
 
-A product of matrices is one, and so is a convolution, whose image is read at `y * stride + ky`: what counts is how far
-each operand moves in memory when an axis takes one step.
+Matrix products are contractions, and so are convolutions, which read their image at `y * stride + ky`:
+only the strides of each operand along the axes matter.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ from .nest import Axis, Declined, Nest
 from .strides import linear_steps, plain_steps
 
 FEW = 4096
-"""A contraction of fewer steps than this is not worth tiles."""
+"""Minimum number of steps of a contraction that is tiled."""
 PARALLEL_STEPS = 1 << 18
-"""With fewer steps, which take some microseconds, threads cost more than they give."""
+"""Minimum number of steps of a parallel contraction; fewer take some microseconds, and threads do not pay
+off.
+"""
 Offsets = Mapping[tir.Var, Index]
 
 
 class Operand(Struct, frozen=True, eq=False):
-    """A buffer, how far apart the elements are that neighbours on an axis read or write, and where the first one is."""
+    """A buffer with its stride along each axis and the position of its first element."""
 
     buffer: tir.Buffer
     steps: Mapping[tir.Var, tir.PrimExpr]
     start: tir.PrimExpr
 
     def step(self, axes: Sequence[Axis]) -> Index:
-        """Return the step of the innermost of `axes`, which are one."""
+        """Return the stride of the innermost of `axes`, which are contiguous."""
         return self.steps.get(axes[-1].var, 0) if axes else 0
 
     def at(self, offsets: Offsets) -> tir.PrimExpr:
-        """Return where the element is at which the axes have the values of `offsets`, and the others 0."""
+        """Return the position of the element at which the axes have the values of `offsets`, and all others are 0."""
         place = self.start
         for var, value in offsets.items():
             if var in self.steps:
@@ -48,13 +50,13 @@ class Operand(Struct, frozen=True, eq=False):
         return place
 
     def matrix(self, rows: Sequence[Axis], columns: Sequence[Axis], offsets: Offsets) -> tir.Buffer:
-        """Return the operand as a matrix of axes that are one each."""
+        """Return the operand as a matrix whose rows and columns are fused axes."""
         sizes, steps = (extent_of(rows), extent_of(columns)), (self.step(rows), self.step(columns))
         return view(self.buffer, sizes, steps, self.at(offsets))
 
 
 class Contraction(Struct, frozen=True, eq=False):
-    """The operands, and the axes by kind; some axis of `columns` is contiguous in the result `c`."""
+    """The operands, and the axes by kind; at least one axis of `columns` is contiguous in the result `c`."""
 
     nest: Nest
     a: Operand
@@ -67,16 +69,17 @@ class Contraction(Struct, frozen=True, eq=False):
 
     @property
     def is_large(self) -> bool:
-        """Whether it is worth threads."""
+        """Return whether threads pay off."""
         return _steps(self.nest, PARALLEL_STEPS) >= PARALLEL_STEPS
 
 
 def read_contraction(nest: Nest, narrow: Sequence[str] = (), few: int = FEW) -> Contraction:
-    """Return the contraction that `nest` is; Declined where it is none, or has fewer steps than `few`. The dtypes `narrow`
-    are taken as well, and factors of them that are widened to the dtype of the result."""
+    """Return the contraction that `nest` computes; Declined if it is not one, or has fewer steps than `few`. The
+    dtypes `narrow` are also accepted, and factors that are widened from them to the dtype of the result.
+    """
     nest = without_units(nest)
     if {axis.var for axis in nest.spatial} != set(plain_steps(nest.store, nest.axes)):
-        raise Declined("an axis of the loops is none of the result")
+        raise Declined("a spatial axis does not occur in the indices of the result")
     nest = split_quotients(nest)
     c, a, b = _operands(nest, narrow)
     batch, rows, columns, depth = _kinds(nest, a, b)
@@ -95,18 +98,18 @@ def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Oper
     """Return the result and the two factors."""
     store, value = nest.store, nest.store.value
     if not (nest.init is not None and isinstance(nest.init, tir.FloatImm) and nest.init.value == 0.0):
-        raise Declined("it is no sum that starts at zero")
+        raise Declined("it is not a sum that starts from zero")
     if not isinstance(value, tir.Add):
-        raise Declined("it is no sum")
+        raise Declined("it is not a sum")
     before, product = (value.a, value.b) if _is_result(value.a, store) else (value.b, value.a)
     if not (_is_result(before, store) and isinstance(product, tir.Mul)):
-        raise Declined("it is no sum of products")
+        raise Declined("it is not a sum of products")
     left, right = (_widened(each, narrow) for each in (product.a, product.b))
     if not (isinstance(left, tir.BufferLoad) and isinstance(right, tir.BufferLoad)):
-        raise Declined("a factor is no element of a buffer")
+        raise Declined("a factor is not an element of a buffer")
     taken = ("float32", "float64", *narrow)
     if any(dtype not in taken for dtype in (store.buffer.dtype, left.dtype, right.dtype)):
-        raise Declined(f"it is not in {', '.join(taken[:-1])} or {taken[-1]}")
+        raise Declined(f"its dtype is not {', '.join(taken[:-1])} or {taken[-1]}")
     if store.buffer.data in (left.buffer.data, right.buffer.data):
         raise Declined("the result is a factor")
     operands = (Operand(each.buffer, *linear_steps(each, nest.axes)) for each in (store, left, right))
@@ -114,7 +117,7 @@ def _operands(nest: Nest, narrow: Sequence[str]) -> tuple[Operand, Operand, Oper
 
 
 def _widened(factor: tir.PrimExpr, narrow: Sequence[str]) -> tir.PrimExpr:
-    """Return what a factor is widened from, where that is of a dtype `narrow`."""
+    """Return the operand of a cast from one of the dtypes `narrow`; other factors unchanged."""
     return factor.value if isinstance(factor, tir.Cast) and factor.value.dtype in narrow else factor
 
 
@@ -127,7 +130,7 @@ def _is_result(expr: tir.PrimExpr, store: tir.BufferStore) -> bool:
 
 
 def _kinds(nest: Nest, a: Operand, b: Operand) -> tuple[list[Axis], list[Axis], list[Axis], list[Axis]]:
-    """Return the axes that are batch, rows, columns and depth."""
+    """Return the axes by kind: batch, rows, columns and depth."""
     kinds: dict[tuple[bool, bool, bool], list[Axis]] = {
         (False, True, True): [], (False, True, False): [], (False, False, True): [], (True, True, True): [],
     }  # fmt: skip
@@ -141,7 +144,7 @@ def _kinds(nest: Nest, a: Operand, b: Operand) -> tuple[list[Axis], list[Axis], 
 
 
 def joined(axes: Sequence[Axis], operands: Sequence[Operand]) -> tuple[list[Axis], list[Axis]]:
-    """Return the axes that are one in all operands, outermost first, and the others."""
+    """Return the axes that can be fused in all operands, outermost first, and the others."""
     first = operands[0].steps
     ordered = sorted(axes, key=lambda axis: _size(first[axis.var]))
     together = ordered[:1]
@@ -161,18 +164,18 @@ def _follows(outer: Axis, inner: Axis, operand: Operand) -> bool:
 
 
 def _size(step: tir.PrimExpr) -> int:
-    """Symbolic steps come last."""
+    """Return the sort key of a stride; symbolic strides come last."""
     number = constant(step)
     return 1 << 62 if number is None else number
 
 
 def _steps(nest: Nest, unknown: int) -> int:
-    """How often the statement of a nest runs, where an axis of unknown size counts as `unknown`."""
+    """Return how often the statement of a nest executes; an axis of symbolic extent counts as `unknown`."""
     return prod(unknown if axis.size is None else axis.size for axis in nest.axes)
 
 
 def extent_of(axes: Sequence[Axis]) -> Index:
-    """Return how many values axes have together."""
+    """Return the product of the extents of `axes`."""
     extent: Index = 1
     for axis in axes:
         extent = times(extent, widen(axis.extent))

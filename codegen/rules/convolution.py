@@ -1,11 +1,13 @@
-"""Convolutions: contractions in which the axes of a factor do not lie one after the other, as products of matrices.
+"""Convolutions: contractions with a factor whose axes cannot be fused, computed as matrix products of
+gathered chunks (im2col).
 
     for chunk of the rows of the image:                      O[f, y, x] += W[f, c, ky, kx] * I[c, y + ky, x + kx]
-        near[(c, ky, kx), (y, x)] = I[c, y + ky, x + kx]     what the chunk reads, as a matrix in the second cache
+        near[(c, ky, kx), (y, x)] = I[c, y + ky, x + kx]     the input of the chunk, as a matrix in the L2 cache
         O[:, chunk] = W @ near
 
-Strides, dilation, groups, layouts and the number of dimensions are all in the steps of the axes. (Chellapilla et al.,
-"High Performance Convolutional Neural Networks for Document Processing", 2006, do it for the whole image at once.)
+The strides of the axes express stride, dilation, groups, layout and the number of dimensions.
+(Chellapilla et al., "High Performance Convolutional Neural Networks for Document Processing", 2006,
+gather the whole image at once.)
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ from .tiles import choose_chunk
 
 
 def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the convolution that `nest` is as products of what is gathered; Declined where it is none."""
+    """Return the convolution as matrix products of gathered chunks; Declined if `nest` is not a convolution."""
     read = read_contraction(nest)
     if not read.rows:
-        raise Declined("every weight is used in one place: a sum of each element")
+        raise Declined("every weight is used for one result only")
     columns, more_columns = joined(read.columns, (read.c,))
     rows, more_rows = joined(read.rows, (read.c,))
     depth, more_depth = joined(read.depth, (read.a,))
@@ -64,7 +66,7 @@ def schedule_convolution(nest: Nest, machine: Machine) -> tir.Stmt:
 
 
 class _Emitter:
-    """Gathers a factor, whose axes in the result are `sides`, chunk by chunk; the other one is a matrix already."""
+    """Gathers the factor whose axes in the result are `sides`, chunk by chunk; the other factor is a matrix."""
 
     def __init__(
         self, read: Contraction, rows: list[Axis], columns: list[Axis], depth: list[Axis], is_left: bool,
@@ -79,10 +81,10 @@ class _Emitter:
         unit = machine.registers // 3 if is_left else self.lanes
         self.chunk = choose_chunk(self.long, self.inner, self.k * self.element_bytes, unit, machine)
         self.width = -(-self.chunk * self.inner // unit) * unit + (machine.registers // 2 if is_left else 0)
-        """How many rows or columns there is room for: what a tile reads beyond the last one is there."""
+        """Number of rows or columns of the gathered matrix, including padding that a tile reads beyond the last one."""
 
     def run(self, outer: Sequence[Axis]) -> tir.Stmt:
-        """Return the loops over the images and over the chunks of each."""
+        """Return the loops over the images and their chunks."""
         is_large, chunks = self.read.is_large, -(-self.long // self.chunk)
         by_image = is_large and is_enough(outer, self.machine)
         by_chunk = is_large and not by_image and chunks >= self.machine.threads
@@ -100,7 +102,7 @@ class _Emitter:
         return loops_around(outer, by_image, image)
 
     def _chunk(self, offsets: Offsets, length: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
-        """Gather what a chunk reads, and multiply; `length` of the outermost of the sides."""
+        """Gather a chunk and multiply it; the chunk has `length` iterations of the outermost axis of `sides`."""
         shape = (self.width, self.k) if self.is_left else (self.k, self.width)
         near = new_buffer("near", self.far.buffer.dtype, shape)
         size, k = times(length, self.inner), index(self.k)
@@ -120,7 +122,7 @@ class _Emitter:
         )
 
     def _gather(self, near: tir.Buffer, offsets: Offsets, length: tir.PrimExpr, is_parallel: bool) -> tir.Stmt:
-        """Copy what a chunk reads, in the order in which it lies in `near`."""
+        """Copy the input of a chunk, in the order of its elements in `near`."""
         first, second = (self.sides, self.depth) if self.is_left else (self.depth, self.sides)
         axes = [*first, *second]
         extents = [length if axis is self.sides[0] else axis.extent for axis in axes]
@@ -143,7 +145,7 @@ class _Emitter:
         return around(0, ())
 
     def _clear(self, near: tir.Buffer, size: tir.PrimExpr) -> tir.Stmt:
-        """Write zeros beyond the end: some of what lies there by chance takes long to multiply."""
+        """Fill the padding with zeros: arbitrary bits may be subnormal numbers, whose products are slow."""
         zero, rest = tir.FloatImm(near.dtype, 0.0), minus(self.width, size)
         if constant(rest) == 0:
             return sequence(())
@@ -157,5 +159,5 @@ class _Emitter:
 
 
 def _count(axes: Sequence[Axis]) -> int:
-    """Return how many values axes of known sizes have together."""
+    """Return the product of the extents of `axes`, which are constant."""
     return prod(axis.size or 0 for axis in axes)

@@ -1,7 +1,8 @@
-"""What follows a product element by element, such as a bias and an activation, computed while a tile of it is near.
+"""Epilogues: element-wise operations after a product, such as a bias and an activation, computed while a
+tile is in the cache.
 
-C[i, j] = the sum of A[i, k] * B[k, j]
-D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in place of C, which then need not exist
+C[i, j] = the sum of A[i, k] * B[k, j] D[i, j] = max(C[i, j] + bias[j], 0)         stored from the tile in
+place of C, which need not be allocated
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from .nest import Axis, Declined, Nest
 from .strides import linear_steps
 
 Epilogue = Callable[[Index, Index, tir.BufferLoad], list[tir.Stmt]]
-"""From a row, a column and where the value of the product there is kept, to what stores the result."""
+"""Returns the stores of the result, given a row, a column and the load of the product's element."""
 
 
 def with_epilogue(nest: Nest, following: Nest, owned: Container[tir.Buffer]) -> Nest | None:
-    """Return `nest` with what `following` stores in its place; None where that is more than its elements, each once.
+    """Return `nest` with `following` as part of its epilogue; None if that is not element-wise, once per
+    element.
 
-    `owned` are the buffers that nothing but the two accesses.
+    `owned` are the buffers that only the two nests access.
     """
     result, reads = (nest.store, *nest.after)[-1], list(following.loads())
     buffer = result.buffer
@@ -59,7 +61,9 @@ def _is_unit(index: tir.PrimExpr, nest: Nest) -> bool:
 
 
 def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis], offsets: Offsets) -> Epilogue | None:
-    """Return what follows a contraction at these places, None where nothing does; Declined where that is no matrix."""
+    """Return the epilogue of a contraction, or None if there is none; Declined if an operand of it is not a
+    matrix of these axes.
+    """
     after = read.nest.after
     if not after:
         return None
@@ -81,10 +85,10 @@ def epilogue_of(read: Contraction, rows: Sequence[Axis], columns: Sequence[Axis]
         return [*[store(kept.buffer, step, *kept.indices) for step in steps], store(target, last, row, column)]
 
     if any(value.dtype != read.c.buffer.dtype for value in (each.value for each in after[:-1])):
-        raise Declined("what follows is kept in another dtype")
+        raise Declined("the dtype of the epilogue differs from the dtype of the product")
     places, zero = {axis.var for axis in read.nest.axes}, tir.FloatImm(read.c.buffer.dtype, 0.0)
     if any(node in places for value in values(0, 0, zero) for node in walk(value)):
-        raise Declined("what follows depends on the place otherwise than by what it reads")
+        raise Declined("the epilogue computes with axes outside of indices")
     return finish
 
 
@@ -97,5 +101,5 @@ def _matrix(
         for outer, inner in pairwise(axes):
             steps = [constant(operand.steps.get(axis.var, 0)) for axis in (outer, inner)]
             if None in steps or inner.size is None or steps[0] != (steps[1] or 0) * inner.size:
-                raise Declined(f"'{access.buffer.name}', which what follows accesses, is no matrix")
+                raise Declined(f"'{access.buffer.name}', an operand of the epilogue, is not a matrix")
     return operand.matrix(rows, columns, offsets)

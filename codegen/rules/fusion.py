@@ -1,4 +1,6 @@
-"""Nests that belong together: producers computed where they are used, and neighbours that share their outer axes."""
+"""Fusion of nests: producers are inlined into their consumers, and consecutive nests share their outer
+loops.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,20 @@ from .build import Index, constant, index, times
 from .nest import Axis, Nest, with_plain_indices
 
 _COSTLY = 12
-"""A value of more nodes than this is computed once, whatever it costs to keep it."""
+"""Cost above which a value with several readers is not inlined, in operations."""
 MOST_INLINED = 256
-"""Nodes of a value that producers are inlined in: beyond, rows that lie in the first cache cost no more than registers."""
+"""Maximum number of nodes of a value after inlining; above it, rows in the L1 cache are as fast as
+registers.
+"""
 
 
 def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tuple[list[Nest], set[tir.Buffer]]:
-    """Return the nests without those whose elements are computed as well where they are read, and their buffers.
+    """Return the nests that remain after inlining of producers, and the buffers that are no longer needed.
 
-    `owned` are the buffers that nothing but the nests accesses. A producer is inlined where each of its elements is
-    read once, or costs little and is read by loops of as many steps as its own; and where it does nothing but copy to
-    another order what a product reads, which does not mind the order. No value grows to more than `MOST_INLINED` nodes.
+    `owned` are the buffers that only the nests access. A producer is inlined if each of its elements is read
+    once, or is cheap and read by loops with the same number of steps. A producer that only permutes the
+    operand of a product is also inlined, since products accept any layout. No value grows to more than
+    `MOST_INLINED` nodes.
     """
     producers = _Producers(nests)
     gone = {buffer for buffer in owned if producers.inline(buffer)}
@@ -34,7 +39,7 @@ def inline_producers(nests: Sequence[Nest], owned: Iterable[tir.Buffer]) -> tupl
 
 
 class _Producers:
-    """Nests by their positions, and the positions of those that write and read each buffer."""
+    """Nests by position, and the positions of the writers and readers of each buffer."""
 
     def __init__(self, nests: Sequence[Nest]) -> None:
         self.nests = dict(enumerate(nests))
@@ -47,7 +52,7 @@ class _Producers:
                 self._readers[load.buffer].add(position)
 
     def inline(self, buffer: tir.Buffer) -> bool:
-        """Inline the nest that writes `buffer` where it is read, if that may be."""
+        """Inline the nest that writes `buffer` into its readers if possible; return whether it was."""
         writers = [position for position in self._writers[buffer] if position in self.nests]
         readers = sorted(self._readers[buffer])
         if len(writers) != 1 or not readers or not self._may_inline(buffer, writers[0], readers):
@@ -81,10 +86,10 @@ class _Producers:
 
 
 def _is_elementwise(writer: Nest) -> bool:
-    """Whether a nest stores each element of its buffer once, from its axes and from other buffers."""
+    """Return whether a nest stores each element of its buffer once, computed from its axes and other buffers."""
     buffer, indices = writer.store.buffer, writer.store.indices
     variables = [axis.var for axis in writer.axes]
-    own = [index for index in indices if not isinstance(index, tir.IntImm)]  # the index of an axis of size 1 is 0
+    own = [index for index in indices if not isinstance(index, tir.IntImm)]  # an axis of extent 1 has the index 0
     if writer.init is not None or {id(index) for index in own} != {id(var) for var in variables}:
         return False
     if len(own) != len(variables) or any(each.buffer is buffer for each in writer.loads()):
@@ -93,13 +98,13 @@ def _is_elementwise(writer: Nest) -> bool:
 
 
 def _is_copy(nest: Nest) -> bool:
-    """Whether it puts elements into another order."""
+    """Return whether a nest only permutes elements."""
     value, known = nest.store.value, {axis.var for axis in nest.axes}
     return isinstance(value, tir.BufferLoad) and all(constant(each) == 0 or each in known for each in value.indices)
 
 
 def _is_product(nest: Nest) -> bool:
-    """Whether it is a sum of products."""
+    """Return whether a nest is a sum of products."""
     match nest.store.value:
         case tir.Add(b=tir.Mul(a=tir.BufferLoad(), b=tir.BufferLoad())):
             return nest.init is not None
@@ -112,7 +117,7 @@ def _steps(nest: Nest) -> list[str]:
 
 
 def _cost(value: tir.PrimExpr) -> int:
-    """Return how many operations a value takes; a function of mathematics counts as many."""
+    """Return the number of operations of a value; an intrinsic counts as expensive."""
     return sum(_COSTLY + 1 if isinstance(node, tir.Call) and isinstance(node.op, Op) else 1 for node in walk(value))
 
 
@@ -129,7 +134,9 @@ def _inlined(nest: Nest, writer: Nest) -> Nest:
 
 
 def shared_axes(nests: Sequence[Nest]) -> int:
-    """Return how many outer axes the nests share, such that no value passes from one to another across them."""
+    """Return the number of outer axes that the nests can share: no value is passed between different iterations
+    of them.
+    """
     count = min(len(nest.axes) for nest in nests)
     for position in range(count):
         axes = [nest.axes[position] for nest in nests]
@@ -142,7 +149,7 @@ def shared_axes(nests: Sequence[Nest]) -> int:
 
 
 def _is_separate(nests: Sequence[Nest], position: int) -> bool:
-    """Whether every buffer that the nests write is accessed at the value of this axis, in one and the same place."""
+    """Return whether every access to a written buffer has this axis as its index, always in the same dimension."""
     written = {nest.store.buffer.data for nest in nests}
     places: dict[tir.Var, int] = {}
     for nest in nests:
@@ -157,7 +164,7 @@ def _is_separate(nests: Sequence[Nest], position: int) -> bool:
 
 
 def compact(nests: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[list[Nest], list[tir.Buffer]]:
-    """Return the nests with the buffers that only they access cut down to one row, and those rows."""
+    """Return the nests with the buffers that only they access reduced to one row, and the buffers of the rows."""
     rows: dict[tir.Buffer, tuple[tir.Buffer, tuple[int, ...]]] = {}
     for nest in nests:
         buffer = nest.store.buffer
@@ -179,7 +186,7 @@ def compact(nests: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple
 
 
 def flattened(nest: Nest) -> Nest:
-    """Return an elementwise nest as one over a single axis, where every buffer is accessed in the order of its axes.
+    """Return an element-wise nest with a single axis, if every buffer is accessed in the order of the axes.
 
     `B[i, j] = f(A[i, j])` becomes `B[n] = f(A[n])`, on views of the buffers.
     """
@@ -209,7 +216,7 @@ def flattened(nest: Nest) -> Nest:
 
 
 def _is_whole(access: tir.BufferLoad | tir.BufferStore, nest: Nest) -> bool:
-    """Whether `access` walks through all of a compact buffer as the axes do."""
+    """Return whether `access` visits all elements of a compact buffer in the order of the axes."""
     buffer = access.buffer
     if buffer.strides or buffer.elem_offset is not None or len(access.indices) != len(nest.axes):
         return False

@@ -1,7 +1,7 @@
-"""A product of matrices as packed panels, register tiles and vectors (see `tiles` for the sizes and the papers).
+"""Matrix products with packed panels, register tiles and vectors (see `tiles` for the sizes and the papers).
 
-The sum over k runs in its order for every element, with one rounding a step: the result depends neither on the tiles
-nor on the threads.
+Each element is summed over k in order, with one rounding per step: the result depends neither on the tile
+sizes nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ from .tiles import Tiles, choose_tiles
 from .transposition import transposed
 
 AHEAD = 8
-"""How many steps of the sum before it is needed a part of the right matrix comes from the second cache to the first."""
+"""Prefetch distance for B (L2 → L1), in steps of k."""
 
 
 class Product(Struct, frozen=True, eq=False):
-    """`c[i, j] = sum over k of a[i, k] * b[k, j]`, for views of any layout in which the rows of `c` are contiguous."""
+    """`c[i, j] = sum over k of a[i, k] * b[k, j]`, on views of any layout in which the rows of `c` are
+    contiguous.
+    """
 
     m: Index
     n: Index
@@ -62,13 +64,15 @@ class Product(Struct, frozen=True, eq=False):
     b: tir.Buffer
     c: tir.Buffer
     near: str = ""
-    """The factor, "a" or "b", that lies near, without gaps, and goes on beyond its end: it is read where it is."""
+    """The factor, "a" or "b", that is already packed and padded, and therefore read in place; "" for none."""
     finish: Epilogue | None = None
-    """What is stored in place of `c`."""
+    """The epilogue, which stores its result instead of `c`."""
 
 
 class _Step(Struct, frozen=True, eq=False):
-    """The part of the sum that is added up, and how many vectors wide the panel is; of the last one some may be off."""
+    """A part of the sum, and the width of the panel in vectors; in the last panel, the last vector may be
+    partial.
+    """
 
     start: tir.PrimExpr
     length: tir.PrimExpr
@@ -120,7 +124,7 @@ class _Emitter:
         depth, k = self.tiles.depth, self.product.k
 
         def step(number: tir.Var) -> Statements:
-            """One step at least: sums of nothing are zeros."""
+            """Emit one step of the depth. There is at least one, since an empty sum is zero."""
             start = times(number, depth)
             length = index(depth) if is_multiple(k, depth) else least(index(depth), minus(k, start))
             return (self._tall if self.tiles.panels else self._wide)(first, panels, start, length)
@@ -128,7 +132,7 @@ class _Emitter:
         return loop("depth", most(1, ceil_divide(k, depth)), step)
 
     def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
-        """Few rows: all of them are packed once, and each panel of columns just before it meets them."""
+        """Pack all tiles of rows once, and each panel of columns just before its use; for few rows."""
         count = constant(self.row_tiles) or 1
         a_tiles = self._a_buffer(count)
 
@@ -149,7 +153,7 @@ class _Emitter:
         return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
 
     def _tall(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
-        """Many rows: some panels are packed, and each tile of rows meets them just after it is packed."""
+        """Pack several panels of columns, and each tile of rows just before its use; for many rows."""
         b_panels = self._b_buffer(self.tiles.panels)
 
         def pack(number: tir.Var) -> tir.Stmt:
@@ -178,7 +182,7 @@ class _Emitter:
     def _by_width(
         self, panel: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr, body: Callable[[_Step], Statements]
     ) -> tir.Stmt:
-        """Return `body` for a panel; the last one may have fewer columns."""
+        """Return `body` for a panel; the last panel may have fewer columns."""
         whole = block_of(body(_Step(start, length, self.tiles.vectors, is_last=False)))
         if not self.has_odd_columns:
             return whole
@@ -206,7 +210,7 @@ class _Emitter:
     def _pack_a(
         self, packed: tir.Buffer, slot: Index, tile: Index, start: tir.PrimExpr, length: tir.PrimExpr
     ) -> tir.Stmt:
-        """Copy one tile; rows beyond the last are zero."""
+        """Pack one tile of A; rows beyond the last one are zero."""
         a, m, rows, width = self.product.a, self.product.m, self.tiles.rows, self.tiles.lanes
 
         def element(r: Index, k: Index) -> tir.PrimExpr:
@@ -228,7 +232,7 @@ class _Emitter:
         return loop("r", rows, row)
 
     def _fetch_a(self, tile: Index, panel: Index, start: tir.PrimExpr) -> tir.Stmt:
-        """Bring near a line of each row of the tile after this one, or some of its lines: more with each panel."""
+        """Prefetch a part of the next tile of A, a cache line of each row per panel."""
         rows, line = self.tiles.rows, self.tiles.lanes
         top = times(plus(tile, 1), rows)
 
@@ -239,7 +243,7 @@ class _Emitter:
         return when(below(times(panel, line if self.a_by_rows else rows), self.tiles.depth), unrolled("r", rows, fetch))
 
     def _pack_b(self, packed: tir.Buffer, slot: Index, panel: Index, step: _Step) -> tir.Stmt:
-        """Copy one panel; columns beyond the last are zero."""
+        """Pack one panel of B; columns beyond the last one are zero."""
         b, n, columns, width = self.product.b, self.product.n, self.tiles.columns, self.tiles.lanes
         start, length = step.start, step.length
 
@@ -284,7 +288,7 @@ class _Emitter:
         self, a_tiles: tir.Buffer, slot: Index, b_panels: tir.Buffer, panel_slot: Index, tile: Index, panel: Index,
         step: _Step,
     ) -> tir.Stmt:  # fmt: skip
-        """Add the steps of the sum to one tile of the result."""
+        """Add a step of the sum to one tile of the result."""
         tiles, c, start = self.tiles, self.product.c, step.start
         top, left = times(tile, tiles.rows), times(panel, tiles.columns)
         sums = new_buffer("sums", self.dtype, (tiles.rows, tiles.columns), "local")
@@ -345,7 +349,7 @@ class _Emitter:
         return allocated([sums], body)
 
     def _finish(self, sums: tir.Buffer, top: Index, left: Index, step: _Step) -> tir.Stmt:
-        """Store what follows from a complete tile, row by row."""
+        """Store the epilogue of a complete tile, row by row."""
         tiles, product = self.tiles, self.product
         finish = product.finish
         assert finish is not None
@@ -371,6 +375,6 @@ class _Emitter:
         return allocated([tile], [copies, loop("r", tiles.rows, row)])
 
     def _mask(self, first: Index) -> tir.PrimExpr:
-        """Return which lanes from column `first` on are columns of the result."""
+        """Return the mask of the lanes from column `first` that are inside the result."""
         width = self.tiles.lanes
         return tir.LT(f"boolx{width}", lanes(first, width), splat(index(self.product.n), width))

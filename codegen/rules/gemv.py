@@ -1,15 +1,16 @@
-"""A matrix times a vector, where the rows of the matrix are contiguous: several rows at once, each as sums of vectors.
+"""Matrix-vector products with contiguous matrix rows: several rows at once, each summed in vectors.
 
-    lead = …                                 elements before the first whole line of the cache
+    lead = …                                 elements before the first cache line boundary
     for t in T.parallel(n // 4):             y[j] = sum over k of a[j, k] * x[k]
         sums[4, 2 * lanes] = 0               each part of x is read once for four rows,
-        for s in range((k - lead) // (2 * lanes)):    which are as many streams from memory
+        for s in range((k - lead) // (2 * lanes)):    which are four streams from memory
             sums[r, …] += a[4 * t + r, …] * x[…]
         y[4 * t + r] = the sum of sums[r, :]
 
-What bounds it is how fast the matrix comes: the next rows are fetched while these are added up, and vectors of it that
-lie in one line come twice as fast. The sum of a row has the same order whatever the number of threads and wherever the
-matrix lies: every 32nd product is added to one sum, and those that are half of all apart to each other.
+The product is bound by memory bandwidth: the next rows are prefetched while the current ones are summed,
+and aligned vectors load twice as fast. The order of a sum does not depend on the number of threads or the
+alignment of the matrix: every 32nd product is added to one partial sum, and the partial sums are combined
+by halves.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ from .matmul import is_enough, loops_around
 from .nest import Declined, Nest
 
 ROWS, PARTS = 4, 2
-"""Rows at once, and vectors of each: as many sums as hide the latency of an addition."""
+"""Rows at once, and vectors per row: enough partial sums to hide the latency of an addition."""
 
 
 def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the product of a matrix and a vector that `nest` is; Declined where it is none."""
+    """Return the schedule of a matrix-vector product; Declined if `nest` is not one."""
     read = read_contraction(nest)
     if read.rows:
         raise Declined("it is a product of two matrices")
@@ -62,7 +63,7 @@ def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
     n, more_columns = joined(read.columns, (y, matrix))
     k, more_depth = joined(read.depth, (x, matrix))
     if more_depth or constant(matrix.step(k)) != 1 or constant(x.step(k)) != 1:
-        raise Declined("neither the rows of the matrix nor the vector are contiguous")
+        raise Declined("the rows of the matrix or the vector are not contiguous")
     width = machine.vector_bytes // parse_dtype(y.buffer.dtype).bytes
     outer = [*read.batch, *more_columns]
     is_many = read.is_large and is_enough(outer, machine)
@@ -80,7 +81,7 @@ def schedule_gemv(nest: Nest, machine: Machine) -> tir.Stmt:
 
 
 def _until_line(buffer: tir.Buffer, line: int) -> tir.PrimExpr:
-    """Return how many elements lie before the first one whose address is a multiple of `line` bytes."""
+    """Return the number of elements before the first address that is a multiple of `line` bytes."""
     place = make.reinterpret("int64", address(buffer, 0, 0))
     return divide(make.floormod(minus(0, place), line), parse_dtype(buffer.dtype).bytes)
 
@@ -88,7 +89,7 @@ def _until_line(buffer: tir.Buffer, line: int) -> tir.PrimExpr:
 class _Emitter:
     """Emits the product of matrix `a` and vector `x`; vectors are matrices of one row.
 
-    The first `lead` elements of the rows, fewer than `width`, are added up as the last lanes of a vector.
+    The first `lead` elements of the rows, fewer than `width`, are the last lanes of a partial vector.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class _Emitter:
             return unrolled("r", count, body)
 
         def add(place: Index, k: Index, where: tir.PrimExpr | None = None) -> tir.Stmt:
-            """Add the products at `k` and on to the sums at `place` and on, of all rows."""
+            """Add the products of a vector from `k` to the partial sums from `place`, for all rows."""
 
             def of_row(r: tir.Var) -> tir.Stmt:
                 at, into = lanes(k, width), lanes(place, width)

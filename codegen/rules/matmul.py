@@ -1,6 +1,7 @@
-"""Products of matrices: contractions whose axes of a kind lie one after the other in memory, and are one.
+"""Matrix products: contractions whose axes of each kind can be fused.
 
-Those that do not become loops around the product; several axes that are summed over must be one.
+Rows and columns that cannot be fused become loops around the product; the reduction axes must be fused
+into one.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from .gemm import Product, emit_product
 from .nest import Axis, Declined, Nest
 
 FEW_COLUMNS = 128
-"""With fewer, gathering columns costs less than doing without."""
+"""Minimum number of fused columns; with fewer, gathering columns (`convolution`) is faster."""
 
 
 def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the product that `nest` is as tiles; Declined where it is none."""
+    """Return the tiled matrix product; Declined if `nest` is not one."""
     read = read_contraction(nest)
     a, b, c = read.a, read.b, read.c
     n, more_columns = joined(read.columns, (c, b))
     m, more_rows = joined(read.rows, (c, a))
     k, more_depth = joined(read.depth, (a, b))
     if not read.rows and constant(b.step(n)) != 1:
-        raise Declined("it is a matrix times a vector: a sum of each row")
+        raise Declined("it is a matrix-vector product")
     if more_depth:
-        raise Declined("the axes that are summed over do not lie one after the other")
+        raise Declined("the reduction axes are not contiguous")
     if more_columns and len(joined(read.columns, (c,))[0]) > len(n) and 0 < _known(n) < FEW_COLUMNS:
-        raise Declined(f"fewer than {FEW_COLUMNS} columns lie one after the other in a factor, but more in the result")
+        raise Declined(f"fewer than {FEW_COLUMNS} columns are contiguous in a factor, but more in the result")
     outer = [*read.batch, *more_rows, *more_columns]
     is_many = read.is_large and is_enough(outer, machine)
     sizes, element_bytes = (extent_of(m), extent_of(n), extent_of(k)), parse_dtype(c.buffer.dtype).bytes
@@ -48,17 +49,17 @@ def schedule_matmul(nest: Nest, machine: Machine) -> tir.Stmt:
 
 
 def _known(axes: Sequence[Axis]) -> int:
-    """Return how many values axes have together, 0 where that is symbolic."""
+    """Return the product of the extents of `axes`, 0 if it is symbolic."""
     return prod(axis.size or 0 for axis in axes)
 
 
 def is_enough(outer: Sequence[Axis], machine: Machine) -> bool:
-    """Whether the loops around a product are enough for all threads."""
+    """Return whether the loops around a product have enough iterations for all threads."""
     return bool(outer) and sum(1 if axis.size is None else axis.size for axis in outer) >= machine.threads
 
 
 def loops_around(outer: Sequence[Axis], is_parallel: bool, body: Callable[[Offsets], tir.Stmt]) -> tir.Stmt:
-    """Return `body` for all values of the axes; the first loop is parallel, or none."""
+    """Return loops over `outer` around `body`; the outermost loop is parallel if `is_parallel`."""
 
     def around(rest: Sequence[Axis], offsets: Offsets) -> tir.Stmt:
         if not rest:

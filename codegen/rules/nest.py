@@ -1,4 +1,4 @@
-"""Nests: one block under loops of its own, as unscheduled functions have them, read into what rules ask about.
+"""Nests: a block with its own loops, as in unscheduled functions, in the form that rules inspect.
 
 for i, k in T.grid(64, 128):              axes    i: 64, k: 128 (reduced)
     with T.block("sum"):                  store   B[i] = B[i] + A[i, k]
@@ -21,7 +21,7 @@ from ...ir.simplify import simplify
 from ...ir.visit import rewrite, substitute, walk
 
 SAYS_NOTHING = {"axis", "schedule_rule"}
-"""Annotations of blocks that ask for nothing: over which axis a softmax is, and which rule of a tuner would do."""
+"""Annotations of blocks without effect here: the axis of a softmax, and the rule of a tuner."""
 
 
 class Declined(Exception):
@@ -29,7 +29,7 @@ class Declined(Exception):
 
 
 class Axis(Struct, frozen=True, eq=False):
-    """One iterator of a block, from 0 on, under a loop of its own."""
+    """An iterator of a block that starts at 0 and is bound to a loop of its own."""
 
     var: tir.Var
     extent: tir.PrimExpr
@@ -37,12 +37,12 @@ class Axis(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int | None:
-        """How many iterations there are, None where that is symbolic."""
+        """Return the number of iterations, None if it is symbolic."""
         return self.extent.value if isinstance(self.extent, tir.IntImm) else None
 
 
 class Nest(Struct, frozen=True, eq=False):
-    """A block that stores one element for every value of its axes, which stand in the order of their loops."""
+    """A block that stores one element for every value of its axes, which are in the order of their loops."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -50,26 +50,27 @@ class Nest(Struct, frozen=True, eq=False):
     init: tir.PrimExpr | None
     trivia: Trivia | None = None
     after: tuple[tir.BufferStore, ...] = ()
-    """What becomes of each element once it is complete: the last is stored in place of the result, each of the others is
-    read by the next one only. Only rules that say so heed it."""
+    """The epilogue of each complete element: the last store replaces that of the result, each of the others is
+    only read by the next one. Only rules with epilogue support use it.
+    """
 
     @property
     def spatial(self) -> tuple[Axis, ...]:
-        """The axes that are not reduced."""
+        """Return the axes that are not reduced."""
         return tuple(axis for axis in self.axes if not axis.is_reduced)
 
     @property
     def reduced(self) -> tuple[Axis, ...]:
-        """The axes that are reduced."""
+        """Return the reduced axes."""
         return tuple(axis for axis in self.axes if axis.is_reduced)
 
     def loads(self) -> Iterator[tir.BufferLoad]:
-        """Yield what the block reads, its own result in a reduction included."""
+        """Yield the loads of the block, including that of the old result in a reduction."""
         return (node for node in walk(self.store.value) if isinstance(node, tir.BufferLoad))
 
 
 def read_nest(stmt: tir.Stmt) -> Nest:
-    """Return the nest that `stmt` is; Declined where it is none, or its loops are scheduled already."""
+    """Return `stmt` as a nest; Declined if it is not one, or its loops are scheduled already."""
     loops: list[tir.For] = []
     inner = stmt
     while isinstance(inner, tir.For):
@@ -77,19 +78,19 @@ def read_nest(stmt: tir.Stmt) -> Nest:
         loops.append(inner)
         inner = inner.body
     if not isinstance(inner, tir.BlockRealize):
-        raise Declined("the loops hold more than one block")
+        raise Declined("the loops contain more than one block")
     block = inner.block
     check_plain(inner)
     store, init = _only_store(block.body, block), None
     if block.init is not None:
         start = _only_store(block.init, block)
         if not structural_equal(replace(start, value=store.value), store, map_free_vars=False):
-            raise Declined(f"block '{block.name_hint}' starts another element than it adds to")
+            raise Declined(f"block '{block.name_hint}' initializes another element than it updates")
         init = start.value
     axes, units = axes_of(inner, loops)
     store = substitute(store, units)
     if store.predicate is not None or any(isinstance(node, tir.Let) for node in walk(store)):
-        raise Declined(f"block '{block.name_hint}' has masks or bindings of its own")
+        raise Declined(f"block '{block.name_hint}' has masks or bindings")
     init = None if init is None else substitute(init, units)
     nest = with_plain_indices(Nest(block.name_hint, axes, store, init, inner.trivia))
     check_order(nest)
@@ -97,36 +98,37 @@ def read_nest(stmt: tir.Stmt) -> Nest:
 
 
 def check_plain(realize: tir.BlockRealize) -> None:
-    """Raise Declined where a block has more than iterators and a body."""
+    """Raise Declined if a block has more than iterators and a body."""
     block = realize.block
     if not (isinstance(realize.predicate, tir.IntImm) and realize.predicate.value == 1):
         raise Declined(f"block '{block.name_hint}' has a predicate")
     if block.alloc_buffers or block.match_buffers or block.annotations.keys() - SAYS_NOTHING:
-        raise Declined(f"block '{block.name_hint}' has buffers or annotations of its own")
+        raise Declined(f"block '{block.name_hint}' has buffers or annotations")
 
 
 def check_order(nest: Nest) -> None:
-    """Raise Declined where it is not certain that iterations which differ in a spatial axis may run in any order.
+    """Raise Declined unless iterations that differ in a spatial axis are proven to be independent.
 
-    Each must store an element of its own, which no other one reads; a reduction updates and starts that one element.
+    Each must store an element of its own, which no other one reads; a reduction initializes and updates that
+    element.
     """
     memory = nest.store.buffer.data
     reduced = {axis.var for axis in nest.reduced}
     if nest.init is not None:
         for node in walk(nest.init):
             if node in reduced or (isinstance(node, tir.BufferLoad) and node.buffer.data is memory):
-                raise Declined(f"block '{nest.name}' starts from what it computes")
+                raise Declined(f"block '{nest.name}' has a T.init that depends on its result or a reduced axis")
         if any(node in reduced for index in nest.store.indices for node in walk(index)):
-            raise Declined(f"a reduced axis of block '{nest.name}' picks the element that is stored")
+            raise Declined(f"the stored element of block '{nest.name}' depends on a reduced axis")
     check_own_elements(nest.spatial, nest.store)
     for load in nest.loads():
         is_other = load.buffer.data is memory and not structural_equal(load.indices, nest.store.indices)
         if is_other and not _are_apart(nest.axes, nest.store.indices, load.indices):
-            raise Declined(f"iterations of block '{nest.name}' read what others store")
+            raise Declined(f"iterations of block '{nest.name}' read elements that other iterations store")
 
 
 def check_own_elements(spatial: Sequence[Axis], store: tir.BufferStore) -> None:
-    """Raise Declined where iterations that differ in `spatial` axes may store the same element."""
+    """Raise Declined if iterations that differ in `spatial` axes may store the same element."""
     axes = [axis for axis in spatial if axis.size != 1]
     if {axis.var for axis in axes} <= {index for index in store.indices if isinstance(index, tir.Var)}:
         return
@@ -137,7 +139,9 @@ def check_own_elements(spatial: Sequence[Axis], store: tir.BufferStore) -> None:
 def _are_apart(
     axes: Sequence[Axis], a: Sequence[tir.PrimExpr], b: Sequence[tir.PrimExpr], is_same_known: bool = False
 ) -> bool:
-    """Whether indices `a` of one iteration are proven to differ from `b` of any iteration, or of any other one."""
+    """Return whether indices `a` of an iteration are proven to differ from `b` of any iteration, or of any other
+    one.
+    """
     fresh = {axis.var: tir.Var(axis.var.dtype, axis.var.name) for axis in axes}
     both = [(axis.var, axis.extent) for axis in axes] + [(fresh[axis.var], axis.extent) for axis in axes]
     domains = {var: tir.Range(tir.IntImm(var.dtype, 0), extent) for var, extent in both}
@@ -148,7 +152,7 @@ def _are_apart(
 
 
 def with_plain_indices(nest: Nest) -> Nest:
-    """Return `nest` with indices that divide simplified: those of a reshape are often axes."""
+    """Return `nest` with divisions in indices simplified; the indices of a reshape often become axes."""
     domains = {axis.var: tir.Range(tir.IntImm(axis.var.dtype, 0), axis.extent) for axis in nest.axes}
 
     def update(node: Node) -> Node | None:
@@ -162,7 +166,7 @@ def with_plain_indices(nest: Nest) -> Nest:
 
 
 def statement_of(nest: Nest) -> tir.Stmt:
-    """Return the loops and the block that `nest` is."""
+    """Return the loops and the block of `nest`."""
     kinds = {True: tir.IterVarType.COMM_REDUCE, False: tir.IterVarType.DATA_PAR}
     zeros = [tir.IntImm(axis.var.dtype, 0) for axis in nest.axes]
     iterators = tuple(
@@ -179,7 +183,7 @@ def statement_of(nest: Nest) -> tir.Stmt:
 
 
 def check_loop(loop: tir.For) -> None:
-    """Raise Declined where somebody scheduled `loop`."""
+    """Raise Declined if `loop` is already scheduled."""
     if loop.kind is not tir.ForKind.SERIAL or loop.annotations or loop.thread_binding is not None:
         raise Declined(f"loop '{loop.loop_var.name}' is scheduled already")
     if not (isinstance(loop.min, tir.IntImm) and loop.min.value == 0):
@@ -188,14 +192,14 @@ def check_loop(loop: tir.For) -> None:
 
 def _only_store(body: tir.Stmt, block: tir.Block) -> tir.BufferStore:
     if not isinstance(body, tir.BufferStore):
-        raise Declined(f"block '{block.name_hint}' is more than one store")
+        raise Declined(f"block '{block.name_hint}' contains more than one store")
     return body
 
 
 def axes_of(
     realize: tir.BlockRealize, loops: Sequence[tir.For]
 ) -> tuple[tuple[Axis, ...], dict[tir.Var, tir.PrimExpr]]:
-    """Return the axes in the order of the loops, and the values of the iterators that have only one."""
+    """Return the axes in the order of the loops, and the values of iterators with extent 1."""
     block, units = realize.block, dict[tir.Var, tir.PrimExpr]()
     by_loop: dict[tir.Var, Axis] = {}
     extents = {loop.loop_var: loop.extent for loop in loops}
@@ -210,16 +214,16 @@ def axes_of(
             raise Declined(f"iterator '{iterator.var.name}' does not start at 0")
         if isinstance(value, tir.IntImm):
             if is_reduced and value.value:
-                raise Declined(f"iterator '{iterator.var.name}' is never at its start")
+                raise Declined(f"the value of iterator '{iterator.var.name}' is never 0")
             units[iterator.var] = tir.IntImm(iterator.var.dtype, value.value)
         elif iterator.dom is None or not isinstance(value, tir.Var) or value in by_loop:
-            raise Declined(f"iterator '{iterator.var.name}' is not one loop")
+            raise Declined(f"iterator '{iterator.var.name}' is not bound to a single loop")
         elif not structural_equal(iterator.dom.extent, extents.get(value), map_free_vars=False):
-            raise Declined(f"iterator '{iterator.var.name}' has another extent than its loop")
+            raise Declined(f"the extents of iterator '{iterator.var.name}' and its loop differ")
         elif iterator.iter_type not in (tir.IterVarType.DATA_PAR, tir.IterVarType.COMM_REDUCE):
             raise Declined(f"iterator '{iterator.var.name}' is neither spatial nor reduced")
         else:
             by_loop[value] = Axis(iterator.var, make.cast(iterator.dom.extent, iterator.var.dtype), is_reduced)
     if set(by_loop) != set(extents):
-        raise Declined("a loop is no iterator of the block")
+        raise Declined("a loop is not bound to an iterator of the block")
     return tuple(by_loop[loop] for loop in extents), units

@@ -1,13 +1,13 @@
-"""Rows: one or more nests that share their outer axes, computed row by row, each row by vectors.
+"""Rows: one or more nests that share their outer axes, computed row by row, each row in vectors.
 
-    for i in T.parallel(n):              softmax: its four blocks share i; what lies between them is one row,
-        m = the greatest of A[i, :]      which stays in the first cache
+    for i in T.parallel(n):              softmax: its four blocks share i; intermediate buffers are one row,
+        m = the greatest of A[i, :]      which stays in the L1 cache
         E[:] = exp(A[i, :] - m)
         s = the sum of E[:]
         B[i, :] = E[:] / s
 
-Sums and extrema over an axis that is contiguous in memory run in several vectors at once, which are combined in the
-end: always the same ones, whatever the number of threads.
+Sums and extrema over a contiguous axis use several vector accumulators, which are combined in the
+end. Their number does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from .nest import Axis, Declined, Nest
 from .strides import step_along
 
 PARTS = 4
-"""Vectors that a sum runs in at once: as many as hide the latency of an addition."""
+"""Vector accumulators of a sum: enough to hide the latency of an addition."""
 CHUNK = 8192
-"""Elements of a single row that a thread takes at a time."""
+"""Number of elements of a single row that a thread processes at a time."""
 MOST_STEP = 4
-"""Elements that lie farther apart are not gathered into vectors: each is in a line of memory of its own."""
+"""Maximum stride of a gather; with a larger one, each element is in a cache line of its own."""
 PARALLEL_STEPS = 1 << 15
-"""With fewer steps, threads cost more than they give."""
+"""Minimum number of steps of a parallel loop; with fewer, threads do not pay off."""
 Combine = Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
 
 _COMBINE: dict[type[tir.BinaryOp], Combine] = {
@@ -64,9 +64,10 @@ _COMBINE: dict[type[tir.BinaryOp], Combine] = {
 
 
 def schedule_rows(nests: Sequence[Nest], outer: int, machine: Machine, buffers: Sequence[tir.Buffer] = ()) -> tir.Stmt:
-    """Return the nests, which share their first `outer` axes and keep `buffers` between them, row by row.
+    """Return the nests, which share their first `outer` axes and the intermediate `buffers`, computed row by
+    row.
 
-    Declined where a reduction is not of a known form.
+    Declined if the form of a reduction is unknown.
     """
     first = nests[0].axes[:outer]
     emitters = [_Row(nest, outer, machine) for nest in nests]
@@ -91,7 +92,9 @@ def _around(shared: Sequence[Axis], nests: Sequence[Nest], body: Callable[[], ti
 
 
 def around_rows(outer: Sequence[Axis], inner: Axis, body: Callable[[], tir.Stmt], machine: Machine) -> tir.Stmt:
-    """Return loops over `outer` around `body`, which goes along `inner`; the first one that is long enough is parallel."""
+    """Return loops over `outer` around `body`, which loops over `inner`; the first loop that is long enough is
+    parallel.
+    """
     return _distributed(outer, body(), _steps((*outer, inner)) >= PARALLEL_STEPS, machine)
 
 
@@ -106,7 +109,7 @@ def _distributed(axes: Sequence[Axis], statement: tir.Stmt, is_large: bool, mach
 
 
 class _Row:
-    """Emits what one nest does for one value of its outer axes."""
+    """Emits the code of one nest for one value of its outer axes."""
 
     def __init__(self, nest: Nest, outer: int, machine: Machine) -> None:
         self.nest = nest
@@ -128,7 +131,7 @@ class _Row:
     # --- Elementwise
 
     def chunked(self, is_parallel: bool) -> tir.Stmt:
-        """Return the one row in chunks, which threads share."""
+        """Return a single row in chunks, which threads share."""
         (axis,) = self.spatial
         if not is_parallel:
             return self.run()
@@ -158,7 +161,9 @@ class _Row:
         return substitute(self.nest.store, values)
 
     def _contiguous(self, axes: Sequence[Axis]) -> Axis | None:
-        """Return the axis along which the result is contiguous, and what is read so too, or close to it, or stays."""
+        """Return the axis along which the result is contiguous, and all loads are contiguous, nearly so, or
+        invariant.
+        """
         for axis in reversed(axes):
             if axis.size is not None and axis.size < 4:
                 continue
@@ -170,10 +175,10 @@ class _Row:
     # --- Sums and extrema
 
     def _combiner(self) -> tuple[Combine, tir.PrimExpr]:
-        """Return how the reduction combines two values, and what it takes in at each step."""
+        """Return the operator of the reduction, and the value that it combines with the old element at each step."""
         value, result = self.nest.store.value, self.nest.store
         if self.nest.init is None or type(value) not in _COMBINE or not isinstance(value, tir.BinaryOp):
-            raise Declined("it is no sum, product or extremum")
+            raise Declined("it is not a sum, product or extremum")
         for before, taken in ((value.a, value.b), (value.b, value.a)):
             if isinstance(before, tir.BufferLoad) and before.buffer is result.buffer:
                 if not structural_equal(before.indices, result.indices) or any(
@@ -181,10 +186,10 @@ class _Row:
                 ):
                     break
                 return _COMBINE[type(value)], taken
-        raise Declined("it reads its own result otherwise than to add to it")
+        raise Declined("it reads its result other than as the old element of the reduction")
 
     def _columns(self, along: Axis) -> tir.Stmt:
-        """Reduce several neighbours at a time, each in its order."""
+        """Reduce several contiguous elements of the result at a time, each in order."""
         combine, taken = self._combiner()
         nest, width = self.nest, self.width
         dtype, init = nest.store.buffer.dtype, nest.init
@@ -223,12 +228,12 @@ class _Row:
         return _loops([axis for axis in self.spatial if axis is not along], strips)
 
     def _reduction(self) -> tir.Stmt:
-        """Reduce along an axis that is contiguous in what is read."""
+        """Reduce along an axis that is contiguous in the operands."""
         combine, taken = self._combiner()
         reads = [node for node in walk(taken) if isinstance(node, tir.BufferLoad)]
         along = next((axis for axis in reversed(self.reduced) if _is_read_along(axis, reads)), None)
         if along is None or (along.size is not None and along.size < self.width):
-            raise Declined("no reduced axis is contiguous in what is read")
+            raise Declined("no reduced axis is contiguous in the operands")
         others = [axis for axis in self.reduced if axis is not along]
         return _loops(self.spatial, lambda: self._reduce(along, others, combine, taken))
 
@@ -271,7 +276,7 @@ class _Row:
 
 
 def _combined(partial: tir.Buffer, width: int, combine: Combine) -> list[tir.Stmt]:
-    """Return statements that leave all of `partial` combined in its first element."""
+    """Return statements that combine all elements of `partial` into its first one."""
     steps: list[tir.Stmt] = []
     for part in range(1, PARTS):
         places = lanes(0, width)

@@ -1,4 +1,4 @@
-"""How far an access moves in memory when an axis takes one step."""
+"""Strides of accesses along the axes of a nest."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ZERO = tir.IntImm("int64", 0)
 
 
 def plain_steps(access: Access, axes: Iterable[Axis]) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the elements between neighbours on each axis that is an index of `access` by itself.
+    """Return the stride along each axis that is an index of `access` by itself.
 
-    Declined where an index is anything but an axis, used once, or 0.
+    Declined if an index is neither an axis, used once, nor 0.
     """
     steps: dict[tir.Var, tir.PrimExpr] = {}
     known = {axis.var for axis in axes}
@@ -29,15 +29,15 @@ def plain_steps(access: Access, axes: Iterable[Axis]) -> dict[tir.Var, tir.PrimE
         if isinstance(position, tir.IntImm) and position.value == 0:
             continue
         if not isinstance(position, tir.Var) or position not in known or position in steps:
-            raise Declined(f"an index of '{access.buffer.name}' is no axis")
+            raise Declined(f"an index of '{access.buffer.name}' is not an axis")
         steps[position] = step
     return steps
 
 
 def linear_steps(access: Access, axes: Iterable[Axis]) -> tuple[dict[tir.Var, tir.PrimExpr], tir.PrimExpr]:
-    """Return the elements between neighbours on each axis that `access` depends on, and where it is at their zero.
+    """Return the stride along each axis that `access` depends on, and its position when all axes are zero.
 
-    Declined where an index is no sum of axes times numbers.
+    Declined if an index is not a sum of axes times numbers.
     """
     steps: dict[tir.Var, tir.PrimExpr] = {}
     start: tir.PrimExpr = ZERO if access.buffer.elem_offset is None else widen(access.buffer.elem_offset)
@@ -46,7 +46,7 @@ def linear_steps(access: Access, axes: Iterable[Axis]) -> tuple[dict[tir.Var, ti
         for var in variables:
             factor = _factor(position, var)
             if factor is None:
-                raise Declined(f"an index of '{access.buffer.name}' is no sum of axes")
+                raise Declined(f"an index of '{access.buffer.name}' is not a sum of axes")
             if factor:
                 steps[var] = plus(steps.get(var, ZERO), times(factor, step))
         zeros = {var: tir.IntImm(var.dtype, 0) for var in variables}
@@ -55,7 +55,7 @@ def linear_steps(access: Access, axes: Iterable[Axis]) -> tuple[dict[tir.Var, ti
 
 
 def step_along(access: Access, var: tir.Var) -> int | None:
-    """Return how many elements `access` moves when `var` takes one step; None where that is not one number."""
+    """Return the stride of `access` along `var`; None if it is not constant."""
     total = 0
     for position, step in zip(access.indices, strides_of(access.buffer), strict=True):
         if not any(node is var for node in walk(position)):
@@ -68,7 +68,7 @@ def step_along(access: Access, var: tir.Var) -> int | None:
 
 
 def _factor(expr: tir.PrimExpr, var: tir.Var) -> int | None:
-    """Return what `var` is multiplied by in a sum; None where the expression is not of that form."""
+    """Return the coefficient of `var` in a sum; None if the expression does not have that form."""
     if expr is var:
         return 1
     if not any(node is var for node in walk(expr)):

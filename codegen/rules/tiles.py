@@ -1,10 +1,10 @@
-"""How large the tiles of a product are: what registers and caches hold (Goto & van de Geijn, "Anatomy of
+"""Tile sizes of matrix products, from the sizes of registers and caches (Goto & van de Geijn, "Anatomy of
 High-Performance Matrix Multiplication", 2008; Van Zee & van de Geijn, "BLIS", 2015).
 
-- `rows` × `vectors` accumulators stay in registers while `depth` steps of the sum are added to them;
-- with many rows, `panels` panels of the right matrix, each `depth` × `vectors` wide, stay in the second cache, and meet
-  one tile of the left matrix, `rows` × `depth`, after the other, which stays in the first;
-- with few rows, all tiles of the left matrix stay in the second cache, and meet each panel in the first.
+- `rows` × `vectors` accumulators stay in registers for `depth` steps of the sum;
+- for many rows, `panels` panels of B, each `depth` × `vectors` wide, stay in the L2 cache, and are combined with
+  one tile of A at a time, `rows` × `depth`, in the L1 cache;
+- for few rows, all tiles of A stay in the L2 cache, and are combined with one panel of B at a time in the L1 cache.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from ..machine import Machine
 from .build import Index, constant
 
 DEPTH = 384
-"""The most steps of the sum between two visits of an accumulator to memory."""
+"""Maximum number of steps of the sum between two loads of an accumulator."""
 SHALLOW = 256
-"""The fewest steps between two visits where there are more: fewer cost more in visits than the first cache gives."""
+"""Minimum of that number, if there are more steps: with fewer, the loads cost more than the L1 cache saves."""
 FEW_TILES = 16
-"""So many tiles of rows are few: a panel that is read again for each of them need not be kept for longer."""
+"""Maximum number of row tiles for which each panel of B is packed just before its use."""
 MOST_VECTORS = 8
 ENOUGH = 0.92
-"""Tiles that are filled so far are as good as full."""
+"""Fraction from which on tiles count as full."""
 NEAR_COLUMNS = 192
-"""Columns that are gathered at a time: enough to use what is packed of the other matrix, few enough to stay near."""
+"""Number of columns to gather at a time: enough to reuse the packed factor, few enough to stay in the cache."""
 
 
 class Tiles(Struct, frozen=True):
-    """The sizes of one product; `lanes` elements are a vector."""
+    """The tile sizes of a product; `lanes` is the number of elements of a vector."""
 
     lanes: int
     rows: int
     vectors: int
     depth: int
     panels: int
-    """How many panels of the right matrix stay in the second cache; 0 where rows are few."""
+    """Number of panels of B in the L2 cache; 0 for few rows."""
 
     @property
     def columns(self) -> int:
-        """How many columns of the result a tile has."""
+        """Return the number of columns of a tile."""
         return self.vectors * self.lanes
 
 
 def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Machine) -> Tiles:
-    """Return the tiles of an `m` × `n` product of depth `k` on this machine."""
+    """Choose the tile sizes of an `m` × `n` product of depth `k` for this machine."""
     lanes = machine.vector_bytes // element_bytes
     rows, vectors = _registers(constant(m), constant(n), lanes, machine.registers)
     near = machine.l1_bytes // ((rows + vectors * lanes) * element_bytes)
@@ -58,8 +58,9 @@ def choose_tiles(m: Index, n: Index, k: Index, element_bytes: int, machine: Mach
 
 
 def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: Machine) -> int:
-    """Return how many of `long` rows of `inner` columns each to gather at a time: a part of all that fills whole tiles of
-    `unit` columns and stays near."""
+    """Return how many of `long` rows of `inner` columns each to gather at a time: a part that fills whole tiles
+    of `unit` columns and stays in the L2 cache.
+    """
 
     def filled(rows: int) -> float:
         columns = rows * inner
@@ -72,9 +73,10 @@ def choose_chunk(long: int, inner: int, column_bytes: int, unit: int, machine: M
 
 
 def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tuple[int, int]:
-    """Return how many rows and vectors a tile has: all of the registers but those of the operands.
+    """Return how many rows and vectors a tile has: they use all registers except those of the operands.
 
-    Of the heights that fill the registers well, the one that leaves the fewest rows of the last tile empty.
+    Among the heights that use the registers well, choose the one that leaves the fewest rows of the last tile
+    empty.
     """
     vectors = 2 if n is None or n > lanes else 1
     most = (registers - vectors - 1) // vectors
@@ -88,7 +90,7 @@ def _registers(m: int | None, n: int | None, lanes: int, registers: int) -> tupl
 
 
 def _even_part(size: int | None, most: int, multiple: int) -> int:
-    """Return the size of the fewest equal parts of at most `most`."""
+    """Return the size of parts when `size` is divided into the fewest equal parts of at most `most`."""
     if size is None or size <= 0:
         return most
     part = -(-size // -(-size // most))

@@ -1,4 +1,4 @@
-"""Copies that swap which axis is contiguous: square by square, each transposed in registers."""
+"""Transposing copies: square by square, each transposed in registers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .strides import plain_steps
 from .transposition import transposed
 
 MOST_LANES = 16
-"""A square of more lanes does not fit in the registers."""
+"""Maximum number of lanes of a square that fits in the registers."""
 PARALLEL_ELEMENTS = 1 << 16
 
 
 def schedule_transpose(nest: Nest, machine: Machine) -> tir.Stmt:
-    """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
+    """Return the transposing copy by squares; Declined if `nest` is not a copy, or keeps the contiguous axis."""
     source = nest.store.value
     if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
-        raise Declined("it is no copy")
+        raise Declined("it is not a copy")
     count = machine.vector_bytes // parse_dtype(source.dtype).bytes
     if not 4 <= count <= MOST_LANES:
         raise Declined(f"squares of '{source.dtype}' do not fit in the registers")
@@ -45,21 +45,21 @@ def schedule_transpose(nest: Nest, machine: Machine) -> tir.Stmt:
     down = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
     across = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
     if down is None or across is None or down is across:
-        raise Declined("the same axis is contiguous in what is read and what is written")
+        raise Declined("source and target are contiguous along the same axis")
     if any(axis.size is not None and axis.size < count for axis in (down, across)):
         raise Declined("an axis is shorter than a vector")
     return _Squares(nest, source, down, across, count).run()
 
 
 class _Squares:
-    """`down` is contiguous in what is read, `across` in what is written."""
+    """Emits the copy; the source is contiguous along `down`, the target along `across`."""
 
     def __init__(self, nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis, count: int) -> None:
         self.nest, self.source, self.count = nest, source, count
         self.down, self.across = down, across
 
     def run(self) -> tir.Stmt:
-        """Loop over the other axes, then over squares; what they leave over is copied element by element."""
+        """Loop over the other axes, then over squares; copy the remaining elements one by one."""
         count, down, across = self.count, self.down, self.across
         rows, columns = divide(down.extent, count), divide(across.extent, count)
         others = [axis for axis in self.nest.axes if axis not in (down, across)]

@@ -1,6 +1,6 @@
-"""A square of as many vectors as they have lanes, transposed in registers.
+"""Transposition of a square of vectors in registers; there are as many vectors as lanes.
 
-Step by step, squares of 1, 2, 4, … lanes change places across the diagonal: log2(n) steps of n shuffles.
+Squares of 1, 2, 4, … lanes are swapped across the diagonal step by step: log2(n) steps of n shuffles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Write = Callable[[Index, tir.PrimExpr], tir.Stmt]
 
 
 def transposed(count: int, dtype: str, read: Read, write: Write) -> tir.Stmt:
-    """Return statements that `write(i, v)` for each column `v` of the square whose row `i` is `read(i)`."""
+    """Return statements that call `write(i, v)` for each column `v` of the square whose row `i` is `read(i)`."""
     square = new_buffer("square", dtype, (count, count), "local")
 
     def row(i: Index) -> tir.PrimExpr:
@@ -38,7 +38,7 @@ def transposed(count: int, dtype: str, read: Read, write: Write) -> tir.Stmt:
 def _exchange(
     first: tir.PrimExpr, second: tir.PrimExpr, distance: int, count: int, square: tir.Buffer, i: int
 ) -> list[tir.Stmt]:
-    """Let the upper right and the lower left square of two rows change places."""
+    """Swap the upper right and the lower left squares of two rows."""
     low = [lane if not lane & distance else count + lane - distance for lane in range(count)]
     high = [lane + distance if not lane & distance else count + lane for lane in range(count)]
     upper, lower = tir.Var(first.dtype, "upper"), tir.Var(first.dtype, "lower")

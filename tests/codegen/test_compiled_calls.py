@@ -71,7 +71,7 @@ FAULTS: list[tuple[tuple[Any, ...], str]] = [
     ((X, Y, "2"), "error[E0702]: argument 'factor' of 'scale': expected a number, got str"),
     (
         (X, READ_ONLY, 1),
-        "error[E0702]: argument 'y' of 'scale': it is written, but is read-only\n= help: pass a writeable array",
+        "error[E0702]: argument 'y' of 'scale': the function writes it, but it is read-only\n= help: pass a writeable array",
     ),
     (
         (X.astype("f8"), Y, 1),
@@ -94,7 +94,7 @@ FAULTS: list[tuple[tuple[Any, ...], str]] = [
     ),
     (
         (np.ones((4, 3), "f4").T, Y, 1),
-        "error[E0706]: argument 'x' of 'scale': expected an array laid out row by row, without gaps\n"
+        "error[E0706]: argument 'x' of 'scale': expected a contiguous row-major array\n"
         "= help: pass numpy.ascontiguousarray of it",
     ),
     (

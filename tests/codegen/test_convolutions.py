@@ -162,4 +162,4 @@ T.prim_func main(X: T.Buffer((20, 4009), "float32"), W: T.Buffer((9, 20, 7), "fl
 def test_a_convolution_says_why_it_declines() -> None:
     text = NHWC.format(w=(37, 3, 3, 10), index="vf, vi, vj, vc").replace("X[vn, vy + vi,", "X[vn, (vy + vi) // 2,")
     (decision, *_) = tvms.compile(tvms.parse(text)).decisions["main"]
-    assert ("convolution", "an index of 'X' is no sum of axes") in decision.declined
+    assert ("convolution", "an index of 'X' is not a sum of axes") in decision.declined

@@ -278,12 +278,12 @@ def test_results_do_not_depend_on_threads() -> None:
 
 def test_rules_say_why_they_decline() -> None:
     assert decide(product(2, 2, 2, "vi, vk", "vk, vj"))[0].startswith(
-        "block 'matmul': as it stands (matmul: it is too small: fewer than 4096 steps"
+        "block 'matmul': not scheduled (matmul: it is too small: fewer than 4096 steps"
     )
     scheduled = product(64, 64, 64, "vi, vk", "vk, vj").replace(
         "for i, j, k in T.grid(64, 64, 64):", "for i in T.parallel(64):\n      for j, k in T.grid(64, 64):"
     )
-    assert decide(scheduled) == ["block '': as it stands (all: loop 'i' is scheduled already)"]
+    assert decide(scheduled) == ["block '': not scheduled (all: loop 'i' is scheduled already)"]
 
 
 ARGUMENT = """

@@ -120,5 +120,5 @@ def test_default_schedules_leave_such_functions_alone() -> None:
     text += '            vi, vj = T.axis.remap("SS", [i, j])\n            if A[vi, vj] > n:\n                continue\n'
     executable = tvms.compile(tvms.parse(text + "            B[vi, vj] = A[vi, vj]\n"))
     assert [str(each) for each in executable.decisions["main"]] == [
-        "block 'root': as it stands (all: a loop of the function may end early)"
+        "block 'root': not scheduled (all: a loop of the function may end early)"
     ]

@@ -113,11 +113,11 @@ def test_a_choice_that_is_the_same_in_any_order_runs_by_vectors() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("sums in lets", "argument: it is no choice of one of two pairs that is the same in any order"),
-        ("a scan", "all: iterations of block 'b' read what others store"),
+        ("sums in lets", "argument: its update does not select one of two pairs independently of the order"),
+        ("a scan", "all: iterations of block 'b' read elements that other iterations store"),
         ("a histogram", "all: iterations may store the same element of 'C'"),
-        ("reductions only", "all: a reduced axis of block 'b' picks the element that is stored"),
-        ("a start that is an update", "all: block 'b' starts from what it computes"),
+        ("reductions only", "all: the stored element of block 'b' depends on a reduced axis"),
+        ("a start that is an update", "all: block 'b' has a T.init that depends on its result or a reduced axis"),
         ("a triangle", "all: the extent of loop 'j' depends on loop 'i'"),
     ],
 )

@@ -85,17 +85,17 @@ threads:
             B[vi, 0] = B[vi, 0] + A[vi, vk]
 """
 REFUSED = {
-    "threads need a barrier between accesses to 'S' here, but not all of them run this, or run it equally often": (
+    "threads need a barrier between accesses to 'S' here, but not all of them execute this, or not equally often": (
         "threads:\n    if A[bx, tx] > T.float32(0):\n        S[tx] = A[bx, tx]\n        B[bx, tx] = S[63 - tx]"
     ),
-    "threads need a barrier between accesses to 'C' here, but not all of them run this, or run it equally often": (
+    "threads need a barrier between accesses to 'C' here, but not all of them execute this, or not equally often": (
         "threads:\n    for k in range(tx + 1):\n        C[bx, tx] = A[bx, tx]\n        B[bx, tx] = C[bx, 63 - tx]"
     ),
-    "threads need a barrier between accesses to 'R' here, but not all of them run this, or run it equally often": (
+    "threads need a barrier between accesses to 'R' here, but not all of them execute this, or not equally often": (
         'threads:\n    x: T.int32 = T.call_intrin("int32", "tir.atomic_add", T.address_of(N[0]), 1)\n'
         "    if x > 30:\n        R[tx] = A[bx, tx]\n        B[bx, tx] = R[63 - tx]"
     ),
-    "threads reduce together here, but not all of them run this, or run it equally often": SUM,
+    "threads of a block synchronize here, but not all of them execute this, or not equally often": SUM,
 }
 
 
@@ -106,4 +106,4 @@ def test_where_not_all_threads_come_none_can_wait(message: str) -> None:
     (found,) = caught.value.diagnostics
     assert (found.code, found.message) == ("E0613", message)
     assert found.span is not None
-    assert found.help == "let the condition guard single accesses, or make it uniform"
+    assert found.help == "guard single accesses by the condition, or make it the same for all threads"

@@ -350,7 +350,7 @@ T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32"), n: T.
     for count in (0, 1):
         once(values, result, count)
     np.testing.assert_array_equal(result, values[::-1])
-    with pytest.raises(tvms.TvmsError, match="has other values when threads take turns in descending order"):
+    with pytest.raises(tvms.TvmsError, match="has different values if threads run in descending order"):
         once(values, result, 2)
 
 
@@ -367,12 +367,12 @@ T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32")):
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(tvms.parse(text, "race.tvms"), target="cuda -simulate=each")["main"](values, result)
     assert str(caught.value) == """\
-error[E0724]: array 2 of 'main' has other values when threads take turns in descending order
+error[E0724]: array 2 of 'main' has different values if threads run in descending order
   --> race.tvms:2:1
    |
  2 | T.prim_func main(A: T.Buffer((48,), "int32"), B: T.Buffer((48,), "int32")):
    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   = help: --races says where threads meet with no barrier between"""  # fmt: skip
+   = help: find the conflicting accesses with --races"""  # fmt: skip
     ordered = text.replace("    B[tx]", '    T.tvm_storage_sync("shared")\n    B[tx]')
     tvms.compile(tvms.parse(ordered), target="cuda -simulate=each")["main"](values, result)
     assert np.array_equal(result, values[::-1])

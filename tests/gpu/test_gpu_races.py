@@ -106,13 +106,13 @@ def test_what_waits_does_not_race(name: str) -> None:
 def test_the_message() -> None:
     (found, *_) = races(PLANTED["no barrier"])
     assert str(tvms.TvmsError([found])) == (
-        "error[E0723]: threads 31 and 32 of a block meet at 'S', element 32: one reads it, the other writes it, "
-        "with no barrier between\n"
+        "error[E0723]: threads 31 and 32 of a block race on element 32 of 'S': one reads it, the other writes it, "
+        "without a barrier between\n"
         "  --> <string>:8:5\n"
         "   |\n"
         " 8 |     S[tx] = A[bx, tx]  #1\n"
         "   |     ^^^^^^^^^^^^^^^^^\n"
-        '   = help: put T.tvm_storage_sync("shared") between\n'
+        '   = help: put T.tvm_storage_sync("shared") between the accesses\n'
         "note: it reads it here\n"
         "  --> <string>:9:17\n"
         "   |\n"

@@ -139,7 +139,7 @@ def test_columns() -> None:
     assert np.array_equal(b, np.tensordot(x, a, 1))
     assert np.array_equal(c, a.max(0))
     found = tvms.compile(tvms.parse(COLUMNS.replace("50", "50000")), target="cuda").decisions["main"]
-    assert dict(found[0].declined)["columns"] == "there are results enough for a thread each"
+    assert dict(found[0].declined)["columns"] == "there are enough results for a thread each"
 
 
 def test_elements_are_read_and_written_sixteen_bytes_at_a_time() -> None:
@@ -179,7 +179,7 @@ def test_rules_say_why_they_decline() -> None:
     text = product((64, 64, 64), "bfloat16", "float32")
     (decision,) = tvms.compile(tvms.parse(text), target="cuda -arch=sm_75").decisions["main"]
     assert str(decision) == (
-        "block 'matmul': tiles (tensor cores: matrix units multiply 'bfloat16' so from sm_80 on; this is for sm_75)"
+        "block 'matmul': tiles (tensor cores: tensor cores multiply 'bfloat16' from sm_80 on; the target is sm_75)"
     )
 
 

@@ -142,11 +142,11 @@ def test_what_the_driver_refuses(driver: PycudaDriver) -> None:
     with pytest.raises(TvmsError) as caught:
         driver.load("bad")
     assert str(caught.value) == (
-        "error[E0608]: the driver of 'a GPU' refuses the kernels: no kernel image\n"
+        "error[E0608]: the driver of 'a GPU' rejects the kernels: no kernel image\n"
         "  = help: compile for this GPU: -arch=sm_90"
     )
     with pytest.raises(TvmsError) as caught:
         driver.allocate(1 << 21)
     assert str(caught.value) == (
-        "error[E0717]: the GPU has no 2097152 bytes of memory left\n  = help: free arrays, or use smaller ones"
+        "error[E0717]: the GPU has less than 2097152 bytes of free memory\n  = help: free arrays, or use smaller ones"
     )

@@ -1,11 +1,10 @@
-"""Default schedules for GPUs: kernels of what nobody scheduled for threads.
+"""Default schedules for GPUs, for functions without thread bindings.
 
-tensor_cores    products of float16 and bfloat16 on matrix units
-tiles           products by threads, each with a tile of its own in registers
-transpose       copies that turn, through shared memory
-columns         reductions of columns too few for a thread each: a part of them for each warp
-rows            neighbours that share rows: a block for each, reductions by all of its threads
-elements        what is left: a thread for each element, a warp for each sum of a row, one thread for all that is no nest
+tensor_cores    products of float16 and bfloat16 on tensor cores tiles           products whose threads each
+compute a tile in registers transpose       copies that permute dimensions, through shared memory columns
+column reductions with too few results for a thread each: each warp reduces a part of the column rows
+consecutive nests that share rows: a block per row, reductions by all of its threads elements
+everything else: a thread per element, a warp per row sum, one thread for code that is not a loop nest
 
 (TVM: `tvm.dlight.gpu`.)
 """
@@ -51,9 +50,10 @@ def _rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[s
 
 
 def bind_threads(func: tir.PrimFunc, arch: str) -> tuple[tir.PrimFunc, tuple[Decision, ...]]:
-    """Return `func`, none of whose loops is bound to threads, with all that it does in threads, and what was decided.
+    """Return `func`, which has no thread bindings, with all of its code in threads, and the decisions of the
+    rules.
 
-    Which memory is near is decided as well, where `func` has no fragments of matrix units.
+    The rules also choose the scopes of its buffers, unless it has fragments of tensor cores.
     """
     root = func.body
     if not isinstance(root, tir.BlockRealize) or root.block.iter_vars:

@@ -1,9 +1,9 @@
-"""Columns: sums and the like over elements that lie far apart, whose results are too few for a thread each.
+"""Column reductions: sums over elements that are far apart, with too few results for a thread each.
 
-    for j, k in T.grid(4096, 4096):            a block has 32 columns; each of its `PARTS` warps goes down its part of them,
-        C[j] = C[j] + A[k, j]                  reading neighbours, and what they find is combined in shared memory
+    for j, k in T.grid(4096, 4096):            a block has 32 columns; each of its `PARTS` warps reduces a part of them,
+        C[j] = C[j] + A[k, j]                  with coalesced reads; the partial results are combined in shared memory
 
-(TVM: `dlight.gpu.Reduction`, `dlight.gpu.GEMV`, where the inner axis is spatial.)
+(TVM: `dlight.gpu.Reduction`, `dlight.gpu.GEMV`, if the inner axis is spatial.)
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .rows import combined_value, reduced_together
 
 PARTS = 16
 SHORT = 4 * PARTS
-"""Columns of fewer elements are not worth so many warps."""
+"""Minimum length of a column."""
 ENOUGH = ENOUGH_BLOCKS * PARTS * WARP
-"""With so many results, a thread each keeps a GPU busy."""
+"""Number of results from which on one thread for each keeps a GPU busy."""
 
 
 def schedule_columns(nest: Nest) -> tir.Stmt:
-    """Return the kernel of the reduction that `nest` is, of columns; Declined where it is none."""
+    """Return the kernel of a column reduction; Declined if `nest` is not one."""
     _check(nest)
     bx, tx, ty = (tir.Var("int32", name) for name in ("bx", "tx", "ty"))
     count, depth = extent_of(nest.spatial), extent_of(nest.reduced)
@@ -60,14 +60,14 @@ def schedule_columns(nest: Nest) -> tir.Stmt:
 
 def _check(nest: Nest) -> None:
     if not nest.reduced or not nest.spatial:
-        raise Declined("it reduces no columns")
+        raise Declined("it is not a column reduction")
     combined_value(nest)
     last = nest.spatial[-1].var
     steps = [step_along(each, last) for each in (nest.store, *nest.loads())]
     if set(steps) - {0, 1} or steps[0] != 1 or 1 not in steps[1:]:
-        raise Declined("neighbouring results are not of neighbouring columns")
+        raise Declined("neighbouring results do not belong to neighbouring columns")
     count, depth = (constant(extent_of(axes)) for axes in (nest.spatial, nest.reduced))
     if depth is not None and depth < SHORT:
         raise Declined(f"a column has fewer than {SHORT} elements")
     if count is not None and count >= ENOUGH:
-        raise Declined("there are results enough for a thread each")
+        raise Declined("there are enough results for a thread each")

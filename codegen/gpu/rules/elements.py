@@ -1,5 +1,5 @@
-"""The schedule of what no other rule takes: one thread for each element of a result, or for as many neighbours as lie in 16
-bytes, where all that is read and written lies side by side.
+"""The fallback schedule: one thread per element of the result, or per 16 bytes of elements if all accesses are
+contiguous.
 
     for i, j, k in T.grid(64, 64, 128):           for bx in T.thread_binding(16, "blockIdx.x"):
         with T.block("matmul"):                       for tx in T.thread_binding(256, "threadIdx.x"):
@@ -7,7 +7,7 @@ bytes, where all that is read and written lies side by side.
                                                               with T.block("matmul"):
                                                                   vi, vj, vk = …((bx * 256 + tx) // 64, …)
 
-What is no nest of loops around one block runs in one thread. (TVM: `dlight.gpu.Fallback`.)
+Code that is not a loop nest around one block runs in one thread. (TVM: `dlight.gpu.Fallback`.)
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ TRUE = tir.IntImm("bool", 1)
 
 
 def alone(stmt: tir.Stmt) -> tir.Stmt:
-    """Return `stmt` in one thread, with the memory that it allocates."""
+    """Return `stmt` in a single thread, with its allocations in local memory."""
     inner = bound(X, 1, tir.Var("int32", "tx"), _with_own_memory(stmt))
     return bound(BLOCK_X, 1, tir.Var("int32", "bx"), inner)
 
 
 def _with_own_memory(stmt: tir.Stmt) -> tir.Stmt:
-    """Return `stmt` with buffers that its blocks allocate in global memory as memory of the thread."""
+    """Return `stmt` with the global buffers that its blocks allocate in local memory."""
     inner = (buffer for node in walk(stmt) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
     return in_scope(stmt, [buffer for buffer in inner if buffer.scope == "global"], "local")
 
 
 def in_scope(stmt: tir.Stmt, buffers: Sequence[tir.Buffer], scope: str) -> tir.Stmt:
-    """Return `stmt` with `buffers` that it allocates in another scope."""
+    """Return `stmt` with `buffers`, which it allocates, in another scope."""
     moved: dict[Node, Node] = {}
     for buffer in buffers:
         kind = tir.PointerType(tir.PrimType(buffer.dtype), scope)
@@ -55,7 +55,9 @@ def in_scope(stmt: tir.Stmt, buffers: Sequence[tir.Buffer], scope: str) -> tir.S
 
 
 def spread(nest: Nest) -> tuple[str, tir.Stmt]:
-    """Return the loops of `nest` with its results dealt out to threads, the last axis running fastest, and how that is."""
+    """Return a description of the schedule, and the loops of `nest` with a thread per result; the last axis varies
+    fastest.
+    """
     width, axes = _width(nest), list(nest.spatial)
     dtype = axes[-1].var.dtype if axes else "int32"
     lane, lanes = tir.Var(dtype, "v"), make.const(width, dtype)

@@ -1,4 +1,4 @@
-"""What schedules of kernels are written with: threads, numbers in halves of a power of two, barriers."""
+"""Building blocks of kernel schedules: thread bindings, arithmetic with powers of two, conditions."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ BLOCK_X, BLOCK_Y, BLOCK_Z = "blockIdx.x", "blockIdx.y", "blockIdx.z"
 
 
 def bound(tag: str, extent: Index, var: tir.Var, body: tir.Stmt) -> tir.Stmt:
-    """Return `body` for every value of `var` below `extent`, each in a thread, or a block, of its own."""
+    """Return a loop over `body` that binds `var` to the threads or blocks of axis `tag`."""
     axis = tir.IterVar(None, tir.Var(var.dtype, ""), tir.IterVarType.THREAD_INDEX, tag)
     count = make.cast(index(extent, var.dtype), var.dtype)
     return tir.For(var, make.const(0, var.dtype), count, tir.ForKind.THREAD_BINDING, body, axis)
 
 
 def unrolled(name: str, extent: int, body: Body) -> tir.Stmt:
-    """Return `body` for every value below `extent`, to be written out."""
+    """Return an unrolled loop of `extent` iterations."""
     return build.unrolled(name, tir.IntImm("int32", extent), body)
 
 
 def vectorized(name: str, extent: int, body: Body) -> tir.Stmt:
-    """Return `body` for every value below `extent`, at once."""
+    """Return a vectorized loop of `extent` iterations."""
     return build.vectorized(name, tir.IntImm("int32", extent), body)
 
 
 def over(value: Index, part: int) -> tir.PrimExpr:
-    """Return `value // part`, of a number that is not negative and a power of two."""
+    """Return `value // part`, for a value that is not negative and a power of two."""
     return _bits("shift_right", value, part.bit_length() - 1) if part > 1 else index(value, "int32")
 
 
 def rest(value: Index, part: int) -> tir.PrimExpr:
-    """Return `value % part`, of a number that is not negative and a power of two."""
+    """Return `value % part`, for a value that is not negative and a power of two."""
     return _bits("bitwise_and", value, part - 1) if part > 1 else tir.IntImm("int32", 0)
 
 
 def mixed(value: Index, other: Index) -> tir.PrimExpr:
-    """Return the two with `^` between them."""
+    """Return `value ^ other`."""
     return _bits("bitwise_xor", value, other)
 
 
@@ -56,7 +56,7 @@ def _bits(name: str, value: Index, other: Index) -> tir.PrimExpr:
 
 
 def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.PrimExpr]:
-    """Return the values of `axes`, the last of which runs fastest, at `number`, which is less than there are of them."""
+    """Return the values of `axes` at the linear index `number`; the last axis varies fastest."""
     values: dict[tir.Var, tir.PrimExpr] = {}
     for position, axis in reversed(list(enumerate(axes))):
         extent = make.cast(axis.extent, number.dtype)
@@ -67,13 +67,13 @@ def unravel(number: tir.PrimExpr, axes: Sequence[Axis]) -> dict[tir.Var, tir.Pri
 
 
 def even_parts(extent: Index, part: int) -> bool:
-    """Whether `extent` is known to be a whole number of parts."""
+    """Return whether `extent` is known to be a multiple of `part`."""
     size = constant(extent)
     return size is not None and size % part == 0
 
 
 def all_of(conditions: Sequence[tir.PrimExpr]) -> tir.PrimExpr | None:
-    """Return the condition that all hold; None where there is none."""
+    """Return the conjunction of `conditions`; None if there are none."""
     whole: tir.PrimExpr | None = None
     for each in conditions:
         whole = each if whole is None else make.logical_and(whole, each)

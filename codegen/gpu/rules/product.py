@@ -1,9 +1,9 @@
-"""Products of matrices on a GPU: what their kernels, by matrix units or by threads, have in common.
+"""Matrix products on a GPU: the part that kernels with and without tensor cores have in common.
 
-    C[b, i, j] = the sum over k of A[b, i, k] * B[b, k, j]        and what follows it, element by element
+    C[b, i, j] = the sum over k of A[b, i, k] * B[b, k, j]        and an element-wise epilogue
 
-A block computes a tile of C. In steps of some depth, its threads fetch what the tile needs of A and B into shared memory,
-zeros where that ends, and go on with the next step while they compute.
+A block computes a tile of C. In each step along k, its threads copy the parts of A and B that the tile
+needs into shared memory, with zeros beyond their ends, and fetch those of the next step while they compute.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, all_of, bound, even_parts, unravel
 
 NARROW = ("float16", "bfloat16")
 FEW = 1 << 12
-"""A product of fewer steps is left to a thread for each element."""
+"""Minimum number of multiply-adds; smaller products use a thread per element."""
 COPIED_BYTES = 16
-"""The most bytes that a thread copies at once."""
+"""Maximum number of bytes that a thread copies at once."""
 ENOUGH_BLOCKS = 80
-"""So many blocks keep a GPU busy; smaller tiles are taken where larger ones make fewer."""
+"""Number of blocks that keeps a GPU busy; tiles are made smaller to reach it."""
 
 
 class Factor(Struct, frozen=True):
-    """A factor as a matrix of `span` × `depth`, rows of A or columns of B by steps of the sum; neighbours in memory are
-    on the axis of the depth (`is_deep`) or of the span; so many of them, `width`, are copied at once."""
+    """A factor as a matrix of `span` × `depth`: rows of A or columns of B by steps of the sum. It is contiguous
+    along the depth (`is_deep`) or along the span; `width` elements are copied at once.
+    """
 
     view: tir.Buffer
     is_deep: bool
@@ -56,18 +57,20 @@ class Factor(Struct, frozen=True):
         return self.view.dtype
 
     def place(self, span: Index, depth: Index) -> tir.PrimExpr:
-        """Return the number of an element in the memory of the buffer."""
+        """Return the position of an element in the memory of the buffer."""
         first, second = self.view.strides
         return plus(self.view.elem_offset or 0, plus(times(span, first), times(depth, second)))
 
     def inside(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
-        """Return whether an element of a tile, `tile` long on the span, is there: steps are begun beyond the depth."""
+        """Return whether an element of a tile with `tile` rows along the span is inside the matrix; steps may extend
+        beyond the depth.
+        """
         rows, columns = self.view.shape
         is_deep = below(depth, columns)
         return is_deep if even_parts(rows, tile) else make.logical_and(is_deep, below(span, rows))
 
     def read(self, span: Index, depth: Index, tile: int) -> tir.PrimExpr:
-        """Return `width` elements from a place on, or zeros."""
+        """Return `width` elements, or zeros beyond the end of the matrix."""
         places = (span, lanes(depth, self.width)) if self.is_deep else (lanes(span, self.width), depth)
         value, condition = load(self.view, *places), self.inside(span, depth, tile)
         zero = tir.FloatImm(self.dtype, 0.0)
@@ -76,8 +79,9 @@ class Factor(Struct, frozen=True):
 
 
 class Product(Struct, frozen=True):
-    """A product of `m` × `n` and depth `k` for each value of the `outer` axes; `a`, `b` and `c` lie where block `batch`
-    has them."""
+    """A product of `m` × `n` and depth `k` for each value of the `outer` axes; `a`, `b` and `c` are the matrices
+    of block `batch`.
+    """
 
     m: Index
     n: Index
@@ -90,25 +94,25 @@ class Product(Struct, frozen=True):
     finish: Epilogue | None
 
     def is_aligned(self, count: int) -> bool:
-        """Whether rows of C are whole vectors of `count` elements."""
+        """Return whether rows of C consist of whole aligned vectors of `count` elements."""
         row, column = self.c.strides
         starts = [self.c.elem_offset or tir.IntImm("int64", 0), row]
         return even_parts(self.n, count) and constant(column) == 1 and all(_is_multiple(each, count) for each in starts)
 
     def results(self, row: Index, column: Index, kept: tir.BufferLoad) -> list[tir.Stmt]:
-        """Return what stores the element at `kept`."""
+        """Return the stores of the accumulated element `kept`, through the epilogue if there is one."""
         if self.finish is not None:
             return self.finish(row, column, kept)
         return [store(self.c, make.cast(kept, self.c.dtype), row, column)]
 
     def guarded(self, row: Index, column: Index, tile: tuple[int, int], body: Sequence[tir.Stmt]) -> tir.Stmt:
-        """Return `body`, where the element of a tile is one of C."""
+        """Return `body` under the condition that the element of the tile is inside C."""
         ends = ((row, self.m, tile[0]), (column, self.n, tile[1]))
         condition = all_of([below(place, end) for place, end, part in ends if not even_parts(end, part)])
         return when(tir.IntImm("bool", 1) if condition is None else condition, body)
 
     def launch(self, tile: tuple[int, int], threads: Sequence[tuple[str, int, tir.Var]], body: Body) -> tir.Stmt:
-        """Return the kernel of which each block computes a tile: `body`, of its first row and column."""
+        """Return the kernel whose blocks each compute a tile by `body`, a function of the first row and column."""
         bx, by = tir.Var("int32", "bx"), tir.Var("int32", "by")
         statement = body(times(by, tile[0]), times(bx, tile[1]))
         for tag, count, var in reversed(threads):
@@ -122,15 +126,15 @@ Body = Callable[[tir.PrimExpr, tir.PrimExpr], tir.Stmt]
 
 
 def read_product(nest: Nest) -> Product:
-    """Return the product that `nest` is; Declined where it is none, or too small."""
+    """Return the product that `nest` computes; Declined if it is not a product, or too small."""
     read = read_contraction(nest, NARROW, FEW)
     m, more_rows = joined(read.rows, (read.c, read.a)) if read.rows else ([], [])
     n, more_columns = joined(read.columns, (read.c, read.b))
     k, more_depth = joined(read.depth, (read.a, read.b))
     if more_depth:
-        raise Declined("the axes that are summed over do not lie one after the other")
+        raise Declined("the reduction axes are not contiguous")
     if not k:
-        raise Declined("nothing is summed over")
+        raise Declined("it has no reduction axis")
     outer = [*read.batch, *more_rows, *more_columns]
     batch = tir.Var("int32", "bz")
     offsets = unravel(batch, outer)
@@ -159,8 +163,9 @@ def _is_multiple(value: Index, part: int) -> bool:
 
 
 def choose_tile(product: Product, sizes: Sequence[int]) -> tuple[int, int]:
-    """Return the rows and columns of a tile, of the `sizes` given, the greatest first: as large as C, and small enough
-    for many blocks."""
+    """Choose the rows and columns of a tile from `sizes`, largest first: enough to cover C, and small enough for
+    many blocks.
+    """
     m, n = constant(product.m), constant(product.n)
     rows, columns = (_covering(size, sizes) for size in (m, n))
     outer = constant(extent_of(product.outer)) or 1

@@ -1,8 +1,10 @@
-"""Rows: nests that share their outer axes, such as those of a softmax or a layer norm; a block computes a row of all.
+"""Rows: nests that share their outer axes, such as those of a softmax or a layer norm; a block computes a row
+of all nests.
 
-for i in blocks:                             threads go through a row together, `width` neighbours each at a time;
-    m = the greatest of A[i, :]              what they find is combined by shuffles and in shared memory;
-    E[:] = exp(A[i, :] - m)                  what only these nests access lies there as well, one row of it
+for i in blocks:                             threads process a row together, `width` contiguous elements
+each at a time;
+    m = the greatest of A[i, :]              partial results are combined by shuffles and in shared memory;
+    E[:] = exp(A[i, :] - m)                  buffers that only these nests access are one row in shared memory
     s = the sum of E[:]
     B[i, :] = E[:] / s
 """
@@ -45,17 +47,20 @@ from .grid import BLOCK_X, X, bound, even_parts, unravel, vectorized
 
 MOST_THREADS = 256
 SHORT = 32
-"""Rows of fewer elements are not worth a block."""
+"""Minimum length of a row."""
 VECTOR_BYTES = 16
 KEPT_BYTES = STATIC_SHARED_BYTES * 3 // 4
-"""What rows that are kept may take of shared memory: the rest is for reductions."""
+"""Maximum size of the rows in shared memory; the rest is for reductions."""
 _NEUTRAL: dict[type[tir.PrimExpr], float | None] = {tir.Add: 0, tir.Mul: 1, tir.Max: None, tir.Min: None}
-"""How threads combine what they found, and what each of them may begin with: anything, where it does not matter how often."""
+"""Operators of reductions, with the neutral element with which each thread begins; None for idempotent
+operators, which may begin with any constant.
+"""
 
 
 def schedule_rows(group: Sequence[Nest], shared: int, owned: set[tir.Buffer]) -> tuple[tir.Stmt, Sequence[Nest]]:
-    """Return the kernel of nests that share their first `shared` axes, and the nests with the rows that it keeps of
-    buffers that they alone access, which are `owned`. Declined where they are no rows."""
+    """Return the kernel of nests that share their first `shared` axes, and the nests that it computes, whose
+    `owned` buffers, which no other nest accesses, are rows in shared memory. Declined if they are not rows.
+    """
     _check(group, shared)
     small, kept = compact(group, shared, owned)
     if sum(_bytes(row) or KEPT_BYTES for row in kept) > KEPT_BYTES:
@@ -79,35 +84,37 @@ def _bytes(row: tir.Buffer) -> int | None:
 def _check(group: Sequence[Nest], shared: int) -> None:
     reductions = [nest for nest in group if nest.reduced]
     if not reductions:
-        raise Declined("nothing is reduced")
+        raise Declined("it has no reduction")
     for nest in reductions:
         combined_value(nest)
         inner, size = nest.axes[shared:], constant(extent_of(nest.axes[shared:]))
         if any(not axis.is_reduced for axis in inner):
-            raise Declined("more than one element of a row is reduced to")
+            raise Declined("a row is reduced to more than one element")
         if size is not None and size < SHORT:
             raise Declined(f"a row has fewer than {SHORT} elements")
         along = [each for each in nest.loads() if step_along(each, inner[-1].var)]
         if not any(step_along(each, inner[-1].var) == 1 for each in along):
-            raise Declined("the elements of a row are no neighbours in memory")
+            raise Declined("the elements of a row are not contiguous")
         if shared and any(step_along(each, nest.axes[shared - 1].var) == 1 for each in along):
-            raise Declined("neighbouring rows are neighbours in memory as well")
+            raise Declined("neighbouring rows are also contiguous")
 
 
 def combined_value(nest: Nest) -> tir.PrimExpr:
-    """Return what a reduction combines with the element before; Declined where it is not known how threads share it."""
+    """Return the value that a reduction combines with the old element; Declined if threads cannot share the
+    reduction.
+    """
     value, before = nest.store.value, tir.BufferLoad(nest.store.buffer.dtype, nest.store.buffer, nest.store.indices)
     if type(value) not in _NEUTRAL or not isinstance(value, tir.BinaryOp):
-        raise Declined("it is no sum, product, minimum or maximum")
+        raise Declined("it is not a sum, product, minimum or maximum")
     neutral = _NEUTRAL[type(value)]
     if neutral is not None and not (isinstance(nest.init, tir.IntImm | tir.FloatImm) and nest.init.value == neutral):
-        raise Declined(f"it does not begin with {neutral}")
+        raise Declined(f"it does not start from {neutral}")
     if not isinstance(nest.init, tir.IntImm | tir.FloatImm | None):
-        raise Declined("it does not begin with a constant")
+        raise Declined("it does not start from a constant")
     for own, other in ((value.a, value.b), (value.b, value.a)):
         if structural_equal(own, before) and not _reads(other, nest.store.buffer):
             return other
-    raise Declined("it does not add to the element before")
+    raise Declined("it does not update the old element")
 
 
 def _reads(expr: tir.PrimExpr, buffer: tir.Buffer) -> bool:
@@ -115,7 +122,7 @@ def _reads(expr: tir.PrimExpr, buffer: tir.Buffer) -> bool:
 
 
 def reduced_together(nest: Nest, own: tir.PrimExpr, total: tir.BufferLoad, thread: tir.Var) -> tir.Stmt:
-    """Return what lets `total` be what all threads of an axis have found, each its `own` part of a reduction."""
+    """Return the statement that reduces `own` across the threads of an axis into `total`."""
     kind, form = nest.store.buffer.dtype, nest.store.value
     assert isinstance(form, tir.BinaryOp)
     assert nest.init is not None
@@ -136,7 +143,7 @@ class _Kernel:
         self._threads = max(WARP, min(MOST_THREADS, 1 << longest.bit_length() - 1 if longest else 1))
 
     def run(self, kept: Sequence[tir.Buffer]) -> tir.Stmt:
-        """Return the kernel; a barrier stands between any two nests."""
+        """Return the kernel, with a barrier between any two nests."""
         parts: list[tir.Stmt] = []
         for nest in self._nests:
             parts += [*([barrier()] if parts else []), self._nest(nest)]
@@ -157,7 +164,9 @@ class _Kernel:
     def _along(
         self, nest: Nest, inner: Sequence[Axis], element: Callable[[dict[tir.Var, tir.PrimExpr], Index], tir.Stmt]
     ) -> tir.Stmt:
-        """Return `element` of all places of a row, and of the number of each in its vector; threads take turns."""
+        """Return a loop over a row: `element` gets the position and its lane in a vector, and threads take consecutive
+        vectors.
+        """
         size, width = extent_of(inner), self._width(nest, inner)
 
         def step(number: tir.Var) -> tir.Stmt:
@@ -178,14 +187,14 @@ class _Kernel:
         return loop("step", make.cast(ceil_divide(size, self._threads * width), "int32"), step)
 
     def _width(self, nest: Nest, inner: Sequence[Axis]) -> int:
-        """Return how many neighbours a thread takes at a time."""
+        """Return how many contiguous elements a thread processes at a time."""
         widest = max(parse_dtype(each.dtype).bytes for each in (nest.store.value, *nest.loads()))
         width = VECTOR_BYTES // max(widest, 4)
         size = constant(extent_of(inner))
         return width if len(inner) == 1 and size is not None and size % width == 0 and size >= width * WARP else 1
 
     def _reduced(self, nest: Nest, inner: Sequence[Axis]) -> tir.Stmt:
-        """Each thread combines what it meets, then all of them what they found; the first one stores it."""
+        """Reduce a part of the row in each thread, then across threads; the first thread stores the result."""
         value, form, width = combined_value(nest), nest.store.value, self._width(nest, inner)
         kind, start = nest.store.buffer.dtype, nest.init
         assert isinstance(form, tir.BinaryOp)

@@ -1,8 +1,10 @@
-"""Products of float16 and bfloat16 on matrix units: `mma.sync` on registers that `ldmatrix` fills from shared memory.
+"""Products of float16 and bfloat16 on tensor cores: `mma.sync` on registers that `ldmatrix` loads from shared
+memory.
 
-Four warps compute a tile, each a quarter of it. What the next steps need is copied to shared memory while they do
-(`cp.async`), `STAGES` steps of `DEPTH`; lines of 16 bytes lie there in an order that lets eight threads read eight of them
-at a time, whichever way they go: line `c` of row `r` at `c ^ r`. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
+Four warps compute a tile, a quarter each. They multiply while the parts of the next steps are copied to
+shared memory (`cp.async`), `STAGES` steps of `DEPTH`. Lines of 16 bytes are swizzled, so that eight threads
+can read eight of them without bank conflicts along rows and along columns: line `c` of row `r` is at `c ^
+r`. (CUTLASS: "Efficient GEMM in CUDA", Swizzled layouts.)
 """
 
 from __future__ import annotations
@@ -32,32 +34,34 @@ from .product import Factor, Product, choose_tile, read_product
 STAGES, DEPTH = 3, 32
 TILES = (128, 64, 32)
 SIDE = 2
-"""Warps of a block on each side of its tile."""
+"""Warps of a block along each side of its tile."""
 THREADS = SIDE * SIDE * WARP
 LINE = 8
-"""Elements of 16 bytes."""
+"""Number of elements in 16 bytes."""
 LEAST = 8
-"""With fewer rows or columns, most of a tile would be empty."""
+"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 PTX_TYPES = {"float16": "fp16", "bfloat16": "bf16"}
 FIRST = {"float16": 75, "bfloat16": 80}
-"""The first architecture that multiplies matrices of each dtype so."""
+"""The first architecture whose tensor cores support each dtype."""
 
 
 def schedule_tensor_cores(nest: Nest, arch: int) -> tir.Stmt:
-    """Return the kernel of the product that `nest` is, for an architecture (80 for sm_80); Declined where it is none."""
+    """Return the kernel of a product for an architecture (80 for sm_80); Declined if `nest` is not a suitable
+    product.
+    """
     product = read_product(nest)
     kind = product.a.dtype
     if kind not in FIRST or product.b.dtype != kind or product.c.dtype not in ("float32", *FIRST):
-        raise Declined(f"no matrix unit multiplies '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
+        raise Declined(f"tensor cores do not multiply '{kind}' and '{product.b.dtype}' into '{product.c.dtype}'")
     if arch < FIRST[kind]:
-        raise Declined(f"matrix units multiply '{kind}' so from sm_{FIRST[kind]} on; this is for sm_{arch}")
+        raise Declined(f"tensor cores multiply '{kind}' from sm_{FIRST[kind]} on; the target is sm_{arch}")
     if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
     return _Kernel(product, arch).run()
 
 
 class _Tile:
-    """What a block keeps of a factor: `span` × `DEPTH` elements, `STAGES` times."""
+    """The shared memory of a factor: `STAGES` tiles of `span` × `DEPTH` elements."""
 
     def __init__(self, name: str, factor: Factor, span: int, is_asynchronous: bool) -> None:
         self.factor, self.span = factor, span
@@ -67,7 +71,7 @@ class _Tile:
         self._is_asynchronous = is_asynchronous and self._bytes > 2
 
     def place(self, stage: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.PrimExpr:
-        """Return where an element lies."""
+        """Return the position of an element."""
         lines = self._columns // LINE
         turned = rest(over(row, 2), lines) if lines < LINE else rest(row, LINE)
         line = mixed(over(column, LINE), turned)
@@ -75,7 +79,7 @@ class _Tile:
         return plus(start, plus(times(line, LINE), rest(column, LINE)))
 
     def fetch(self, stage: tir.PrimExpr, start: tir.PrimExpr, step: tir.PrimExpr, thread: tir.PrimExpr) -> tir.Stmt:
-        """Return what begins to copy the part of step `step`, from `start` on."""
+        """Return the copies of the tile of step `step`, whose span begins at `start`."""
         width, of_row = self.factor.width, self._columns // self.factor.width
 
         def copy(number: tir.Var) -> tir.Stmt:
@@ -105,8 +109,9 @@ class _Tile:
         to: tir.Buffer,
         at: tir.PrimExpr,
     ) -> tir.Stmt:
-        """Return what loads 16 × 16 elements as four matrices of 8 × 8, in the order that the product has them in: of the
-        left factor down the rows first, of the right one along the depth first."""
+        """Return the load of 16 × 16 elements as four matrices of 8 × 8, in the order of the product: for the left
+        factor along rows first, for the right one along the depth first.
+        """
         low, high = times(rest(over(lane, 8), 2), 8), times(over(lane, 16), 8)
         along, deep = (low, high) if is_left else (high, low)
         eight = rest(lane, 8)
@@ -125,7 +130,7 @@ class _Kernel:
         self.product = product
         self._tile = choose_tile(product, TILES)
         self._rows, self._columns = (size // SIDE // 16 for size in self._tile)
-        """Of 16 × 16 elements, of a warp."""
+        """Number of 16 × 16 tiles of a warp."""
         self._lane, self._ty, self._tz = (tir.Var("int32", name) for name in ("tx", "ty", "tz"))
         self._thread = plus(times(plus(times(self._tz, SIDE), self._ty), WARP), self._lane)
         self._depth = 16 if arch >= 80 else 8
@@ -154,7 +159,7 @@ class _Kernel:
         return allocated(memory, [zeros, *ahead, steps, self._store(row, column)])
 
     def _fetch(self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
-        """Begin to copy what a step needs, as a group of copies of its own."""
+        """Begin the copies of a step, as one group."""
         copies = [
             self._left.fetch(stage, row, step, self._thread),
             self._right.fetch(stage, column, step, self._thread),
@@ -162,7 +167,7 @@ class _Kernel:
         return sequence([*copies, tir.Evaluate(tir.Call("void", Op("tir.ptx_commit_group"), ()))])
 
     def _step(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
-        """Wait for a step's copies, begin those of the step whose place the one before leaves, and multiply."""
+        """Wait for the copies of a step, begin those of the step that reuses the previous stage, and multiply."""
         waited = tir.Call("void", Op("tir.ptx_wait_group"), (tir.IntImm("int32", STAGES - 2),))
         ahead = plus(step, STAGES - 1)
         fetch = self._fetch(make.floormod(ahead, make.const(STAGES, "int32")), ahead, row, column)
@@ -200,7 +205,7 @@ class _Kernel:
         return sequence(parts)
 
     def _store(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
-        """A thread has pairs of neighbours, eight rows apart."""
+        """Store the result; a thread has pairs of adjacent elements, eight rows apart."""
         top = plus(plus(row, times(self._tz, self._rows * 16)), over(self._lane, 4))
         left = plus(plus(column, times(self._ty, self._columns * 16)), times(rest(self._lane, 4), 2))
         product, kind = self.product, self.product.c.dtype

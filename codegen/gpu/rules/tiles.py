@@ -1,9 +1,10 @@
-"""Products by threads: each computes a tile in registers, of factors in shared memory.
+"""Products without tensor cores: each thread computes a tile in registers from factors in shared memory.
 
-16 × 16 threads compute a tile of 128 × 128 elements, 64 × 64 or 32 × 32; each has 8 × 8 of them, 4 × 4 or 2 × 2, four
-neighbours at a time. While they go through `DEPTH` steps of the sum, each thread reads its share of the next ones into
-registers; that is put into the other half of shared memory before all go on. Both factors lie there step by step, their
-lines four elements longer than a tile, so that what goes down a column lies in different banks.
+16 × 16 threads compute a tile of 128 × 128 elements, 64 × 64 or 32 × 32; each has 8 × 8 of them, 4 × 4 or 2
+× 2, four contiguous ones at a time. While the threads compute `DEPTH` steps of the sum, each reads its
+share of the next steps into registers, and stores it to the other half of shared memory before the next
+barrier. Both factors are stored step by step, with lines padded by four elements, so that the elements of a
+column are in different banks.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ SIDE, DEPTH, PADDING = 16, 8, 4
 THREADS = SIDE * SIDE
 TILES = (128, 64, 32)
 LEAST = 8
-"""With fewer rows or columns, most of a tile would be empty."""
+"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 
 
 def schedule_tiles(nest: Nest) -> tir.Stmt:
-    """Return the kernel of the product that `nest` is; Declined where it is none."""
+    """Return the kernel of a product; Declined if `nest` is not a suitable product."""
     product = read_product(nest)
     if any((constant(size) or LEAST) < LEAST for size in (product.m, product.n)):
         raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
@@ -44,7 +45,9 @@ def schedule_tiles(nest: Nest) -> tir.Stmt:
 
 
 class _Tile:
-    """What a block keeps of a factor: `DEPTH` × `span` elements, twice; and what a thread fetches of it."""
+    """The memory of a factor: two halves of `DEPTH` × `span` elements in shared memory, and the elements that a
+    thread fetches.
+    """
 
     def __init__(self, name: str, factor: Factor, span: int) -> None:
         self.factor, self.span = factor, span
@@ -57,14 +60,14 @@ class _Tile:
         self._share, self._width = share // width, width
 
     def _place(self, i: Index, thread: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-        """Return the span and the depth of the first of the elements that a thread fetches at a time."""
+        """Return the span and the depth of the first element of the thread's `i`-th vector."""
         number = plus(times(i, THREADS), thread)
         of_line = (DEPTH if self.factor.is_deep else self.span) // self._width
         outer, inner = over(number, of_line), times(rest(number, of_line), self._width)
         return (outer, inner) if self.factor.is_deep else (inner, outer)
 
     def fetch(self, start: tir.PrimExpr, step: Index, thread: tir.PrimExpr) -> tir.Stmt:
-        """Read what a step needs into registers."""
+        """Read the thread's share of a step into registers."""
 
         def part(i: tir.Var) -> tir.Stmt:
             span, depth = self._place(i, thread)
@@ -74,7 +77,7 @@ class _Tile:
         return unrolled("i", self._share, part)
 
     def put(self, half: tir.PrimExpr, thread: tir.PrimExpr) -> tir.Stmt:
-        """Write what was read to one half of shared memory."""
+        """Store the fetched elements to one half of shared memory."""
 
         def part(i: tir.Var) -> tir.Stmt:
             span, depth = self._place(i, thread)
@@ -90,7 +93,7 @@ class _Tile:
         return unrolled("i", self._share, part)
 
     def at(self, half: tir.PrimExpr, span: Index, depth: Index) -> tir.PrimExpr:
-        """Return where an element lies."""
+        """Return the position of an element."""
         return plus(times(half, DEPTH * self._line), plus(times(depth, self._line), span))
 
 

@@ -1,7 +1,7 @@
-"""Copies that turn: square by square through shared memory, so that threads read and write neighbours.
+"""Transposing copies: square by square through shared memory, so that reads and writes are coalesced.
 
-A square is `SIDE` × `SIDE` elements; its rows in shared memory are one element longer, so that those of a column lie in
-different banks.
+A square is `SIDE` × `SIDE` elements; its rows in shared memory are padded by one element, so that the
+elements of a column are in different banks.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from ..allreduce import barrier
 from .grid import BLOCK_X, BLOCK_Y, BLOCK_Z, X, Y, all_of, bound, even_parts, unravel, unrolled
 
 SIDE, ROWS = 32, 8
-"""The threads of a block are `SIDE` × `ROWS`."""
+"""The threads of a block: `SIDE` × `ROWS`."""
 
 
 def schedule_transpose(nest: Nest) -> tir.Stmt:
-    """Return the copy that `nest` is by squares; Declined where it is none, or keeps the axis that is contiguous."""
+    """Return the kernel of a transposing copy; Declined if `nest` is not a copy, or keeps the contiguous axis."""
     source = nest.store.value
     if not isinstance(source, tir.BufferLoad) or nest.init is not None or nest.reduced:
-        raise Declined("it is no copy")
+        raise Declined("it is not a copy")
     written, read = plain_steps(nest.store, nest.axes), plain_steps(source, nest.axes)
     down = next((axis for axis in nest.axes if constant(written.get(axis.var, 0)) == 1), None)
     across = next((axis for axis in nest.axes if constant(read.get(axis.var, 0)) == 1), None)
     if down is None or across is None or down is across:
-        raise Declined("the same axis is contiguous in what is read and what is written")
+        raise Declined("source and target are contiguous along the same axis")
     if any(axis.size is not None and axis.size < SIDE for axis in (down, across)):
         raise Declined(f"an axis has fewer than {SIDE} elements")
     return _kernel(nest, source, down, across)
 
 
 def _kernel(nest: Nest, source: tir.BufferLoad, down: Axis, across: Axis) -> tir.Stmt:
-    """`across` runs fastest in what is read, `down` in what is written."""
+    """Return the kernel; the source is contiguous along `across`, the target along `down`."""
     bx, by, bz, tx, ty = (tir.Var("int32", name) for name in ("bx", "by", "bz", "tx", "ty"))
     others = [axis for axis in nest.axes if axis is not down and axis is not across]
     outer = unravel(bz, others)
     square = new_buffer("square", source.dtype, [SIDE * (SIDE + 1)], "shared")
 
     def part(i: tir.Var, is_read: bool) -> tir.Stmt:
-        """One row of a square for each `ty`: of what is read, or of what is written."""
+        """Return the transfer of row `i * ROWS + ty` of a square, from the source or to the target."""
         line = plus(times(i, ROWS), ty)
         fast, slow = (tx, line) if is_read else (line, tx)
         at = {across: plus(times(bx, SIDE), fast), down: plus(times(by, SIDE), slow)}
