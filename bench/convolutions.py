@@ -1,10 +1,12 @@
-"""What convolutions and kernels cost with default schedules, beside torch where a Python has it.
+"""Speed of convolutions and other kernels with default schedules, compared with torch if an interpreter with
+torch is given.
 
     python bench/convolutions.py [--threads N] [--torch PYTHON]
 
-The convolutions are those of ResNet-18, one image at a time; their padding is part of what is measured. Both sides take
-turns; each figure is the median of several rounds, each ratio the median of the rounds'. One thread (the default) is
-measured in processor time, which other work disturbs least; more by the clock.
+The convolutions are those of ResNet-18 with batch size 1, padding included. Both systems run alternately;
+each figure is the median of several rounds, each ratio the median of the ratios of rounds. One thread
+(the default) is measured in processor time, which is least affected by other processes; several threads
+are measured in wall-clock time.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ RESNET = [
     (128, 128, 28, 3, 1, 1), (128, 256, 28, 3, 2, 1), (128, 256, 28, 1, 2, 0), (256, 256, 14, 3, 1, 1),
     (256, 512, 14, 3, 2, 1), (256, 512, 14, 1, 2, 0), (512, 512, 7, 3, 1, 1),
 ]  # fmt: skip
-"""Channels in and out, the side of the image and of the window, stride and padding."""
+"""Input and output channels, image size, window size, stride and padding."""
 
 GRAPH = """
 I.ir_module Module:
@@ -36,7 +38,7 @@ I.ir_module Module:
 
 
 def kernel(shapes: list[tuple[int, ...]], value: str, threads: int) -> tuple[Callable[[], object], list[np.ndarray]]:
-    """Return a call of the one loop-level function that a graph-level operator becomes, and its arguments."""
+    """Return a call of the loop function that a graph operator becomes, and its arguments."""
     from tvms.ir.passes.pipelines import get_pipeline
 
     params = ", ".join(f'x{i}: R.Tensor({shape}, "float32")' for i, shape in enumerate(shapes))
@@ -64,7 +66,7 @@ class Table:
     def compare(
         self, name: str, shapes: list[tuple[int, ...]], value: str, amount: float, unit: str, do: str, **options: object
     ) -> None:
-        """Print what `value` of arrays of these shapes takes here and there."""
+        """Print the speed of `value`, on arrays of these shapes, for both systems."""
         call, _ = kernel(shapes, value, self.threads)
         if self.peer is not None:
             self.peer.prepare(do, shapes, **options)
@@ -83,7 +85,7 @@ class Table:
 
 
 def convolutions(table: Table) -> None:
-    """ResNet-18's, in the layout in which they come."""
+    """Measure the convolutions of ResNet-18, in order."""
     for inputs, outputs, side, window, stride, padding in RESNET:
         shapes = [(1, inputs, side, side), (outputs, inputs, window, window)]
         result = (side + 2 * padding - window) // stride + 1
@@ -95,7 +97,7 @@ def convolutions(table: Table) -> None:
 
 
 def others(table: Table) -> None:
-    """Kernels around the convolutions, and rows out of the caches."""
+    """Measure other kernels of networks, and rows larger than the caches."""
     m, n = 4096, 1024
     size = 4 * m * n
     table.compare(f"softmax {m}x{n}", [(m, n)], "R.nn.softmax(x0)", 2 * size, "GB/s", "softmax")
@@ -131,7 +133,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has torch")
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python interpreter with torch")
     arguments = parser.parse_args()
     table = Table(arguments.threads, arguments.torch)
     convolutions(table)

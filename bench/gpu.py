@@ -1,7 +1,8 @@
-"""How fast kernels run on the GPU of this machine, beside cuBLAS and torch where torch is there.
+"""Speed of kernels on the GPU of this machine, compared with cuBLAS and torch if torch is installed.
 
-Products of 4096 × 4096 in float32, float16 and bfloat16, softmax, layer norm, and a transposition against the rate of copies;
-each is checked against NumPy or torch first. Needs a GPU and pycuda (`tvms doctor --gpu`); says so where there is none.
+Products of 4096 × 4096 in float32, float16 and bfloat16, softmax, layer norm, and a transposition with
+the copy rate as reference; each is first checked against NumPy or torch. Needs a GPU and pycuda (`tvms
+doctor --gpu`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
 def kernel(name: str, is_scheduled: bool) -> tvms.IRModule:
-    """Return a kernel, or what it computes without its schedule; of bfloat16, the one of float16 says the same."""
+    """Return a kernel, with or without its schedule; bfloat16 uses the text of float16."""
     text = (KERNELS / f"{name.replace('bf16', 'f16')}.tvms").read_text(encoding="utf-8")
     if name.endswith("bf16"):
         text = text.replace("float16", "bfloat16").replace("_f16_", "_bf16_").replace("f16f16f32", "bf16bf16f32")
@@ -31,7 +32,7 @@ def kernel(name: str, is_scheduled: bool) -> tvms.IRModule:
 
 
 def milliseconds(call: Callable[[], object]) -> float:
-    """Return the time of one call, the mean of many."""
+    """Return the mean time of one call."""
     driver = find_driver()
     for _ in range(WARM_UP):
         call()
@@ -42,7 +43,7 @@ def milliseconds(call: Callable[[], object]) -> float:
 
 
 def on_torch(name: str, arrays: list[Any]) -> Callable[[], Any] | None:
-    """Return what computes the same by torch, whose products are cuBLAS's; None where there is no torch with a GPU."""
+    """Return the same computation in torch, whose products are cuBLAS's; None without torch and a GPU."""
     if find_spec("torch") is None:
         return None
     import torch
@@ -63,7 +64,7 @@ def on_torch(name: str, arrays: list[Any]) -> Callable[[], Any] | None:
 
 
 def inputs(name: str) -> list[Any]:
-    """Return random arrays for a kernel, without its result."""
+    """Return random arrays for the inputs of a kernel."""
     random = np.random.default_rng(0)
     shapes = {"softmax": [(N, N)], "transpose": [(N, N)], "layer_norm": [(N, N), (N,), (N,)]}.get(name, [(N, N)] * 2)
     dtype = _DTYPES.get(name.rpartition("_")[2], np.float32)
@@ -71,13 +72,13 @@ def inputs(name: str) -> list[Any]:
 
 
 def difference(found: Any, expected: Any) -> float:
-    """Return the greatest difference, relative to the greatest value."""
+    """Return the largest difference, relative to the largest value."""
     expected = np.asarray(expected, np.float32)
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
 def measure(name: str, is_scheduled: bool) -> str:
-    """Return a line: the time of a kernel, its rate, and beside what torch takes."""
+    """Return a line of text: the time of a kernel, its rate, and the time of torch."""
     driver, arrays = find_driver(), inputs(name)
     program = kernel(name, is_scheduled)
     (function,) = program.functions
@@ -95,7 +96,7 @@ def measure(name: str, is_scheduled: bool) -> str:
 
 
 def copy_rate() -> float:
-    """Return the rate of copies on the GPU, read and written, in GB/s."""
+    """Return the copy rate of the GPU, read and written, in GB/s."""
     cuda: Any = __import__("pycuda.driver").driver
     source, target = (tvms.nd.array(np.zeros((N, N), np.float32), tvms.cuda()) for _ in range(2))
     size = 4 * N * N
@@ -107,7 +108,7 @@ def main() -> int:
     """Print a line for each kernel."""
     missing = why_missing()
     if missing:
-        print(f"there is no GPU here: {missing}")
+        print(f"no usable GPU: {missing}")
         return 0
     driver = find_driver()
     print(f"{driver.name} ({driver.arch}), {N} × {N}")

@@ -1,9 +1,11 @@
-"""What NVIDIA's assembler says of kernels, with no GPU: those of samples, benchmarks, random programs, and files that are named.
+"""Assemble GPU kernels with NVIDIA's assembler, without a GPU: samples, benchmarks, random programs, and
+given files.
 
     python bench/gpu_assembly.py --random 300 my_kernels.tvms
 
-Counts what assembles for each architecture, and prints what the kernels of `bench/gpu_kernels` take on the first of them, as
-they are scheduled and by default. Says so where there is no ptxas, or where it does not know an architecture.
+Counts the programs that assemble for each architecture, and prints the resources of the kernels of
+`bench/gpu_kernels` on the first architecture, with their schedules and with default schedules. Reports if
+ptxas is missing or does not know an architecture.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ UNKNOWN = "is not defined for option"
 
 
 def measured() -> Iterator[tuple[str, IRModule]]:
-    """Yield the kernels that are measured on a GPU, scheduled and by default."""
+    """Yield the kernels of `bench/gpu.py`, with their schedules and with default schedules."""
     for name in KERNELS:
         for is_scheduled in (True, False):
             yield f"{name} {'scheduled' if is_scheduled else 'by default'}", kernel(name, is_scheduled)
 
 
 def random_programs(count: int, seed: int) -> Iterator[tuple[str, IRModule]]:
-    """Yield programs of the law `tvms fuzz gpu`; none where hypothesis is not installed."""
+    """Yield programs of the law `tvms fuzz gpu`; none if hypothesis is not installed."""
     if not count or find_spec("hypothesis") is None:
         return
     from hypothesis import HealthCheck, Phase, given, settings
@@ -65,7 +67,7 @@ def random_programs(count: int, seed: int) -> Iterator[tuple[str, IRModule]]:
 
 
 def assembled(programs: list[tuple[str, IRModule]], arch: str, tool: str) -> int:
-    """Say how many programs assemble for an architecture, and why others do not; return how many those are."""
+    """Print how many programs assemble for an architecture, and why others do not; return the number of these."""
     failed = refused = kernels = spilling = 0
     for name, program in programs:
         try:
@@ -77,7 +79,7 @@ def assembled(programs: list[tuple[str, IRModule]], arch: str, tool: str) -> int
             continue
         made = assemble(ptx, arch, tool)
         if UNKNOWN in made.problem:
-            print(f"{arch}: this ptxas does not know it")
+            print(f"{arch}: not supported by this ptxas")
             return 0
         if made.problem:
             failed += 1
@@ -86,21 +88,21 @@ def assembled(programs: list[tuple[str, IRModule]], arch: str, tool: str) -> int
         spilling += sum(bool(usage.spill_bytes) for usage in made.usage.values())
     whole = len(programs) - refused
     print(f"{arch}: {whole - failed} of {whole} programs assemble: {kernels} kernels, {spilling} spill", end="")
-    print(f"; {refused} ask for matrix units that it lacks" if refused else "")
+    print(f"; {refused} need tensor cores that it lacks" if refused else "")
     return failed
 
 
 def main() -> int:
-    """Return 1 where a program does not assemble."""
+    """Return 1 if a program does not assemble."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("files", nargs="*", help="programs for a GPU")
-    parser.add_argument("--random", type=int, default=30, help="how many random programs (default: 30)")
-    parser.add_argument("--seed", type=int, default=0, help="their seed (default: 0)")
-    parser.add_argument("--arch", default="sm_80,sm_75,sm_90", help="the architectures (default: sm_80,sm_75,sm_90)")
+    parser.add_argument("--random", type=int, default=30, help="number of random programs (default: 30)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random programs (default: 0)")
+    parser.add_argument("--arch", default="sm_80,sm_75,sm_90", help="architectures (default: sm_80,sm_75,sm_90)")
     given = parser.parse_args()
     tool, archs = find_ptxas(), given.arch.split(",")
     if tool is None:
-        print("there is no ptxas here: pip install nvidia-cuda-nvcc")
+        print("ptxas not found: pip install nvidia-cuda-nvcc")
         return 0
     own = [*sorted((ROOT / "samples").glob("*_gpu_*.tvms")), *map(Path, given.files)]
     benchmarks = list(measured())

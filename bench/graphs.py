@@ -1,11 +1,12 @@
-"""What compiled graphs cost beside torch and apache-tvm, and the memory they take.
+"""Speed and memory of compiled graphs, compared with torch and apache-tvm.
 
     python bench/graphs.py [--torch PYTHON] [--peer PYTHON] [--threads N]
 
-`--torch` names a Python interpreter that has torch, `--peer` one that has apache-tvm. All take turns, round by round, in
-one run; each figure is the median of the rounds, each ratio the median of the rounds' ratios. With one thread (the
-default) what is measured is processor time, which other work on the machine disturbs least; with more, time by the clock.
-Weights are arguments of every call, and the same arrays for all.
+`--torch` names a Python interpreter that has torch, `--peer` one that has apache-tvm. All systems run
+alternately in one run; each figure is the median of the rounds, each ratio the median of the ratios of
+rounds. One thread (the default) is measured in processor time, which is least affected by other
+processes; several threads are measured in wall-clock time. Weights are arguments of every call, and the
+same arrays for all systems.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from pathlib import Path
 from typing import Any
 
 THREADS = int(sys.argv[sys.argv.index("--threads") + 1]) if "--threads" in sys.argv else 1
-os.environ |= dict.fromkeys(
-    ("TVMS_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS"), str(THREADS)
-)  # read at the start
+os.environ |= dict.fromkeys(("TVMS_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS"), str(THREADS))  # read at startup
 
 import numpy as np  # noqa: E402
 import tvms  # noqa: E402
@@ -64,7 +63,7 @@ class DeepPerceptron(nn.Module):
 
 
 class Block(nn.Module):
-    """A transformer block that normalises first: attention, then two layers with a GELU between them."""
+    """A transformer block with normalisation first: attention, then two layers with a GELU between them."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -83,7 +82,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Blocks one after the other."""
+    """A sequence of blocks."""
 
     def __init__(self, blocks: int, width: int, heads: int) -> None:
         super().__init__()
@@ -171,7 +170,7 @@ serve(lambda: function(*arrays).numpy(), output, threads)
 
 
 class Peer:
-    """Another system in a process of its own, which runs the same network on the same arrays."""
+    """Another system in a process of its own that runs the same network on the same arrays."""
 
     def __init__(self, python: str, program: str, first: str, arrays: Sequence[np.ndarray], wanted: np.ndarray) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -238,9 +237,9 @@ def compare(name: str, arguments: argparse.Namespace) -> None:
 
 
 def peak(exe: tvms.Executable, arrays: Sequence[np.ndarray]) -> int:
-    """Return the most bytes that a call takes beside its arguments: what it makes, and the workspace that is kept."""
+    """Return the peak of the bytes that a call allocates, including the workspace."""
     for _ in range(3):
-        exe["forward"](*arrays)  # what is made at first calls does not count
+        exe["forward"](*arrays)  # exclude one-time allocations
     tracemalloc.start()
     exe["forward"](*arrays)
     most = tracemalloc.get_traced_memory()[1]
@@ -249,7 +248,9 @@ def peak(exe: tvms.Executable, arrays: Sequence[np.ndarray]) -> int:
 
 
 def memory(name: str) -> None:
-    """Print what one network takes: measured with and without a plan, its tensors as planned, and the most that lives."""
+    """Print the memory of a network: measured with and without a plan, the planned tensors, and the maximum that
+    is alive.
+    """
     module, arrays = export(*NETWORKS[name])
     planned, unplanned = (tvms.compile(module, threads=THREADS, native=native) for native in (True, False))
     plan = planned.plans["forward"]

@@ -1,10 +1,12 @@
-"""What compiled kernels cost with default schedules, beside NumPy: products, fused chains, reductions, transposes, calls.
+"""Speed of compiled kernels with default schedules, compared with NumPy: products, fused chains, reductions,
+transposes, calls.
 
     python bench/kernels.py [threads]
 
-Both take turns in one process; each figure is the median of several rounds, each ratio the median of the rounds'. With
-one thread (the default) what is measured is processor time, which other work on the machine disturbs least; with more,
-time by the clock, and NumPy's product (OpenBLAS) has as many threads.
+Both run alternately in one process; each figure is the median of several rounds, each ratio the median of
+the ratios of rounds. One thread (the default) is measured in processor time, which is least affected by
+other processes; several threads are measured in wall-clock time, with the same number of threads for
+NumPy's product (OpenBLAS).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import time
 from collections.abc import Callable
 
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-PARSER.add_argument("threads", nargs="?", type=int, default=1, help="how many threads compute (default: 1)")
+PARSER.add_argument("threads", nargs="?", type=int, default=1, help="number of threads (default: 1)")
 THREADS: int = PARSER.parse_args().threads
 os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 
@@ -86,7 +88,7 @@ def compare(name: str, ours: Call, peer: Call, amount: float, unit: str) -> None
     rounds: list[tuple[float, float]] = []
     for _ in range(ROUNDS + 1):
         if THREADS > 1:
-            time.sleep(0.2)  # until the threads of the one before have gone to sleep
+            time.sleep(0.2)  # wait until the threads of the other side sleep
         rounds.append((seconds(ours, THREADS), seconds(peer, THREADS)))
     mine, theirs = (statistics.median(column) for column in zip(*rounds[1:], strict=True))
     ratio = statistics.median(other / own for own, other in rounds[1:])
@@ -94,7 +96,7 @@ def compare(name: str, ours: Call, peer: Call, amount: float, unit: str) -> None
 
 
 def products() -> None:
-    """Square, tall, wide and odd shapes, and a transposed right side."""
+    """Measure products: square, tall, wide and odd shapes, and a transposed right factor."""
     random = np.random.default_rng(0)
     squares = [(n, n, n) for n in (256, 512, 1024, 2048)]
     others = [(4096, 64, 512), (64, 4096, 512), (16, 1024, 1024), (1000, 1000, 1000), (333, 777, 555), (127, 129, 131)]
@@ -110,7 +112,7 @@ def products() -> None:
 
 
 def rows() -> None:
-    """A softmax, a chain and a transpose, in the caches and out of them."""
+    """Measure a softmax, an element-wise chain and a transpose, in the caches and out of them."""
     random = np.random.default_rng(0)
     for m, n in ((64, 1024), (4096, 1024)):
         a, b = random.standard_normal((m, n)).astype("f4"), np.empty((m, n), "f4")
@@ -135,7 +137,7 @@ def rows() -> None:
 
 
 def calls() -> None:
-    """The price of a call with three arguments."""
+    """Measure a call with three arguments."""
     text = """
 T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
     for i in range(8):

@@ -1,9 +1,9 @@
-"""How fast texts are read and printed, beside CPython's `ast.parse` and, where there is one, apache-tvm.
+"""Speed of parsing and printing, compared with CPython's `ast.parse` and, optionally, apache-tvm.
 
     python bench/language.py [--peer PYTHON]
 
-`--peer` names a Python interpreter that has apache-tvm 0.27. Each figure is the median of several runs in one
-process, in kB of text per second; the peer reads the same program, printed in its own dialect.
+`--peer` names a Python interpreter that has apache-tvm 0.27. Each figure is the median of several runs in
+one process, in kB of text per second; the peer reads the same program, printed in its own dialect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ print(json.dumps({"parse": median(lambda: from_source(text)), "print": median(mo
 
 
 def median_seconds(call: Callable[[], object]) -> float:
-    """Return the median time of `call`, after one run to warm up."""
+    """Return the median time of `call`, after one warm-up run."""
     call()
     times: list[float] = []
     for _ in range(REPEATS):
@@ -53,7 +53,7 @@ def median_seconds(call: Callable[[], object]) -> float:
 
 
 def program(count: int) -> str:
-    """Return a module of `count` matmul+relu functions, in the dialect that all three can read."""
+    """Return a module of `count` matmul+relu functions, in a dialect that all three can read."""
     module = tvms.load(SAMPLES / "03_matmul_relu.tvms")
     function = module["matmul_relu"].script("tvm-0.27")
     start = function.index("@T.prim_func")
@@ -64,13 +64,13 @@ def program(count: int) -> str:
 
 
 def flat(count: int) -> str:
-    """Return a function of `count` stores of different elements."""
+    """Return a function of `count` stores to different elements."""
     head = '@T.prim_func\ndef f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):\n'
     return head + "".join(f"    B[{i % 64}] = A[{i * 7 % 64}] + T.float32({i})\n" for i in range(count))
 
 
 def measure(text: str) -> dict[str, float]:
-    """Return seconds of each step over `text`."""
+    """Return the seconds of each step on `text`."""
     module, neat, untidy = tvms.parse(text), format_text(text), text.replace(", ", ",")
     return {
         "ast.parse (CPython)": median_seconds(lambda: ast.parse(text)),
@@ -85,7 +85,7 @@ def measure(text: str) -> dict[str, float]:
 
 
 def measure_peer(python: str, text: str) -> dict[str, float]:
-    """Return apache-tvm's seconds over the same text."""
+    """Return apache-tvm's seconds on the same text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "module.py")
         path.write_text(text)

@@ -1,13 +1,14 @@
-"""How much of TVMScript as people wrote it is read, kept by the laws of printing, and understood by apache-tvm.
+"""How much real TVMScript is parsed, satisfies the laws of printing, and is accepted by apache-tvm after
+printing.
 
     python bench/real_scripts.py [FOLDER [AREA ...]] [--peer PYTHON] [--json FILE]
 
-FOLDER holds one definition a file, `<area>/<name>.py`, and `index.jsonl` with one object a line: `file`, and `in_raises`
-where the text is a negative test; where there is no such folder, there is nothing to measure. `--peer` names a Python
-interpreter that has apache-tvm 0.27: it reads what tvms prints in that dialect. The module is *equal* if the definition
-as it was written, renamed to that dialect, is structurally equal there, or, as some words have another meaning by now,
-if what the peer prints of it is the module for tvms again.
-A definition that says `check_well_formed=False` need not pass the verifier.
+FOLDER holds one definition per file, `<area>/<name>.py`, and `index.jsonl` with one object per line:
+`file`, and `in_raises` if the text is a negative test. `--peer` names a Python interpreter that has
+apache-tvm 0.27; it reads what tvms prints in its dialect. A module is *equal* if the original definition,
+renamed to that dialect, is structurally equal in apache-tvm or, since some names have changed their
+meaning, if the text that apache-tvm prints is the same module for tvms. A definition with
+`check_well_formed=False` need not pass the verifier.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tvms.ir.diagnostics import TvmsError
 from tvms.ir.equal import first_difference
 
 STAGES = ("parsed", "verified", "laws", "accepted", "equal")
-"""What a text may reach, in order: each only after all before it."""
+"""The stages of a text, in order; each requires all before it."""
 
 RENAMED = (
     (r"@T\.prim_func\(", "@T.prim_func(s_tir=True, "),
@@ -45,11 +46,11 @@ RENAMED = (
     (r"(?m)^( +\w+): (T\.\w+(?:\([^()]*\))?) = ", r"\1: T.let[\2] = "),
     (r"(?m)(: T\.let\[(T\.handle\([^()]*\))\] = .*)dtype=\"handle\"\)$", r"\1dtype=\2.ty)"),
 )
-"""What the peer's dialect calls otherwise: patterns of the older spelling, and the newer one."""
+"""Patterns of older spellings, with their replacements in the peer's dialect."""
 
 
 def renamed(text: str) -> str:
-    """Return a text of TVM 0.21 as the peer's dialect has it, as far as names go."""
+    """Return a text of TVM 0.21 with its names changed to those of the peer's dialect."""
     for name in re.findall(r"(\w+) = T\.allocate\(", text):
         text = re.sub(rf"\bdata={name}\b", f"data={name}.data", text)
     for pattern, replacement in RENAMED:
@@ -63,7 +64,7 @@ from tvm_ffi import structural_equal
 from tvm.script import from_source
 import tvm
 class Shown(dict):
-    # What the text does not show stands for itself: tensors as variables of which nothing is known, the rest by name.
+    # Metadata that the text omits: tensors become variables without struct info, other objects their names.
     def __init__(self, make):
         self.make = make
     def __missing__(self, key):
@@ -95,14 +96,16 @@ for line in sys.stdin:
 
 
 class Peer:
-    """apache-tvm in a process of its own, which is begun again after a crash."""
+    """apache-tvm in a process of its own, which is restarted after a crash."""
 
     def __init__(self, python: str) -> None:
         self.command = [python, "-c", PEER]
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, text: str, original: str) -> dict[str, Any]:
-        """Return what the peer says of a text: `problem`, or `printed` and whether it is the `same` as the original."""
+        """Return the peer's answer about a text: `problem`, or `printed` and whether it is the `same` as the
+        original.
+        """
         if self.process is None:
             pipe = subprocess.PIPE
             self.process = subprocess.Popen(
@@ -124,13 +127,13 @@ def first_line(problem: TvmsError) -> str:
 
 
 def comparable(module: IRModule) -> Node:
-    """Return the only function of a file without a module, whose name a peer need not keep; else the module."""
+    """Return the only function of a file without a module, whose name a peer may change; otherwise the module."""
     functions = tuple(module.functions.values())
     return functions[0] if not module.name and len(functions) == 1 else module
 
 
 def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
-    """Return how many stages the text at `path` reaches, and why no more."""
+    """Return the number of stages that the text at `path` reaches, and why it fails the next one."""
     text = path.read_text()
     try:
         module = parse(text, path.name)
@@ -146,7 +149,7 @@ def judge(path: Path, peer: Peer | None) -> tuple[int, str]:
 
 
 def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
-    """Return as `judge` does for a module that keeps the laws."""
+    """Judge a module that satisfies the laws, as `judge` does."""
     answer = peer.ask(module.script("tvm-0.27"), renamed(text))
     if answer["problem"] is not None:
         return 3, str(answer["problem"])
@@ -155,13 +158,13 @@ def judge_with_peer(module: IRModule, text: str, peer: Peer) -> tuple[int, str]:
     try:
         again = parse(answer["printed"], "printed by the peer")
     except TvmsError as problem:
-        return 4, f"what the peer prints is refused: {first_line(problem)}"
+        return 4, f"the text that the peer prints is rejected: {first_line(problem)}"
     difference = first_difference(comparable(module), comparable(again), map_free_vars=True)
     return (5, "") if difference is None else (4, f"the peer prints another program, which differs at {difference}")
 
 
 def definitions(folder: Path, areas: list[str]) -> Iterator[tuple[str, Path]]:
-    """Yield area and path of each definition in `folder` that is not a negative test."""
+    """Yield the area and path of each definition in `folder` that is not a negative test."""
     for line in (folder / "index.jsonl").read_text().splitlines():
         entry = json.loads(line)
         area = entry["file"].split("/")[0]
@@ -170,18 +173,18 @@ def definitions(folder: Path, areas: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def main() -> None:
-    """Print the table, and below it each exception with its cause."""
+    """Print the table, followed by the failures with their causes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("real_scripts"))
     parser.add_argument("areas", nargs="*", help="default: all")
     parser.add_argument("--peer", help="a Python interpreter with apache-tvm 0.27")
-    parser.add_argument("--json", type=Path, help="where to write the result of each file")
+    parser.add_argument("--json", type=Path, help="file for the result of each definition")
     arguments = parser.parse_args()
     if not (arguments.folder / "index.jsonl").exists():
-        print(f"no {arguments.folder}/index.jsonl: give a folder of real scripts and, by --peer, apache-tvm's Python")
+        print(f"no {arguments.folder}/index.jsonl: give a folder of scripts and, with --peer, apache-tvm's interpreter")
         return
     if arguments.peer and shutil.which(arguments.peer) is None:
-        print(f"there is no Python at {arguments.peer}: what tvm-0.27 accepts is not measured")
+        print(f"no Python interpreter at {arguments.peer}: acceptance by tvm-0.27 is not measured")
         arguments.peer = None
     peer = Peer(arguments.peer) if arguments.peer else None
     stages = STAGES if peer is not None else STAGES[:3]

@@ -1,4 +1,4 @@
-"""What scheduling costs: a tiling of a matrix product in 40 steps, and the memory that 200 steps can be undone from.
+"""Cost of scheduling: the time of a matrix product tiled in 40 steps, and the memory of 200 undo levels.
 
 python bench/schedules.py
 """
@@ -24,7 +24,7 @@ T.prim_func matmul(A: T.Buffer((1024, 1024), "float32"), B: T.Buffer((1024, 1024
 
 
 def tile(schedule: Schedule) -> None:
-    """Tile the three loops in three levels, fuse, order, and say how each loop runs: 40 steps."""
+    """Tile the three loops in three levels, fuse, reorder and annotate them: 40 steps."""
     block = schedule.get_block("matmul")
     i, j, k = schedule.get_loops(block)
     i0, i1 = schedule.split(i, factors=[None, 64])

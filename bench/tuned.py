@@ -1,10 +1,11 @@
-"""What products cost with default schedules, beside those that apache-tvm finds by trying schedules out, and NumPy's.
+"""Speed of products with default schedules, compared with schedules that apache-tvm finds by search, and
+with NumPy.
 
     python bench/tuned.py --peer PYTHON [--trials 64] [--threads N] [SIZE …]
 
-`--peer` names a Python interpreter that has apache-tvm 0.27 and psutil. It searches for a schedule of each square product
-with its meta-schedule and its own cost model first; then all three take turns. Each figure is the median of several
-rounds, each ratio the median of the rounds'.
+`--peer` names a Python interpreter that has apache-tvm 0.27 and psutil. It first searches for a schedule
+of each square product with its meta-schedule and its cost model; then all three run alternately. Each
+figure is the median of several rounds, each ratio the median of the ratios of rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def product(te: Any, n: int) -> Any:
 
 
 def serve(n: int, trials: int, threads: int, cpu: str) -> None:
-    """Tune the product in apache-tvm, then answer each line with the seconds that one call takes."""
+    """Tune the product in apache-tvm, then answer each line with the seconds of one call."""
     import tempfile
 
     import numpy as np
@@ -73,7 +74,7 @@ def compare(n: int, peer: str, trials: int, threads: int) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    while (line := process.stdout.readline()) != "ready\n":  # until then it tells of its search
+    while (line := process.stdout.readline()) != "ready\n":  # skip the messages of the search
         assert line, f"{peer} ended with {process.wait()}"
     mine = tvms.compile(product(te, n), threads=threads)["main"]
     random = np.random.default_rng(0)
@@ -91,12 +92,14 @@ def compare(n: int, peer: str, trials: int, threads: int) -> None:
 
 
 def main() -> None:
-    """Print the table, or be the peer."""
+    """Print the table, or run as the peer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=[256, 512, 1024, 2048])
     parser.add_argument("--peer", default=sys.executable, help="a Python interpreter with apache-tvm 0.27")
-    parser.add_argument("--trials", type=int, default=64, help="how many schedules it may try (default: 64)")
-    parser.add_argument("--threads", type=int, default=1, help="how many threads compute (default: 1)")
+    parser.add_argument(
+        "--trials", type=int, default=64, help="number of schedules that the search may try (default: 64)"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="number of threads (default: 1)")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:

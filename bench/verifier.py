@@ -1,10 +1,10 @@
-"""What checking the law costs, a line, beside reading the text: the samples, and modules of 10,000 lines and more.
+"""Cost of verification per line, relative to parsing: the samples, and modules of 10,000 lines and more.
 
     python bench/verifier.py [--lines N]
 
-Medians of several runs in one process, in processor time, at each level of `tvms check`. `plain` repeats a sample;
-`tiled` is the same program split into tiles with guards, whose bounds no interval shows, so that they are proven;
-`broken` has one fault in each function.
+Medians of several runs in one process, in processor time, at each level of `tvms check`. `plain` repeats
+a sample; `tiled` is the same program split into tiles with guards, whose bounds intervals cannot show, so
+that they need proofs; `broken` has one fault in each function.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ T.prim_func matmul{i}(A: T.Buffer(({n}, 48), "float32"), B: T.Buffer((48, 40), "
 
 
 def module(template: str, lines: int) -> str:
-    """Return a module of at least `lines` lines whose functions all differ in a size."""
+    """Return a module of at least `lines` lines whose functions differ in a size."""
     count = -(-lines // (template.count("\n") - 1))
     functions = "\n".join(template.strip("\n").format(i=i, n=33 + i) for i in range(count))
     indented = "\n".join(f"    {line}" if line else line for line in functions.splitlines())
@@ -70,7 +70,7 @@ def module(template: str, lines: int) -> str:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Return the median time of `call` on the processor, whatever else runs, with nothing proven before."""
+    """Return the median processor time of `call`, with empty caches of proofs."""
     times: list[float] = []
     for _ in range(REPEATS):
         forget()

@@ -1,4 +1,4 @@
-"""How long `tvms run --verify` takes for every layer of ResNet-18, as a graph and as loops.
+"""Time of `tvms run --verify` for every layer of ResNet-18, as a graph and as loops.
 
 python bench/verify.py [LAYER…]
 """
@@ -18,7 +18,7 @@ LAYERS = Path(__file__).parent / "resnet18_layers.tvms"
 
 
 def main() -> None:
-    """Print a row for each layer: seconds, and what was said."""
+    """Print a row for each layer: seconds, and the verdict."""
     graph = tvms.parse(LAYERS.read_text(encoding="utf-8"))
     names = sys.argv[1:] or list(graph.functions)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,11 @@
-"""The other side of a measurement: a process of another Python, such as one with torch, that runs calls when told.
+"""The peer of a measurement: a process of another Python interpreter, such as one with torch, that runs
+calls on request.
 
-    python bench/convolutions.py --torch PYTHON     starts PYTHON on this file, and both take turns
+    python bench/convolutions.py --torch PYTHON     starts PYTHON on this file, and both run alternately
 
-A line on the standard input is a call as JSON: `{"do": "conv2d", "shapes": […], "options": {…}, "threads": 1}`, kept
-until the next one; an empty line runs it for a while and is answered by the seconds that one call took.
+A line on standard input is a call as JSON: `{"do": "conv2d", "shapes": […], "options": {…}, "threads":
+1}`, which is kept until the next one. An empty line measures it, and the answer is the seconds of one
+call.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 MEASURED = 0.02
-"""Seconds that are measured at a time."""
+"""Seconds of one measurement."""
 
 
 class Peer:
@@ -36,7 +38,7 @@ class Peer:
         return self._process.stdout.readline()
 
     def prepare(self, do: str, shapes: list[tuple[int, ...]], **options: Any) -> None:
-        """Let the peer make random arrays of these shapes for what it is to do."""
+        """Make the peer create random arrays of these shapes for a call."""
         self._ask(json.dumps({"do": do, "shapes": shapes, "options": options, "threads": self._threads}))
 
     def seconds(self) -> float:
@@ -49,7 +51,7 @@ class Peer:
 
 
 def seconds(call: Callable[[], object], threads: int) -> float:
-    """Return the time of one call, from as many as take a while: processor time for one thread, else by the clock."""
+    """Return the mean time of one call: processor time for one thread, otherwise wall-clock time."""
     clock = time.process_time if threads == 1 else time.perf_counter
     count, taken = 1, 0.0
     while taken < MEASURED:
@@ -61,7 +63,7 @@ def seconds(call: Callable[[], object], threads: int) -> float:
 
 
 def torch_call(do: str, shapes: list[tuple[int, ...]], options: dict[str, Any]) -> Callable[[], object]:
-    """Return the call that torch makes of it."""
+    """Return the call in torch."""
     import torch
 
     values = [torch.randn(*shape) for shape in shapes]
@@ -82,7 +84,7 @@ def torch_call(do: str, shapes: list[tuple[int, ...]], options: dict[str, Any]) 
 
 
 def main() -> None:
-    """Answer lines until there are no more."""
+    """Answer lines until the end of input."""
     import torch
 
     torch.set_grad_enabled(False)
