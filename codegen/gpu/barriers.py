@@ -33,7 +33,7 @@ from .places import domains_of
 _POINTER, _IF = Op("tir.tvm_access_ptr"), Op("tir.if_then_else")
 
 
-class _Touch(Struct, frozen=True, eq=False):
+class _MemoryAccess(Struct, frozen=True, eq=False):
     """An access to the memory of `data`: to an element of `buffer`, or to unknown elements through a pointer. If
     `is_later`, it may execute after the statements that follow it.
     """
@@ -68,7 +68,7 @@ class _Inserter(Rewriter):
         self._differing: set[tir.Var] = {axis.var for axis in kernel.threads}
         stores = [each.buffer.data for each in walk(kernel.body) if isinstance(each, tir.BufferStore)]
         self._written = {data for data in stores if scope_of(data) == "global"}
-        self._since: list[_Touch] = []
+        self._since: list[_MemoryAccess] = []
         self._later = later_stores(kernel.body)
         self._met: dict[tuple[Place, Place], bool | None] = {}
 
@@ -79,8 +79,8 @@ class _Inserter(Rewriter):
         """Visit the body twice, so that the end of an iteration is compared with the start of the next one."""
         if self._differs(stmt.extent) or self._differs(stmt.min):
             return self._whole(stmt)
-        touched = self._touches(stmt.body)
-        if not has_exchange(stmt) and not any(self._crosses(a, b) for a in touched for b in touched):
+        accesses = self._memory_accesses(stmt.body)
+        if not has_exchange(stmt) and not any(self._crosses(a, b) for a in accesses for b in accesses):
             return self._leaf(stmt)
         needed = self._must_wait(stmt.min, stmt.extent)
         before = list(self._since)
@@ -126,10 +126,10 @@ class _Inserter(Rewriter):
         help = "guard single accesses by the condition, or make it the same for all threads"
         if has_exchange(stmt):
             raise error("E0613", f"threads of a block synchronize here, {rest}", stmt.span, help)
-        touched = self._touches(stmt)
-        for number, touch in enumerate(touched):
-            if any(self._crosses(touch, other, is_certain=True) for other in touched[:number]):
-                reason = f"threads need a barrier between accesses to '{touch.data.name}' here, {rest}"
+        accesses = self._memory_accesses(stmt)
+        for number, access in enumerate(accesses):
+            if any(self._crosses(access, other, is_certain=True) for other in accesses[:number]):
+                reason = f"threads need a barrier between accesses to '{access.data.name}' here, {rest}"
                 raise error("E0613", reason, stmt.span, help)
         return self._leaf(stmt)
 
@@ -137,23 +137,23 @@ class _Inserter(Rewriter):
 
     def _must_wait(self, *nodes: Node) -> bool:
         """Record the accesses in `nodes`, and return whether they need a barrier in front of them."""
-        touched = self._touches(*nodes)
-        needed = any(self._crosses(touch, other) for touch in touched for other in self._since)
-        self._since = touched if needed else [*self._since, *touched]
+        accesses = self._memory_accesses(*nodes)
+        needed = any(self._crosses(access, other) for access in accesses for other in self._since)
+        self._since = accesses if needed else [*self._since, *accesses]
         return needed
 
-    def _touches(self, *nodes: Node) -> list[_Touch]:
+    def _memory_accesses(self, *nodes: Node) -> list[_MemoryAccess]:
         """Return the accesses to memory that threads share and write, including those of calls through pointers."""
-        found: list[_Touch] = []
+        found: list[_MemoryAccess] = []
         for part, conditions in [each for node in nodes for each in _accesses(node)]:
             if isinstance(part, tir.Call):
                 found += _by_pointers(part)
             elif _is_shared(part.buffer.data) or part.buffer.data in self._written:
                 is_write, place = isinstance(part, tir.BufferStore), Place(part.indices, conditions)
-                found.append(_Touch(part.buffer.data, is_write, part.buffer, place, part in self._later))
+                found.append(_MemoryAccess(part.buffer.data, is_write, part.buffer, place, part in self._later))
         return found
 
-    def _crosses(self, a: _Touch, b: _Touch, is_certain: bool = False) -> bool:
+    def _crosses(self, a: _MemoryAccess, b: _MemoryAccess, is_certain: bool = False) -> bool:
         """Return whether `a` and `b` may conflict in two different threads. For global memory, `is_certain` asks
         whether they do conflict.
         """
@@ -164,7 +164,7 @@ class _Inserter(Rewriter):
             return met is not False
         return not is_certain and not (a.buffer is b.buffer and structural_equal(a.place.indices, b.place.indices))
 
-    def _do_meet(self, a: _Touch, b: _Touch) -> bool | None:
+    def _do_meet(self, a: _MemoryAccess, b: _MemoryAccess) -> bool | None:
         if a.buffer is None or a.buffer is not b.buffer:
             return None
         key = a.place, b.place
@@ -232,11 +232,11 @@ def _accesses(node: Node) -> Iterator[tuple[_Access, tuple[tir.PrimExpr, ...]]]:
         stack += reversed(list(zip(parts, inside, strict=True)))
 
 
-def _by_pointers(call: tir.Call) -> list[_Touch]:
+def _by_pointers(call: tir.Call) -> list[_MemoryAccess]:
     does_write = call.op != _POINTER or not isinstance(call.args[4], tir.IntImm) or bool(call.args[4].value & 2)
-    found = [_Touch(arg, does_write) for arg in call.args if isinstance(arg, tir.Var) and _is_shared(arg)]
+    found = [_MemoryAccess(arg, does_write) for arg in call.args if isinstance(arg, tir.Var) and _is_shared(arg)]
     loads = [arg.buffer.data for arg in call.args if isinstance(arg, tir.BufferLoad) and call.dtype == "handle"]
-    return found + [_Touch(data, True) for data in loads if _is_shared(data)]
+    return found + [_MemoryAccess(data, True) for data in loads if _is_shared(data)]
 
 
 def _is_shared(variable: tir.Var) -> bool:

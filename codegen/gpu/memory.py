@@ -37,7 +37,7 @@ _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 # --- What a thread or a block needs ---------------------------------------------------------------------------
 
 
-class _Found(Struct):
+class _BufferUses(Struct):
     """The accesses of a buffer, and the loops that enclose all of them."""
 
     accesses: list[_Access]
@@ -70,7 +70,7 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
     inserted later, shared memory is compacted also.
     """
     domains = domains_of(kernel)
-    found: dict[tir.Buffer, _Found] = {}
+    found: dict[tir.Buffer, _BufferUses] = {}
     _collect(kernel.body, (), found)
     views = Counter(buffer.data for buffer in found)
     has_parts = bool(parts_in(kernel.body))
@@ -85,16 +85,16 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
         if scope_of(buffer.data) != "local":
             axes -= {axis.var for axis in kernel.axes if axis.tag == "threadIdx.x"}
         loops = {loop.loop_var: loop for loop in each.loops} if is_in_order else {}
-        needs = _Needs(axes, loops, domains)
+        needs = _RequiredExtents(axes, loops, domains)
         shape = [needs.length(axis, buffer, each.accesses, compacter) for axis in range(len(buffer.shape))]
         compacter.take(buffer, shape, aligned.get(buffer.data))
     return replace(kernel, body=compacter.rewrite(kernel.body))
 
 
-def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _Found]) -> None:
+def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _BufferUses]) -> None:
     """Collect the accesses of memory that is not global."""
     if isinstance(node, tir.BufferLoad | tir.BufferStore) and scope_of(node.buffer.data) != "global":
-        each = found.setdefault(node.buffer, _Found([], list(loops)))
+        each = found.setdefault(node.buffer, _BufferUses([], list(loops)))
         each.accesses.append(node)
         each.loops = [loop for loop in each.loops if loop in loops]
     inner = (*loops, node) if isinstance(node, tir.For) else loops
@@ -111,7 +111,7 @@ def _pointers(call: tir.Call, has_parts: bool) -> list[tir.Var]:
     return loads + [part for part in pointers if part not in known]
 
 
-class _Needs:
+class _RequiredExtents:
     """Computes the extent of a dimension that one owner of the memory needs; `axes` and `loops` are constant for
     that owner.
     """

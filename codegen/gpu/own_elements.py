@@ -48,7 +48,7 @@ def do_meet(a: Place, b: Place, domains: Domains) -> bool | None:
     """Return whether two threads access the same element, one at `a` and the other at `b`; None if unknown."""
     used = variables((*a.indices, *b.indices))
     fixed = [var for var in domains.fixed if var in used]
-    first, second = _touched(a, fixed, domains), _touched(b, fixed, domains)
+    first, second = _accessed_elements(a, fixed, domains), _accessed_elements(b, fixed, domains)
     if first is None or second is None:
         return None
     places = np.concatenate([first.places, second.places], axis=1)
@@ -72,7 +72,7 @@ def variables(exprs: Sequence[tir.PrimExpr]) -> set[tir.Var]:
     return {node for expr in exprs for node in walk(expr) if isinstance(node, tir.Var)}
 
 
-class _Touched(Struct, frozen=True):
+class _AccessedElements(Struct, frozen=True):
     """The accessed elements, one per column, and the threads that access them; whether the accesses are certain."""
 
     places: Array
@@ -80,7 +80,7 @@ class _Touched(Struct, frozen=True):
     is_certain: bool
 
 
-def _touched(place: Place, fixed: Sequence[tir.Var], domains: Domains) -> _Touched | None:
+def _accessed_elements(place: Place, fixed: Sequence[tir.Var], domains: Domains) -> _AccessedElements | None:
     known = {**domains.threads, **domains.fixed, **domains.others}
     used = variables(place.indices)
     names = list(dict.fromkeys([*domains.threads, *fixed, *used]))
@@ -100,7 +100,7 @@ def _touched(place: Place, fixed: Sequence[tir.Var], domains: Domains) -> _Touch
     whole = np.stack([np.broadcast_to(row, held.shape) for row in rows])
     threads = len(domains.threads)
     owners = np.asarray(np.ravel_multi_index(tuple(grid[:threads]), sizes[:threads]))
-    return _Touched(whole[:, held], owners[held], all(condition is not None for condition in conditions))
+    return _AccessedElements(whole[:, held], owners[held], all(condition is not None for condition in conditions))
 
 
 def _evaluated(expr: tir.PrimExpr, values: Mapping[tir.Var, Array]) -> Array | None:

@@ -45,7 +45,7 @@ def find_races(
     return tuple(detector.races.values())
 
 
-class _Moment(Struct, frozen=True):
+class _AccessEvent(Struct, frozen=True):
     """An access with its thread and block, and the number of preceding barriers of the block and of the warp."""
 
     access: Access
@@ -58,7 +58,7 @@ class _Moment(Struct, frozen=True):
     def is_write(self) -> bool:
         return isinstance(self.access, tir.BufferStore)
 
-    def meets(self, later: _Moment) -> bool:
+    def meets(self, later: _AccessEvent) -> bool:
         """Return whether this access and a `later` one conflict without synchronization."""
         if not (self.is_write or later.is_write) or (self.thread, self.block) == (later.thread, later.block):
             return False
@@ -71,8 +71,8 @@ class _Moment(Struct, frozen=True):
 class _Element(Struct):
     """The accesses of an element: the last write, and the reads of each thread since."""
 
-    write: _Moment | None
-    reads: dict[tuple[int, int], _Moment]
+    write: _AccessEvent | None
+    reads: dict[tuple[int, int], _AccessEvent]
 
 
 class _Detector(Observer):
@@ -97,7 +97,7 @@ class _Detector(Observer):
         place = (id(pointer.memory), pointer.offset + indices[0] * kind.bytes * kind.lanes)
         block, thread = self._block(frame), _thread(frame)
         waits = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
-        moment = _Moment(access, thread, block, *waits)
+        moment = _AccessEvent(access, thread, block, *waits)
         element, _ = self._elements.setdefault(place, (_Element(None, {}), pointer.memory))
         others = [element.write, *(element.reads.values() if moment.is_write else ())]
         for other in others:
@@ -113,7 +113,7 @@ class _Detector(Observer):
         number, _ = self._blocks.setdefault(id(frame.shared), (len(self._blocks), frame.shared))
         return number
 
-    def _report(self, before: _Moment, after: _Moment, indices: tuple[int, ...]) -> None:
+    def _report(self, before: _AccessEvent, after: _AccessEvent, indices: tuple[int, ...]) -> None:
         key = (id(before.access), id(after.access))
         if key in self.races:
             return

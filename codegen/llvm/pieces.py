@@ -57,7 +57,7 @@ class Pieces(Struct):
 def pieces_of(function: tir.PrimFunc) -> Pieces:
     """Return the pieces of `function`; none unless it, an expression or a loop nest in it is huge."""
     weight = _weight(function.body, WHOLE)
-    return _Cutter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
+    return _Splitter(weight > WHOLE).cut(function.body) if weight > min(VALUE, NEST * LOOP) else Pieces()
 
 
 def _weight(body: Node, most: int) -> int:
@@ -74,7 +74,7 @@ def _weight_of(node: Node) -> int:
     return 1 + LOOP if isinstance(node, tir.For | tir.While) else 1
 
 
-class _Cutter:
+class _Splitter:
     """Splits bottom-up: a node becomes a piece when what remains of it is large enough."""
 
     def __init__(self, cuts_statements: bool) -> None:
@@ -98,10 +98,10 @@ class _Cutter:
                 stack.append((node, below))
                 stack += [(each, None) for each in reversed(below)]
             else:
-                self._look_at(node, below)
+                self._visit(node, below)
         return self.pieces
 
-    def _look_at(self, node: Node, below: Sequence[Node]) -> None:
+    def _visit(self, node: Node, below: Sequence[Node]) -> None:
         own = _JUMPS if is_jump(node) else _RETURNS if isinstance(node, tir.Call) and node.op == _RET else 0
         for each in below:
             own |= self._leaves[each]
